@@ -1,0 +1,54 @@
+# tenslice: the commands of the project. `make help` lists them.
+
+CARGO ?= cargo
+CC ?= cc
+CXX ?= c++
+FEATURES ?= ztensor
+FIXTURES := tests/fixtures
+C_TARGET := target/c
+
+# A C library: no_std also on a host, and never with the default features, which would bring std along.
+C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --target-dir $(C_TARGET) \
+	--features capi,$(FEATURES)
+LIB := $(C_TARGET)/release
+
+.PHONY: help lib demo test test-rust test-c no-panic header lint doc clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+lib: ## libtenslice.a and libtenslice.so, in target/c/release
+	$(C_LIBRARY),panic-handler --crate-type staticlib,cdylib -- -C link-arg=-Wl,-z,defs
+
+demo: lib ## build examples/load.c and read a file that a real ztensor release wrote
+	@mkdir -p target/demo
+	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c $(LIB)/libtenslice.a -o target/demo/load
+	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
+
+test: test-rust test-c ## everything that can be tested on this machine
+	@echo "all tests passed"
+
+test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
+	$(CARGO) test --quiet --workspace --exclude xtask --all-targets --features capi
+	$(CARGO) test --quiet --doc
+
+test-c: lib ## the C and C++ tests, against the static and the shared library
+	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB)
+
+no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
+	.ci/no-panic
+
+header: ## write include/tenslice.h anew
+	$(CARGO) run --quiet -p xtask -- header
+
+lint: ## format, clippy and the header
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --workspace --all-targets --features capi -- -D warnings
+	$(CARGO) clippy --quiet --no-default-features --features capi,$(FEATURES) -- -D warnings
+	$(CARGO) run --quiet -p xtask -- header --check
+
+doc: ## the documentation, without warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
+
+clean: ## remove everything that was built
+	$(CARGO) clean

@@ -1,0 +1,178 @@
+/*
+ * What no caller should do: NULL, misaligned, never set and mistaken handles, absurd lengths, wrong sizes.
+ * Every exported function is called with NULL for each of its pointers (run.sh checks that none is left
+ * out); each gives a code and leaves its outputs alone. Argument: the fixtures.
+ */
+#include "support.h"
+
+#define BAD TENSLICE_INVALID_ARGUMENT
+#define HANDLE TENSLICE_INVALID_HANDLE
+
+int main(int argc, char **argv)
+{
+    blob b;
+    tenslice_file file, unset_file;
+    tenslice_tensor tensor, unset_tensor;
+    tenslice_component component, unset_component;
+    tenslice_cursor cursor, unset_cursor;
+    tenslice_source source, unset_source;
+    tenslice_need need;
+    tenslice_bytes bytes, untouched;
+    tenslice_value value, key;
+    tenslice_error error;
+    tenslice_file_info file_info;
+    tenslice_tensor_info tensor_info;
+    tenslice_component_info component_info;
+    uint64_t words[64], dims[4];
+    uint32_t scratch[4];
+    char text[8];
+    size_t needed;
+
+    CHECK(argc == 2);
+    b = load(argv[1], "v1.2/dense_all_dtypes.zt");
+    memset(&unset_file, 0, sizeof unset_file);
+    memset(&unset_tensor, 0xff, sizeof unset_tensor);
+    memset(&unset_component, 0, sizeof unset_component);
+    memset(&unset_cursor, 0, sizeof unset_cursor);
+    memset(&unset_source, 0, sizeof unset_source);
+    memset(words, 0, sizeof words);
+    file_info.struct_size = sizeof file_info;
+    tensor_info.struct_size = sizeof tensor_info;
+    component_info.struct_size = sizeof component_info;
+    value.struct_size = key.struct_size = sizeof value;
+
+    EXPECT(BAD, tenslice_file_open(NULL, b.data, b.size, NULL));
+    EXPECT(BAD, tenslice_file_open(&file, NULL, b.size, NULL));
+    EXPECT(BAD, tenslice_file_open(&file, b.data, SIZE_MAX, &error));
+    CHECK(error.kind == BAD && error.offset == UINT64_MAX);
+    EXPECT(BAD, tenslice_file_open(&file, b.data, SIZE_MAX / 2 + 1, NULL));
+    EXPECT(TENSLICE_UNKNOWN_FORMAT, tenslice_file_open(&file, NULL, 0, NULL));
+    EXPECT(BAD, tenslice_file_open((tenslice_file *)(void *)((char *)words + 1), b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+
+    EXPECT(HANDLE, tenslice_file_get_info(NULL, &file_info));
+    EXPECT(HANDLE, tenslice_file_get_info(&unset_file, &file_info));
+    EXPECT(HANDLE, tenslice_file_get_info((const tenslice_file *)(const void *)((const char *)&file + 1), &file_info));
+    EXPECT(BAD, tenslice_file_get_info(&file, NULL));
+    file_info.struct_size = 3;
+    EXPECT(BAD, tenslice_file_get_info(&file, &file_info));
+    memset(&file_info, 0x55, sizeof file_info);
+    file_info.struct_size = 8; /* a caller of an older, shorter struct */
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info));
+    CHECK(file_info.struct_size == 8 && file_info.format == TENSLICE_FORMAT_ZTENSOR);
+    CHECK(file_info.length == UINT64_C(0x5555555555555555));
+    file_info.struct_size = 4000; /* of a newer, longer one */
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info));
+    CHECK(file_info.length == b.size && file_info.struct_size == 4000);
+
+    EXPECT(HANDLE, tenslice_file_warning_tensor(NULL, 1, dims));
+    EXPECT(BAD, tenslice_file_warning_tensor(&file, 1, NULL));
+    EXPECT(HANDLE, tenslice_file_check_names(NULL, scratch, 4, NULL, NULL));
+    EXPECT(BAD, tenslice_file_check_names(&file, NULL, 4, NULL, NULL));
+    EXPECT(BAD, tenslice_file_check_names(&file, scratch, SIZE_MAX, NULL, NULL));
+    EXPECT(HANDLE, tenslice_file_find(NULL, "a", 1, &tensor, NULL));
+    EXPECT(BAD, tenslice_file_find(&file, NULL, 1, &tensor, NULL));
+    EXPECT(BAD, tenslice_file_find(&file, "t.float32", 9, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, NULL, 0, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_file_tensors(NULL, &cursor));
+    EXPECT(BAD, tenslice_file_tensors(&file, NULL));
+    EXPECT(HANDLE, tenslice_file_attributes(NULL, &cursor));
+    EXPECT(BAD, tenslice_file_attributes(&file, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    EXPECT(HANDLE, tenslice_tensors_next(NULL, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_tensors_next(&unset_cursor, &tensor, NULL));
+    EXPECT(BAD, tenslice_tensors_next(&cursor, NULL, NULL));
+    EXPECT(HANDLE, tenslice_components_next(&cursor, &component, NULL)); /* a cursor of tensors */
+    EXPECT(HANDLE, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
+
+    EXPECT(HANDLE, tenslice_tensor_get_info(NULL, &tensor_info));
+    EXPECT(HANDLE, tenslice_tensor_get_info(&unset_tensor, &tensor_info));
+    EXPECT(HANDLE, tenslice_tensor_get_info((const tenslice_tensor *)(const void *)&file, &tensor_info));
+    EXPECT(BAD, tenslice_tensor_get_info(&tensor, NULL));
+    EXPECT(HANDLE, tenslice_tensor_shape(NULL, dims, 4, NULL));
+    EXPECT(BAD, tenslice_tensor_shape(&tensor, NULL, 4, NULL));
+    EXPECT(BAD, tenslice_tensor_shape(&tensor, dims, SIZE_MAX / 4, NULL));
+    EXPECT(HANDLE, tenslice_tensor_bytes(NULL, TENSLICE_ANY, &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_data(NULL, &component, NULL));
+    EXPECT(BAD, tenslice_tensor_data(&tensor, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_component(NULL, "data", 4, &component, NULL));
+    EXPECT(BAD, tenslice_tensor_component(&tensor, NULL, 4, &component, NULL));
+    EXPECT(BAD, tenslice_tensor_component(&tensor, "data", 4, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_components(NULL, &cursor));
+    EXPECT(BAD, tenslice_tensor_components(&tensor, NULL));
+    EXPECT(HANDLE, tenslice_tensor_attributes(NULL, &cursor));
+    EXPECT(BAD, tenslice_tensor_attributes(&tensor, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_tensor_components(&tensor, &cursor));
+    EXPECT(HANDLE, tenslice_components_next(NULL, &component, NULL));
+    EXPECT(BAD, tenslice_components_next(&cursor, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_components_next(&cursor, &component, NULL));
+    EXPECT(HANDLE, tenslice_component_get_info(NULL, &component_info));
+    EXPECT(HANDLE, tenslice_component_get_info(&unset_component, &component_info));
+    EXPECT(BAD, tenslice_component_get_info(&component, NULL));
+    EXPECT(HANDLE, tenslice_component_bytes(NULL, TENSLICE_ANY, &bytes, NULL));
+    EXPECT(BAD, tenslice_component_bytes(&component, TENSLICE_ANY, NULL, NULL));
+    EXPECT(HANDLE, tenslice_component_stored(NULL, &bytes, NULL));
+    EXPECT(BAD, tenslice_component_stored(&component, NULL, NULL));
+    EXPECT(HANDLE, tenslice_component_with_bytes(NULL, b.data, 1, &component, NULL));
+    EXPECT(BAD, tenslice_component_with_bytes(&component, NULL, 1, &component, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_tensor_attributes(&tensor, &cursor));
+    EXPECT(HANDLE, tenslice_attributes_next(NULL, &key, &value, NULL));
+    EXPECT(BAD, tenslice_attributes_next(&cursor, &key, NULL, NULL));
+    value.struct_size = 0;
+    EXPECT(BAD, tenslice_attributes_next(&cursor, NULL, &value, NULL));
+    memset(&value, 0, sizeof value);
+    EXPECT(BAD, tenslice_value_items(NULL, &cursor));
+    EXPECT(BAD, tenslice_value_items(&value, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_value_items(&value, &cursor));
+
+    EXPECT(BAD, tenslice_source_init(NULL, 10));
+    EXPECT(HANDLE, tenslice_source_add(NULL, 0, b.data, 1));
+    EXPECT(HANDLE, tenslice_source_add(&unset_source, 0, b.data, 1));
+    EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
+    EXPECT(BAD, tenslice_source_add(&source, 0, NULL, 1));
+    EXPECT(BAD, tenslice_source_add(&source, b.size, b.data, 1));
+    EXPECT(BAD, tenslice_source_add(&source, UINT64_MAX, b.data, 1));
+    EXPECT(BAD, tenslice_file_open_source(NULL, &source, &need, NULL));
+    EXPECT(HANDLE, tenslice_file_open_source(&file, NULL, &need, NULL));
+    EXPECT(HANDLE, tenslice_file_open_source(&file, &unset_source, &need, NULL));
+    EXPECT(BAD, tenslice_file_open_source(&file, &source, NULL, NULL));
+
+    CHECK(tenslice_file_open(&file, "x", 1, &error) >= 100);
+    EXPECT(BAD, tenslice_error_text(NULL, NULL, 0, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_error_text(&error, NULL, 1, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_error_text(&error, NULL, 0, NULL, 8, &needed));
+    EXPECT(HANDLE, tenslice_error_text_source(&error, NULL, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_error_text_source(NULL, &source, text, sizeof text, &needed));
+    error.kind = 7;
+    EXPECT(BAD, tenslice_error_text(&error, NULL, 0, text, sizeof text, &needed));
+
+    /* Outputs stay as they were. */
+    memset(&untouched, 0x5a, sizeof untouched);
+    bytes = untouched;
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_bytes(&tensor, TENSLICE_C128, &bytes, NULL));
+    CHECK(memcmp(&bytes, &untouched, sizeof bytes) == 0);
+    {
+        tenslice_tensor_info before;
+        before.struct_size = sizeof before;
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &before));
+        EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_component(&tensor, "none", 4, &component, &error));
+        CHECK(error.kind == TENSLICE_NOT_FOUND);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, &error));
+        CHECK(error.kind == TENSLICE_NOT_FOUND); /* success leaves the details alone too */
+        EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "none", 4, &tensor, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &tensor_info)); /* still the same tensor */
+        CHECK(tensor_info.name.data == before.name.data && tensor_info.index == before.index);
+        EXPECT(TENSLICE_UNKNOWN_FORMAT, tenslice_file_open(&file, "?", 1, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info)); /* still the open file */
+    }
+    CHECK(tenslice_abi_version() && tenslice_version() && tenslice_status_name(0) && tenslice_status_text(0));
+    CHECK(tenslice_dtype_name(0) && tenslice_dtype_size(0) == 0);
+    free(b.data);
+    puts("arguments: ok");
+    return 0;
+}

@@ -1,0 +1,94 @@
+/* Sizes, offsets and codes: the ABI, pinned. The same on 32 and 64 bits but where pointers stand. */
+#include <stddef.h>
+
+#include "support.h"
+
+#define P sizeof(void *)
+#define SIZE(type, size) CHECK(sizeof(type) == (size))
+#define AT(type, field, offset) CHECK(offsetof(type, field) == (offset))
+
+int main(void)
+{
+    SIZE(tenslice_status, 4);
+    SIZE(tenslice_file, 192);
+    SIZE(tenslice_tensor, 192);
+    SIZE(tenslice_component, 192);
+    SIZE(tenslice_cursor, 256);
+    SIZE(tenslice_source, 384);
+    SIZE(tenslice_items, 96);
+
+    SIZE(tenslice_error, 16);
+    AT(tenslice_error, offset, 0);
+    AT(tenslice_error, back, 8);
+    AT(tenslice_error, kind, 12);
+    AT(tenslice_error, format, 14);
+    AT(tenslice_error, item, 15);
+
+    SIZE(tenslice_need, 24);
+    AT(tenslice_need, offset, 0);
+    AT(tenslice_need, length, 8);
+    AT(tenslice_need, keep, 16);
+    AT(tenslice_need, reserved, 20);
+
+    SIZE(tenslice_str, 2 * P);
+    AT(tenslice_str, data, 0);
+    AT(tenslice_str, length, P);
+    SIZE(tenslice_bytes, 2 * P);
+    AT(tenslice_bytes, data, 0);
+    AT(tenslice_bytes, length, P);
+
+    SIZE(tenslice_file_info, 32 + 2 * P);
+    AT(tenslice_file_info, struct_size, 0);
+    AT(tenslice_file_info, format, 4);
+    AT(tenslice_file_info, length, 8);
+    AT(tenslice_file_info, tensor_count, 16);
+    AT(tenslice_file_info, version, 24);
+    AT(tenslice_file_info, warnings, 24 + 2 * P);
+    AT(tenslice_file_info, reserved, 28 + 2 * P);
+
+    SIZE(tenslice_tensor_info, 40 + 4 * P);
+    AT(tenslice_tensor_info, struct_size, 0);
+    AT(tenslice_tensor_info, dtype, 4);
+    AT(tenslice_tensor_info, name, 8);
+    AT(tenslice_tensor_info, layout, 8 + 2 * P);
+    AT(tenslice_tensor_info, order, 12 + 2 * P);
+    AT(tenslice_tensor_info, layout_name, 16 + 2 * P);
+    AT(tenslice_tensor_info, index, 16 + 4 * P);
+    AT(tenslice_tensor_info, elements, 24 + 4 * P);
+    AT(tenslice_tensor_info, rank, 32 + 4 * P);
+    AT(tenslice_tensor_info, warnings, 36 + 4 * P);
+
+    SIZE(tenslice_component_info, 48 + 6 * P);
+    AT(tenslice_component_info, struct_size, 0);
+    AT(tenslice_component_info, dtype, 4);
+    AT(tenslice_component_info, storage_dtype, 8);
+    AT(tenslice_component_info, byte_order, 12);
+    AT(tenslice_component_info, encoding, 16);
+    AT(tenslice_component_info, reserved, 20);
+    AT(tenslice_component_info, role, 24);
+    AT(tenslice_component_info, encoding_name, 24 + 2 * P);
+    AT(tenslice_component_info, digest, 24 + 4 * P);
+    AT(tenslice_component_info, offset, 24 + 6 * P);
+    AT(tenslice_component_info, length, 32 + 6 * P);
+    AT(tenslice_component_info, decoded_length, 40 + 6 * P);
+
+    SIZE(tenslice_value, 128 + 2 * P);
+    AT(tenslice_value, struct_size, 0);
+    AT(tenslice_value, kind, 4);
+    AT(tenslice_value, data, 8);
+    AT(tenslice_value, length, 8 + P);
+    AT(tenslice_value, magnitude, 8 + 2 * P);
+    AT(tenslice_value, real, 16 + 2 * P);
+    AT(tenslice_value, negative, 24 + 2 * P);
+    AT(tenslice_value, reserved, 28 + 2 * P);
+    AT(tenslice_value, items, 32 + 2 * P);
+
+    /* One code of each kind; tests/pinned.rs has them all. */
+    CHECK(TENSLICE_OK == 0 && TENSLICE_END == 1 && TENSLICE_NEED == 2);
+    CHECK(TENSLICE_INVALID_ARGUMENT == 100 && TENSLICE_TRUNCATED == 200 && TENSLICE_UNKNOWN_FORMAT == 300);
+    CHECK(TENSLICE_TOO_SMALL == 500 && TENSLICE_F32 == 17 && TENSLICE_FORMAT_ZTENSOR == 1);
+    CHECK(TENSLICE_LAYOUT_OTHER == 255 && TENSLICE_ENCODING_ZSTD == 1 && TENSLICE_VALUE_TEXT == 7);
+    CHECK(TENSLICE_WARNING_NAMES_UNCHECKED == 1 << 10 && TENSLICE_ITEM_OFFSET == 15);
+    puts("layout: ok");
+    return 0;
+}

@@ -1,0 +1,104 @@
+/*
+ * No call of the library allocates: malloc and its kin are our own here, and count while one is running.
+ * It asks for no text, so that run.sh can look for text formatting in it. Argument: the fixtures.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tenslice.h"
+
+static int inside, allocations;
+static unsigned char heap[1 << 20];
+static size_t used;
+
+void *malloc(size_t size)
+{
+    void *place = heap + used;
+    allocations += inside;
+    used += (size + 15) / 16 * 16;
+    return used <= sizeof heap ? place : NULL;
+}
+
+void free(void *place)
+{
+    allocations += inside;
+    (void)place;
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return malloc(count * size); /* the heap is zero, and never used twice */
+}
+
+void *realloc(void *place, size_t size)
+{
+    unsigned char *new_place = (unsigned char *)malloc(size);
+    size_t i;
+    for (i = 0; place != NULL && new_place != NULL && i < size; i++)
+        new_place[i] = ((unsigned char *)place)[i];
+    return new_place;
+}
+
+static unsigned char model[1 << 19];
+static long calls;
+
+static void enter(void)
+{
+    inside = 1;
+}
+
+static tenslice_status leave(tenslice_status status)
+{
+    inside = 0;
+    calls++;
+    return status;
+}
+
+/* A call of the library, during which allocations count. */
+#define IN(call) leave((enter(), (call)))
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
+                                        "v1.2/objects_sparse_quant_logical.zt", "bad/v1.2/end_past_eof.zt"};
+    size_t i;
+
+    for (i = 0; argc == 2 && i < sizeof names / sizeof *names; i++) {
+        char path[1024];
+        FILE *f;
+        size_t size;
+        tenslice_file file;
+        tenslice_cursor tensors, components, attributes;
+        tenslice_tensor tensor, found;
+        tenslice_component component;
+        tenslice_bytes bytes;
+        tenslice_tensor_info info;
+        tenslice_value value;
+
+        snprintf(path, sizeof path, "%s/%s", argv[1], names[i]);
+        f = fopen(path, "rb");
+        if (f == NULL)
+            return 1;
+        size = fread(model, 1, sizeof model, f);
+        fclose(f);
+        if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
+            continue;
+        IN(tenslice_file_tensors(&file, &tensors));
+        while (IN(tenslice_tensors_next(&tensors, &tensor, NULL)) == TENSLICE_OK) {
+            info.struct_size = sizeof info;
+            IN(tenslice_tensor_get_info(&tensor, &info));
+            if (info.index % 100 == 0
+                && IN(tenslice_file_find(&file, info.name.data, info.name.length, &found, NULL)) != TENSLICE_OK)
+                return 1;
+            IN(tenslice_tensor_components(&tensor, &components));
+            while (IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK)
+                IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
+            IN(tenslice_tensor_attributes(&tensor, &attributes));
+            value.struct_size = sizeof value;
+            while (IN(tenslice_attributes_next(&attributes, NULL, &value, NULL)) == TENSLICE_OK)
+                ;
+        }
+    }
+    printf("no_malloc: %d allocations in %ld calls: %s\n", allocations, calls, allocations ? "FAILED" : "ok");
+    return allocations != 0 || calls < 1000;
+}

@@ -1,0 +1,230 @@
+/* Opening, listing, finding, reading: every function once in the way it is meant. Argument: the fixtures. */
+#include "support.h"
+
+static void sparse_quantized_logical(const char *folder)
+{
+    blob b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component component, bound;
+    tenslice_cursor cursor, parts;
+    tenslice_file_info info;
+    tenslice_tensor_info about;
+    tenslice_component_info part;
+    tenslice_bytes bytes, stored;
+    uint64_t shape[3];
+    uint32_t rank = 0;
+    const char *names[] = {"coo", "cplx", "csr_i32", "csr_u64", "fp8", "gptq", "vendor"};
+    size_t i;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.format == TENSLICE_FORMAT_ZTENSOR && same(info.version, "1.2.0"));
+    CHECK(info.tensor_count == 7 && info.length == b.size && info.warnings == 0);
+
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    for (i = 0; i < 7; i++) {
+        EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
+        about.struct_size = sizeof about;
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+        CHECK(same(about.name, names[i]) && about.index == i);
+    }
+    EXPECT(TENSLICE_END, tenslice_tensors_next(&cursor, &tensor, NULL));
+    EXPECT(TENSLICE_END, tenslice_tensors_next(&cursor, &tensor, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "coo", 3, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+    CHECK(about.layout == TENSLICE_LAYOUT_SPARSE_COO && about.dtype == TENSLICE_I16 && about.rank == 3);
+    CHECK(about.elements == 32 && same(about.layout_name, "sparse_coo") && about.order == TENSLICE_ORDER_ROW_MAJOR);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_shape(&tensor, shape, 2, &rank));
+    CHECK(rank == 3);
+    EXPECT(TENSLICE_OK, tenslice_tensor_shape(&tensor, shape, 3, NULL));
+    CHECK(shape[0] == 4 && shape[1] == 4 && shape[2] == 2);
+    EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+    EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_components(&tensor, &parts));
+    EXPECT(TENSLICE_OK, tenslice_components_next(&parts, &component, NULL));
+    part.struct_size = sizeof part;
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
+    CHECK(same(part.role, "coords") && part.dtype == TENSLICE_U64 && part.offset == 512 && part.length == 120);
+    CHECK(part.decoded_length == 120 && part.encoding == TENSLICE_ENCODING_RAW && part.digest.data == NULL);
+    EXPECT(TENSLICE_OK, tenslice_components_next(&parts, &component, NULL));
+    EXPECT(TENSLICE_END, tenslice_components_next(&parts, &component, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_component(&tensor, "data", 4, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "values", 6, &component, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_component_bytes(&component, TENSLICE_U16, &bytes, NULL));
+    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_component_bytes(&component, 7777, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_I16, &bytes, NULL));
+    CHECK(bytes.length == 10 && bytes.data == b.data + 448);
+
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "fp8", 3, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
+    CHECK(part.dtype == TENSLICE_F8_E4M3FN && part.storage_dtype == TENSLICE_U8);
+
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_u64", 7, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "values", 6, &component, NULL));
+    EXPECT(TENSLICE_ENCODED, tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &stored, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
+    CHECK(part.encoding == TENSLICE_ENCODING_ZSTD && same(part.encoding_name, "zstd") && stored.length == part.length);
+    EXPECT(TENSLICE_WRONG_LENGTH, tenslice_component_with_bytes(&component, b.data, 1, &bound, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, b.data, stored.length, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &stored, NULL));
+    CHECK(stored.data == b.data);
+
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "co", 2, &tensor, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "\xff", 1, &tensor, NULL));
+    free(b.data);
+}
+
+static void numbers(const char *folder)
+{
+    blob b = load(folder, "v1.2/dense_all_dtypes.zt");
+    unsigned char *moved = (unsigned char *)malloc(b.size + 1);
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_bytes bytes;
+    const float *x;
+    float first, second;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float32", 9, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+    x = (const float *)bytes.data;
+    CHECK(bytes.length >= 8);
+    first = x[0];
+
+    CHECK(moved != NULL);
+    memcpy(moved + 1, b.data, b.size);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, moved + 1, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float32", 9, &tensor, NULL));
+    EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+    memcpy(&second, bytes.data, sizeof second);
+    CHECK(memcmp(&first, &second, sizeof first) == 0);
+    free(moved);
+    free(b.data);
+
+    b = load(folder, "v0.1/big_endian.zt");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "be.f32", 6, &tensor, NULL));
+    {
+        const uint16_t one = 1;
+        tenslice_status expected = *(const unsigned char *)&one ? TENSLICE_FOREIGN_ENDIAN : TENSLICE_OK;
+        EXPECT(expected, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+    }
+    free(b.data);
+}
+
+static void warnings_and_names(const char *folder)
+{
+    blob b = load(folder, "v0.1/duplicate_names.zt");
+    tenslice_file file;
+    tenslice_file_info info;
+    uint64_t index = 77;
+    uint32_t scratch[2], bits = 0;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_REPEATED_NAME);
+    EXPECT(TENSLICE_OK, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_REPEATED_NAME, &index));
+    CHECK(index > 0 && index < 3);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_MISALIGNED_OFFSET, &index));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, 3, &index));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check_names(&file, NULL, 0, &bits, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_check_names(&file, scratch, 1, &bits, NULL));
+    CHECK(bits == TENSLICE_WARNING_REPEATED_NAME);
+    EXPECT(TENSLICE_OK, tenslice_file_check_names(&file, scratch, 2, NULL, NULL));
+    free(b.data);
+}
+
+static void attributes(const char *folder)
+{
+    blob b = load(folder, "v0.1/custom_fields.zt");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_cursor cursor, inner;
+    tenslice_value key, value;
+    int seen = 0;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &cursor));
+    key.struct_size = sizeof key;
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_END, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "with_custom", 11, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_attributes(&tensor, &cursor));
+    while (tenslice_attributes_next(&cursor, &key, &value, NULL) == TENSLICE_OK) {
+        CHECK(key.kind == TENSLICE_VALUE_TEXT);
+        seen++;
+        if (key.length == 3 && memcmp(key.data, "neg", 3) == 0) {
+            CHECK(value.kind == TENSLICE_VALUE_INTEGER && value.negative && value.magnitude == 5);
+            EXPECT(TENSLICE_WRONG_TYPE, tenslice_value_items(&value, &inner));
+        }
+        if (key.length == 2 && memcmp(key.data, "lr", 2) == 0)
+            CHECK(value.kind == TENSLICE_VALUE_FLOAT && value.real == 0.125);
+        if (key.length == 5 && memcmp(key.data, "flags", 5) == 0) {
+            CHECK(value.kind == TENSLICE_VALUE_ARRAY);
+            EXPECT(TENSLICE_OK, tenslice_value_items(&value, &inner));
+            EXPECT(TENSLICE_OK, tenslice_attributes_next(&inner, &key, &value, NULL));
+            CHECK(key.kind == 0 && value.kind == TENSLICE_VALUE_BOOL && value.magnitude == 1);
+            EXPECT(TENSLICE_OK, tenslice_attributes_next(&inner, NULL, &value, NULL));
+            EXPECT(TENSLICE_OK, tenslice_attributes_next(&inner, NULL, &value, NULL));
+            CHECK(value.kind == TENSLICE_VALUE_NULL);
+            EXPECT(TENSLICE_END, tenslice_attributes_next(&inner, NULL, &value, NULL));
+        }
+    }
+    CHECK(seen == 7);
+    free(b.data);
+}
+
+static void error_text(const char *folder)
+{
+    blob b = load(folder, "bad/v1.2/end_past_eof.zt");
+    tenslice_file file;
+    tenslice_error error;
+    tenslice_source source;
+    char text[256];
+    size_t needed = 0;
+    const char *sentence = "ztensor 1.2.0: component \"data\" of tensor \"weight\": offset 64 + length 100000 "
+                           "exceeds the file (323 bytes) [at byte 199]";
+
+    EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, b.size, &error));
+    CHECK(error.kind == TENSLICE_OUT_OF_FILE && error.offset == 199 && error.item == TENSLICE_ITEM_OFFSET);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, b.data, b.size, NULL, 0, &needed));
+    CHECK(needed == strlen(sentence) + 1);
+    text[0] = '#';
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, b.data, b.size, text, needed - 1, NULL));
+    CHECK(text[0] == '#');
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, text, needed, NULL));
+    CHECK(strcmp(text, sentence) == 0);
+    EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
+    EXPECT(TENSLICE_OK, tenslice_source_add(&source, 0, b.data, b.size));
+    EXPECT(TENSLICE_OK, tenslice_error_text_source(&error, &source, text, sizeof text, NULL));
+    CHECK(strcmp(text, sentence) == 0);
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, NULL, 0, text, sizeof text, NULL));
+    CHECK(strstr(text, "exceeds the file [at byte 199]") != NULL);
+    free(b.data);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    CHECK(tenslice_abi_version() == TENSLICE_ABI_VERSION);
+    CHECK(strlen(tenslice_version()) >= 5);
+    CHECK(strcmp(tenslice_status_name(TENSLICE_OUT_OF_FILE), "OutOfFile") == 0);
+    CHECK(strcmp(tenslice_status_text(TENSLICE_OK), "success") == 0);
+    CHECK(strcmp(tenslice_status_name(-5), "?") == 0 && strcmp(tenslice_status_name(70000), "?") == 0);
+    CHECK(strcmp(tenslice_dtype_name(TENSLICE_BF16), "bf16") == 0 && tenslice_dtype_size(TENSLICE_C128) == 16);
+    CHECK(strcmp(tenslice_dtype_name(999), "?") == 0 && tenslice_dtype_size(TENSLICE_ANY) == 0);
+    sparse_quantized_logical(argv[1]);
+    numbers(argv[1]);
+    warnings_and_names(argv[1]);
+    attributes(argv[1]);
+    error_text(argv[1]);
+    puts("read: ok");
+    return 0;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY.
+#
+# Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. What this machine
+# lacks is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+lib=$(cd "$1" && pwd)
+fixtures=$PWD/tests/fixtures
+out=$PWD/target/c-tests
+mkdir -p "$out"
+warnings="-Wall -Wextra -Wpedantic -Werror"
+c="${CC:-cc} -std=c99 $warnings -O1 -g -Iinclude -Ic-tests"
+cxx="${CXX:-c++} $warnings -O1 -g -Iinclude -Ic-tests"
+
+skip() {
+    echo "skipped: $1"
+    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
+        echo "nothing may be skipped here" >&2
+        exit 1
+    fi
+}
+
+# Every exported function is tried with NULL: arguments.c names them all.
+for function in $(grep -oE '\btenslice_[a-z_]+\(' include/tenslice.h | tr -d '(' | sort -u); do
+    grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
+done
+
+for test in read parts arguments layout; do
+    $c "c-tests/$test.c" "$lib/libtenslice.a" -o "$out/$test-static"
+    $c "c-tests/$test.c" -L"$lib" -ltenslice -Wl,-rpath,"$lib" -o "$out/$test-shared"
+    $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -o "$out/$test-cxx"
+    for build in static shared cxx; do
+        "$out/$test-$build" "$fixtures"
+    done
+done
+for standard in 11 17 20; do
+    $cxx -std=c++$standard c-tests/plus.cpp "$lib/libtenslice.a" -o "$out/plus"
+    "$out/plus" "$fixtures"
+done
+
+# The example that the README shows.
+$c -D_GNU_SOURCE examples/load.c "$lib/libtenslice.a" -o "$out/load"
+"$out/load" tests/fixtures/v1.2/converted_safetensors.zt a.w > "$out/load.txt"
+grep -q 'sum -2.472' "$out/load.txt" || { cat "$out/load.txt"; echo "load: the sum is wrong" >&2; exit 1; }
+if "$out/load" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/load.txt"; then
+    echo "load: accepted a bad file" >&2
+    exit 1
+fi
+grep -q 'offset 64 + length 100000 exceeds the file (323 bytes)' "$out/load.txt"
+
+# No allocation, and no text formatting in a program that asks for no text.
+$c -fno-builtin -ffunction-sections -Wl,--gc-sections c-tests/no_malloc.c "$lib/libtenslice.a" -o "$out/no_malloc"
+"$out/no_malloc" "$fixtures"
+if nm -C "$out/no_malloc" | grep -E 'tenslice::explain|explain::context|core::fmt|tenslice_error_text|rust_alloc'; then
+    echo "no_malloc: text formatting is linked in" >&2
+    exit 1
+fi
+nm -C "$out/read-static" | grep -q 'tenslice_error_text' # what was looked for can be found
+echo "no text formatting: ok"
+
+# The shared library exports the C ABI and nothing else.
+if nm -D --defined-only "$lib/libtenslice.so" | awk '{print $3}' | grep -v '^tenslice_'; then
+    echo "libtenslice.so exports more than tenslice_*" >&2
+    exit 1
+fi
+echo "exports: ok"
+
+sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
+if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+    for test in read parts arguments layout; do
+        $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -o "$out/$test-sanitized"
+        "$out/$test-sanitized" "$fixtures" > /dev/null
+    done
+    echo "sanitizers: ok"
+else
+    skip "the C tests under the sanitizers (the compiler has none)"
+fi
+
+if command -v valgrind > /dev/null; then
+    for test in read parts arguments; do
+        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test-static" "$fixtures" > /dev/null
+    done
+    echo "valgrind: ok"
+else
+    skip "the C tests under valgrind (not installed)"
+fi

@@ -1,0 +1,62 @@
+/* What the C tests share: a check that tells where it failed, and the bytes of a file. */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenslice.h"
+
+#define CHECK(condition)                                                              \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);   \
+            exit(1);                                                                  \
+        }                                                                             \
+    } while (0)
+
+/* Checks a status, and names the one that came instead. */
+#define EXPECT(status, call)                                                          \
+    do {                                                                              \
+        tenslice_status got_ = (call);                                                \
+        if (got_ != (status)) {                                                       \
+            fprintf(stderr, "%s:%d: %s gave %s, not %s\n", __FILE__, __LINE__, #call, \
+                    tenslice_status_name(got_), tenslice_status_name(status));        \
+            exit(1);                                                                  \
+        }                                                                             \
+    } while (0)
+
+typedef struct {
+    unsigned char *data;
+    size_t size;
+} blob;
+
+/* The bytes of a file below the folder of the fixtures, on the heap, with nothing behind the last. */
+static inline blob load(const char *folder, const char *name)
+{
+    char path[1024];
+    blob b;
+    long size;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "rb");
+    if (f == NULL || fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET) != 0) {
+        perror(path);
+        exit(1);
+    }
+    b.size = (size_t)size;
+    b.data = (unsigned char *)malloc(b.size);
+    CHECK(b.data != NULL && fread(b.data, 1, b.size, f) == b.size);
+    fclose(f);
+    return b;
+}
+
+static inline int same(tenslice_str s, const char *text)
+{
+    return s.length == strlen(text) && memcmp(s.data, text, s.length) == 0;
+}
+
+#endif

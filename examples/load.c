@@ -1,0 +1,95 @@
+/*
+ * Maps a tensor file, prints name, dtype and shape of each tensor, then finds one by name and sums its
+ * elements through a pointer into the mapped file: nothing is copied, nothing allocated.
+ *
+ *     load FILE [NAME]
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tenslice.h"
+
+/* Prints the sentence of an error: which rule is broken, by which tensor, at which byte. */
+static int refuse(const char *path, const tenslice_error *error, const void *data, size_t size)
+{
+    char text[512];
+    if (tenslice_error_text(error, data, size, text, sizeof text, NULL) != TENSLICE_OK)
+        strcpy(text, "unknown error");
+    fprintf(stderr, "error: %s: %s\n", path, text);
+    return 1;
+}
+
+static void print_tensor(const tenslice_tensor *tensor)
+{
+    tenslice_tensor_info info;
+    uint64_t shape[8];
+    uint32_t rank = 0, i;
+
+    info.struct_size = sizeof info;
+    tenslice_tensor_get_info(tensor, &info);
+    printf("  %-12.*s %-5s [", (int)info.name.length, info.name.data, info.dtype ? tenslice_dtype_name(info.dtype) : "-");
+    if (tenslice_tensor_shape(tensor, shape, 8, &rank) == TENSLICE_OK)
+        for (i = 0; i < rank; i++)
+            printf("%s%llu", i ? ", " : "", (unsigned long long)shape[i]);
+    else
+        printf("%u dimensions", (unsigned)rank);
+    printf("]\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : NULL;
+    struct stat status;
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    const void *data = NULL;
+    int handle;
+
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: %s FILE [NAME]\n", argv[0]);
+        return 2;
+    }
+    handle = open(path, O_RDONLY);
+    if (handle < 0 || fstat(handle, &status) != 0) {
+        perror(path);
+        return 1;
+    }
+    if (status.st_size > 0) {
+        data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, handle, 0);
+        if (data == MAP_FAILED) {
+            perror(path);
+            return 1;
+        }
+    }
+
+    if (tenslice_file_open(&file, data, (size_t)status.st_size, &error) != TENSLICE_OK)
+        return refuse(path, &error, data, (size_t)status.st_size);
+
+    printf("%s\n", path);
+    tenslice_file_tensors(&file, &cursor);
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK)
+        print_tensor(&tensor);
+
+    if (name != NULL) {
+        const float *numbers;
+        double sum = 0;
+        size_t i;
+        if (tenslice_file_find(&file, name, strlen(name), &tensor, &error) != TENSLICE_OK
+            || tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, &error) != TENSLICE_OK)
+            return refuse(path, &error, data, (size_t)status.st_size);
+        numbers = (const float *)bytes.data;
+        for (i = 0; i < bytes.length / sizeof *numbers; i++)
+            sum += numbers[i];
+        printf("%s: %zu numbers at byte %td of the mapping, sum %g\n", name, bytes.length / sizeof *numbers,
+               (const char *)bytes.data - (const char *)data, sum);
+    }
+    return 0;
+}

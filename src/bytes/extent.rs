@@ -1,0 +1,61 @@
+//! A range of bytes of a file.
+//!
+//! Depends on `num`.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use super::num::to_usize;
+
+/// A range of bytes: where it begins in the file, and its length. Nothing says that the file is that long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Offset of the first byte, counted from the start of the file.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+}
+
+impl Extent {
+    /// The range of `length` bytes from `offset` on.
+    #[must_use]
+    pub const fn new(offset: u64, length: u64) -> Self {
+        Self { offset, length }
+    }
+
+    /// The offset behind the last byte; `None` beyond 64 bits.
+    #[must_use]
+    pub const fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.length)
+    }
+
+    /// Whether all of it lies in `0..end`.
+    #[must_use]
+    pub const fn is_within(&self, end: u64) -> bool {
+        match end.checked_sub(self.offset) {
+            Some(room) => self.length <= room,
+            None => false,
+        }
+    }
+
+    /// The bytes it covers of `bytes`, which begin at offset `start` of the file.
+    pub(crate) fn of<'a>(&self, bytes: &'a [u8], start: u64) -> Option<&'a [u8]> {
+        let from = to_usize(self.offset.checked_sub(start)?)?;
+        let length = to_usize(self.length)?;
+        bytes.get(from..)?.get(..length)
+    }
+}
+
+/// Bytes that stand in one piece, and where in the file they begin.
+#[derive(Clone, Copy)]
+pub(crate) struct Region<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) start: u64,
+}
+
+/// Prints where it lies, not what is in it.
+impl fmt::Debug for Region<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {}", self.bytes.len(), self.start)
+    }
+}

@@ -1,0 +1,200 @@
+//! Where the bytes of a file come from: one slice, or the few segments that the caller has fetched.
+//!
+//! Depends on `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that misses
+//! bytes ends with the range it needs, the caller fetches that range and opens again.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use super::extent::{Extent, Region};
+use super::num::to_u64;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many segments a [`Source`] holds.
+pub const MAX_SEGMENTS: usize = 8;
+
+/// A range of bytes that has to be fetched before a file can be opened. Always shorter than 4 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Need {
+    /// The bytes to fetch, all of them inside the file.
+    pub extent: Extent,
+    /// Whether the bytes must stay in place for as long as anything opened from the source is used.
+    /// Where this is `false` they may be dropped once the next call has returned.
+    pub keep: bool,
+}
+
+/// A file of which only some ranges are in memory.
+///
+/// ```
+/// # let whole: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
+/// # let fetch = |extent: tenslice::Extent| &whole[extent.offset as usize..][..extent.length as usize];
+/// use tenslice::{File, Opened, Source};
+///
+/// let mut source = Source::new(whole.len() as u64);
+/// let file = loop {
+///     match File::open_source(&source)? {
+///         Opened::File(file) => break file,
+///         Opened::Need(need) => source.add(need.extent.offset, fetch(need.extent))?,
+///     }
+/// };
+/// assert_eq!(file.tensors().count(), 13);
+/// # Ok::<(), tenslice::Error>(())
+/// ```
+///
+/// A range is found only inside one segment, so hand over each range just as it was asked for: the next
+/// call then never asks for it again, and opening ends after a few rounds.
+#[derive(Clone)]
+pub struct Source<'a> {
+    length: u64,
+    segments: heapless::Vec<(u64, &'a [u8]), MAX_SEGMENTS>,
+}
+
+impl<'a> Source<'a> {
+    /// A file of `length` bytes, none of them in memory yet.
+    #[must_use]
+    pub const fn new(length: u64) -> Self {
+        Self { length, segments: heapless::Vec::new() }
+    }
+
+    /// Length of the whole file in bytes.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Adds `bytes`, which stand at `offset` of the file. A segment that they cover is dropped.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the bytes would reach beyond the file, `TooManySegments` when there are
+    /// [`MAX_SEGMENTS`] already. The source is unchanged then.
+    pub fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
+        let new = Extent::new(offset, to_u64(bytes.len()));
+        if !new.is_within(self.length) {
+            return Err(Error::new(ErrorKind::InvalidArgument));
+        }
+        if self.get(new).is_some() {
+            return Ok(());
+        }
+        let covered = |(at, old): &(u64, &[u8])| Extent::new(*at, to_u64(old.len())).of(bytes, offset).is_some();
+        if self.segments.is_full() && !self.segments.iter().any(covered) {
+            return Err(Error::new(ErrorKind::TooManySegments));
+        }
+        self.segments.retain(|segment| !covered(segment));
+        self.segments.push((offset, bytes)).map_err(|_| Error::new(ErrorKind::TooManySegments))
+    }
+
+    /// The bytes of `extent`, if one segment has them all.
+    fn get(&self, extent: Extent) -> Option<&'a [u8]> {
+        self.segments.iter().find_map(|&(at, bytes)| extent.of(bytes, at))
+    }
+}
+
+/// The bytes of a file as a parser sees them: all in one slice, or in the segments of a source.
+#[derive(Clone, Copy)]
+pub struct Input<'a>(Bytes<'a>);
+
+#[derive(Clone, Copy)]
+enum Bytes<'a> {
+    Whole(&'a [u8]),
+    Parts(&'a Source<'a>),
+}
+
+/// Prints where the segments lie, not what is in them.
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let segments = self.segments.iter().map(|&(start, bytes)| Region { bytes, start });
+        write!(f, "{} bytes, of which ", self.length)?;
+        f.debug_list().entries(segments).finish()
+    }
+}
+
+impl fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Bytes::Whole(bytes) => write!(f, "{} bytes", bytes.len()),
+            Bytes::Parts(source) => fmt::Debug::fmt(source, f),
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Input<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Bytes::Whole(bytes))
+    }
+}
+
+impl<'s, 'a: 's> From<&'s Source<'a>> for Input<'s> {
+    fn from(source: &'s Source<'a>) -> Self {
+        Self(Bytes::Parts(source))
+    }
+}
+
+impl<'a> Input<'a> {
+    /// Length of the file in bytes.
+    pub(crate) const fn length(&self) -> u64 {
+        match self.0 {
+            Bytes::Whole(bytes) => to_u64(bytes.len()),
+            Bytes::Parts(source) => source.length,
+        }
+    }
+
+    /// The bytes of `extent`, if they are in memory in one piece.
+    pub(crate) fn get(&self, extent: Extent) -> Option<&'a [u8]> {
+        match self.0 {
+            Bytes::Whole(bytes) => extent.of(bytes, 0),
+            Bytes::Parts(source) => source.get(extent),
+        }
+    }
+
+    /// The bytes of `extent`, which lies in the file, or the range to fetch.
+    pub(crate) fn need(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
+        self.get(extent).ok_or(Stop::Need(Need { extent, keep: true }))
+    }
+}
+
+/// Why a parser stopped: the file is at fault, or bytes are missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    Error(Error),
+    Need(Need),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_found_inside_one_segment_only() {
+        let mut source = Source::new(100);
+        source.add(10, &[1; 10]).unwrap();
+        source.add(20, &[2; 10]).unwrap();
+        let input = Input::from(&source);
+        assert_eq!(input.get(Extent::new(12, 3)), Some(&[1_u8; 3][..]));
+        assert_eq!(input.get(Extent::new(20, 10)), Some(&[2_u8; 10][..]));
+        assert_eq!(input.get(Extent::new(18, 4)), None);
+        assert_eq!(input.get(Extent::new(29, 2)), None);
+        assert_eq!(input.get(Extent::new(u64::MAX, 1)), None);
+    }
+
+    #[test]
+    fn adding_checks_the_range_and_the_room() {
+        let mut source = Source::new(100);
+        let outside = |error: Error| error.kind() == ErrorKind::InvalidArgument;
+        assert!(source.add(100, &[0]).is_err_and(outside));
+        assert!(source.add(u64::MAX, &[0]).is_err_and(outside));
+        for i in 0..8 {
+            source.add(10 * i, &[0; 3]).unwrap();
+        }
+        source.add(10, &[0; 2]).unwrap(); // inside a segment: nothing to add
+        assert!(source.add(90, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
+        source.add(10, &[7; 8]).unwrap(); // takes the place of the segment that it covers
+        assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
+        assert_eq!(source.segments.len(), MAX_SEGMENTS);
+    }
+}

@@ -1,0 +1,152 @@
+//! Attributes, and the values inside them.
+
+use core::ffi::c_char;
+
+use super::pointer::{Out, held, held_mut, out};
+use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Attributes, Value};
+
+/// A position among the tensors of a file, the components of a tensor, or the values of attributes.
+#[repr(C)]
+pub struct tenslice_cursor {
+    opaque: [u64; 32],
+}
+
+/// A value of an attribute. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_value {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none.
+    pub kind: u32,
+    /// The text, or the bytes: in the file, not closed by a NUL. NULL for the other kinds.
+    pub data: *const c_char,
+    /// Number of bytes of the text or byte string.
+    pub length: usize,
+    /// The integer without its sign. -2^64, the one number too large for it, is negative with 0 here.
+    /// Also a truth value (0 or 1), the number of a simple value, the number of a tag.
+    pub magnitude: u64,
+    /// The floating-point number.
+    pub real: f64,
+    /// 1 for an integer below 0.
+    pub negative: u32,
+    /// 0.
+    pub reserved: u32,
+    /// For tenslice_value_items.
+    pub items: tenslice_items,
+}
+
+/// The values inside a value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tenslice_items {
+    opaque: [u64; 12],
+}
+
+impl tenslice_value {
+    /// The value of a key that is not there.
+    const NONE: Self = Self {
+        struct_size: 0,
+        kind: 0,
+        data: core::ptr::null(),
+        length: 0,
+        magnitude: 0,
+        real: 0.0,
+        negative: 0,
+        reserved: 0,
+        items: tenslice_items { opaque: [0; 12] },
+    };
+
+    fn new(value: Option<Value<'static>>) -> Result<Self> {
+        let Some(value) = value else { return Ok(Self::NONE) };
+        let mut new = Self { kind: u32::from(value.kind().code()), ..Self::NONE };
+        match value {
+            Value::Bool(truth) => new.magnitude = u64::from(truth),
+            Value::Integer(number) => {
+                new.negative = u32::from(number < 0);
+                // 2^64 does not fit: its low 64 bits are 0, as the header says.
+                new.magnitude = u64::try_from(number.unsigned_abs()).unwrap_or(0);
+            }
+            Value::Float(number) => new.real = number,
+            Value::Simple(number) => new.magnitude = u64::from(number),
+            Value::Text(text) => (new.data, new.length) = (text.as_ptr().cast(), text.len()),
+            Value::Bytes(bytes) => (new.data, new.length) = (bytes.as_ptr().cast(), bytes.len()),
+            Value::Tagged(tag, _) => new.magnitude = tag,
+            _ => {}
+        }
+        if let Some(items) = value.items() {
+            // SAFETY: a place of our own, to be written.
+            unsafe { out(&raw mut new.items)? }.hold(items);
+        }
+        Ok(new)
+    }
+}
+
+/// The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
+/// there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
+/// formats allow any value.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
+/// file was opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_attributes_next(
+    cursor: *mut tenslice_cursor,
+    key: *mut tenslice_value,
+    value: *mut tenslice_value,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let attributes = held_mut::<Attributes<'static>, _>(cursor)?;
+            let key_out: Option<Out<tenslice_value>> = if key.is_null() { None } else { Some(out(key)?) };
+            let value_out = out(value)?;
+            // Both sizes are looked at before the cursor moves or anything is written.
+            if !has_size(value) || (!key.is_null() && !has_size(key)) {
+                return Err(Error::new(ErrorKind::InvalidArgument));
+            }
+            let (key, value) = match (attributes.next(), attributes.error()) {
+                (Some(next), _) => (tenslice_value::new(next.key)?, tenslice_value::new(Some(next.value))?),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(END),
+            };
+            if let Some(key_out) = key_out {
+                key_out.set_info(key)?;
+            }
+            value_out.set_info(value)?;
+            Ok(OK)
+        })
+    }
+}
+
+/// Whether the caller has said how large the struct is.
+///
+/// # Safety
+/// `value` can be read.
+unsafe fn has_size(value: *const tenslice_value) -> bool {
+    // SAFETY: as the caller says.
+    let size = unsafe { (&raw const (*value).struct_size).read() };
+    usize::try_from(size).is_ok_and(|size| size >= size_of::<u32>())
+}
+
+/// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
+/// pieces, for tenslice_attributes_next.
+///
+/// Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_value_items(
+    value: *const tenslice_value,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let _ = out(value.cast_mut())?; // neither NULL nor misaligned
+            let cursor = out(cursor)?;
+            let items = held::<Attributes<'static>, _>(&raw const (*value).items);
+            cursor.hold(*items.map_err(|_| Error::new(ErrorKind::WrongType))?);
+            Ok(OK)
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! Components.
+
+use core::ffi::c_void;
+
+use super::pointer::{bytes, held, out};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::text::{of_code, tenslice_str, to_code};
+use crate::error::{Error, ErrorKind, Item, Result};
+use crate::{Component, DType};
+
+/// A component of a tensor.
+#[repr(C)]
+pub struct tenslice_component {
+    opaque: [u64; 24],
+}
+
+/// Bytes of the file, where they lie.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tenslice_bytes {
+    /// The first byte.
+    pub data: *const c_void,
+    /// Number of bytes.
+    pub length: usize,
+}
+
+impl From<&[u8]> for tenslice_bytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self { data: bytes.as_ptr().cast(), length: bytes.len() }
+    }
+}
+
+/// What there is to know of a component. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_component_info {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// The type of its elements; 0 where the format does not say.
+    pub dtype: u32,
+    /// The type that they are stored as; another one where the file states a logical type over it.
+    pub storage_dtype: u32,
+    /// The byte order of its elements, a TENSLICE_BYTE_ORDER_ code.
+    pub byte_order: u32,
+    /// How its bytes are stored, a TENSLICE_ENCODING_ code.
+    pub encoding: u32,
+    /// 0.
+    pub reserved: u32,
+    /// What it is to its tensor, in the format's own words: "data", "values", "indices", ...
+    pub role: tenslice_str,
+    /// The name of the encoding, as the file spells it.
+    pub encoding_name: tenslice_str,
+    /// Its digest, as the file spells it; not verified.
+    pub digest: tenslice_str,
+    /// Where its bytes are stored in the file, for a caller that reads them from elsewhere: checked to be inside.
+    pub offset: u64,
+    /// How many bytes are stored.
+    pub length: u64,
+    /// How many bytes it decodes to; UINT64_MAX where the file does not say.
+    pub decoded_length: u64,
+}
+
+/// The bytes of `component`, checked to be elements of `dtype`.
+pub(super) fn typed_bytes(component: &Component<'_>, dtype: u32) -> Result<tenslice_bytes> {
+    if dtype != 0 {
+        let dtype = of_code(dtype).ok_or(Error::new(ErrorKind::InvalidArgument))?;
+        if component.dtype() != Some(dtype) {
+            return Err(component.error(ErrorKind::WrongType, Item::DType));
+        }
+        match dtype {
+            DType::U16 | DType::F16 | DType::BF16 => component.as_slice::<u16>().map(drop),
+            DType::U32 => component.as_slice::<u32>().map(drop),
+            DType::U64 => component.as_slice::<u64>().map(drop),
+            DType::I8 => component.as_slice::<i8>().map(drop),
+            DType::I16 => component.as_slice::<i16>().map(drop),
+            DType::I32 => component.as_slice::<i32>().map(drop),
+            DType::I64 => component.as_slice::<i64>().map(drop),
+            DType::F32 => component.as_slice::<f32>().map(drop),
+            DType::F64 => component.as_slice::<f64>().map(drop),
+            DType::C64 => component.as_slice::<[f32; 2]>().map(drop),
+            DType::C128 => component.as_slice::<[f64; 2]>().map(drop),
+            DType::U128 => component.as_slice::<u128>().map(drop),
+            DType::I128 => component.as_slice::<i128>().map(drop),
+            _ => component.as_slice::<u8>().map(drop),
+        }?;
+    }
+    component.bytes().map(Into::into)
+}
+
+/// Fills `info`, as much of it as its `struct_size` says there is.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_get_info(
+    component: *const tenslice_component,
+    info: *mut tenslice_component_info,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let component = held::<Component<'static>, _>(component)?;
+            out(info)?.set_info(tenslice_component_info {
+                struct_size: 0,
+                dtype: to_code(component.dtype()),
+                storage_dtype: to_code(component.storage_dtype()),
+                byte_order: u32::from(component.byte_order().code()),
+                encoding: u32::from(component.encoding().code()),
+                reserved: 0,
+                role: Some(component.role()).into(),
+                encoding_name: Some(component.encoding_name()).into(),
+                digest: component.digest().into(),
+                offset: component.extent().offset,
+                length: component.extent().length,
+                decoded_length: component.decoded_length().unwrap_or(u64::MAX),
+            })?;
+            Ok(OK)
+        })
+    }
+}
+
+/// The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
+/// machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+///
+/// Errors: WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+/// INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_bytes(
+    component: *const tenslice_component,
+    dtype: u32,
+    bytes: *mut tenslice_bytes,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let component = held::<Component<'static>, _>(component)?;
+            out(bytes)?.set(typed_bytes(component, dtype)?);
+            Ok(OK)
+        })
+    }
+}
+
+/// The bytes of a component as they are stored, perhaps encoded.
+///
+/// Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_stored(
+    component: *const tenslice_component,
+    bytes: *mut tenslice_bytes,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let component = held::<Component<'static>, _>(component)?;
+            out(bytes)?.set(component.stored()?.into());
+            Ok(OK)
+        })
+    }
+}
+
+/// Makes `bound` the same component over bytes that the caller read from its place in the file.
+///
+/// Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_with_bytes(
+    component: *const tenslice_component,
+    data: *const c_void,
+    length: usize,
+    bound: *mut tenslice_component,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks; the bytes outlive the new handle. It may be the old one: that has been
+    // read when it is written.
+    unsafe {
+        finish(error, || {
+            let component = held::<Component<'static>, _>(component)?.with_bytes(bytes(data, length)?)?;
+            out(bound)?.hold::<Component<'static>>(component);
+            Ok(OK)
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! Files.
+
+use core::ffi::{c_char, c_void};
+
+use super::attributes::tenslice_cursor;
+use super::pointer::{bytes, held, held_mut, out, room, text};
+use super::source::{tenslice_need, tenslice_source};
+use super::status::{END, NEED, OK, finish, tenslice_error, tenslice_status};
+use super::tensor::tenslice_tensor;
+use super::text::tenslice_str;
+use crate::error::{Error, ErrorKind, Warning, Warnings};
+use crate::{File, Opened, Source, Tensors};
+
+/// An open file.
+#[repr(C)]
+pub struct tenslice_file {
+    opaque: [u64; 24],
+}
+
+/// What there is to know of a file. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_file_info {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// The kind of file, a TENSLICE_FORMAT_ code.
+    pub format: u32,
+    /// Length of the file in bytes.
+    pub length: u64,
+    /// How many tensors there are.
+    pub tensor_count: u64,
+    /// The version as the file states it.
+    pub version: tenslice_str,
+    /// What the format's text says to warn about: TENSLICE_WARNING_ bits.
+    pub warnings: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Opens a file that is in memory as a whole: `length` bytes at `data`, of any alignment, which stay
+/// there unchanged for as long as anything made from `file` is used. Checks the whole structure in one
+/// pass over the metadata and reads no tensor data.
+///
+/// Errors: the first rule that the file breaks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_open(
+    file: *mut tenslice_file,
+    data: *const c_void,
+    length: usize,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks; the bytes outlive the handle, which is all that its 'static stands for.
+    unsafe {
+        finish(error, || {
+            let file = out(file)?;
+            file.hold::<File<'static>>(File::open(bytes(data, length)?)?);
+            Ok(OK)
+        })
+    }
+}
+
+/// Opens a file of which only some ranges are in memory. TENSLICE_NEED asks for another range: fetch just
+/// that, add it to the source, call again. `file` holds a pointer to the source.
+///
+/// Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_open_source(
+    file: *mut tenslice_file,
+    source: *const tenslice_source,
+    need: *mut tenslice_need,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks; the source outlives the handle.
+    unsafe {
+        finish(error, || {
+            let (file, need) = (out(file)?, out(need)?);
+            match File::open_source(held::<Source<'static>, _>(source)?)? {
+                Opened::File(opened) => {
+                    file.hold::<File<'static>>(opened);
+                    Ok(OK)
+                }
+                Opened::Need(range) => {
+                    need.set(tenslice_need {
+                        offset: range.extent.offset,
+                        length: range.extent.length,
+                        keep: u32::from(range.keep),
+                        reserved: 0,
+                    });
+                    Ok(NEED)
+                }
+            }
+        })
+    }
+}
+
+/// Fills `info`, as much of it as its `struct_size` says there is.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_get_info(
+    file: *const tenslice_file,
+    info: *mut tenslice_file_info,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let file = held::<File<'static>, _>(file)?;
+            out(info)?.set_info(tenslice_file_info {
+                struct_size: 0,
+                format: u32::from(file.format().code()),
+                length: file.length(),
+                tensor_count: file.tensor_count(),
+                version: file.version().into(),
+                warnings: file.warnings().bits(),
+                reserved: 0,
+            })?;
+            Ok(OK)
+        })
+    }
+}
+
+/// The index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
+/// concerns.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the warning is not given or concerns the
+/// whole file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_warning_tensor(
+    file: *const tenslice_file,
+    warning: u32,
+    index: *mut u64,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let warnings: Warnings = held::<File<'static>, _>(file)?.warnings();
+            let index = out(index)?;
+            let warning = Warning::ALL.iter().find(|known| known.bit() == warning);
+            let first = warning.and_then(|warning| warnings.first_tensor(*warning));
+            index.set(first.ok_or(Error::new(ErrorKind::NotFound))?);
+            Ok(OK)
+        })
+    }
+}
+
+/// Compares all names exactly, where opening could not without memory (TENSLICE_WARNING_NAMES_UNCHECKED).
+/// `scratch` has `count` words of the caller's, at least 1; with one for each tensor it takes one pass
+/// over the metadata, with less as many as it takes. `warnings` (may be NULL) gets the file's warnings as
+/// they are then.
+///
+/// Errors: REPEATED_NAME where the format forbids it, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_check_names(
+    file: *const tenslice_file,
+    scratch: *mut u32,
+    count: usize,
+    warnings: *mut u32,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let found = held::<File<'static>, _>(file)?.check_names(room(scratch, count)?)?;
+            if let Ok(warnings) = out(warnings) {
+                warnings.set(found.bits());
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// Finds the first tensor of that name: `length` bytes at `name`, compared byte by byte. Linear in the
+/// bytes of the metadata.
+///
+/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_find(
+    file: *const tenslice_file,
+    name: *const c_char,
+    length: usize,
+    tensor: *mut tenslice_tensor,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let file = held::<File<'static>, _>(file)?;
+            let tensor = out(tensor)?;
+            tensor.hold(file.find(text(name, length)?)?);
+            Ok(OK)
+        })
+    }
+}
+
+/// Sets `cursor` before the first tensor, for tenslice_tensors_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_tensors(
+    file: *const tenslice_file,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let file = held::<File<'static>, _>(file)?;
+            out(cursor)?.hold(file.tensors());
+            Ok(OK)
+        })
+    }
+}
+
+/// The next tensor, in the order of the file; TENSLICE_END behind the last.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
+/// file was opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensors_next(
+    cursor: *mut tenslice_cursor,
+    tensor: *mut tenslice_tensor,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let tensors = held_mut::<Tensors<'static>, _>(cursor)?;
+            let tensor = out(tensor)?;
+            match (tensors.next(), tensors.error()) {
+                (Some(next), _) => tensor.hold(next),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(END),
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// Sets `cursor` before the first attribute of the file, for tenslice_attributes_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_attributes(
+    file: *const tenslice_file,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let file = held::<File<'static>, _>(file)?;
+            out(cursor)?.hold(file.attributes());
+            Ok(OK)
+        })
+    }
+}

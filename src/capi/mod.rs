@@ -1,0 +1,25 @@
+//! The C ABI: check the arguments, call the public Rust API, convert the answer. No logic of its own.
+//!
+//! Depends on the public API. The only `unsafe` of the crate, most of it in `pointer`. The doc comments
+//! of what is exported are the text of `include/tenslice.h`, so they speak C; what they ask of pointers is
+//! the safety contract that the blocks below refer to.
+#![allow(non_camel_case_types)] // the names are C's
+#![allow(unreachable_pub)] // exported by symbol, not by path
+
+// In the order in which a reader of the C header meets them.
+mod status;
+mod pointer;
+mod text;
+mod file;
+mod tensor;
+mod component;
+mod attributes;
+mod source;
+
+#[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
+mod panic;
+
+// A no_std library for a host names the C library itself, which has the memcpy that rustc calls.
+#[cfg(all(not(feature = "std"), unix))]
+#[link(name = "c")]
+unsafe extern "C" {}

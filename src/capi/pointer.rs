@@ -1,0 +1,167 @@
+//! From C's pointers to references and back: every check that can be made of a pointer stands here.
+
+use core::ffi::{c_char, c_void};
+use core::ptr;
+
+use crate::codec::cbor::Attributes;
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Component, Components, File, Source, Tensor, Tensors};
+
+/// Length of the words that every handle begins with and that name what it holds.
+type Tag = u64;
+
+/// What a handle may hold, each kind with its own tag.
+pub(super) trait Held: 'static {
+    const TAG: Tag;
+}
+
+macro_rules! held {
+    ($($ty:ty = $tag:literal;)*) => { $(impl Held for $ty { const TAG: Tag = Tag::from_be_bytes(*$tag); })* };
+}
+
+held! {
+    File<'static> = b"tslFILE1";
+    Tensor<'static> = b"tslTENS1";
+    Component<'static> = b"tslCOMP1";
+    Tensors<'static> = b"tslEACH1";
+    Components<'static> = b"tslPART1";
+    Attributes<'static> = b"tslATTR1";
+    Source<'static> = b"tslSRCE1";
+}
+
+/// The layout of a handle: the tag, then what it holds.
+#[repr(C)]
+struct Slot<T> {
+    tag: Tag,
+    held: T,
+}
+
+/// Whether `T` fits into a handle of type `H`; checked when the library is compiled.
+const fn fits<H, T>() {
+    assert!(size_of::<Slot<T>>() <= size_of::<H>());
+    assert!(align_of::<Slot<T>>() <= align_of::<H>());
+}
+
+/// Whether `pointer` can be read or written at all.
+fn usable<T>(pointer: *const T) -> bool {
+    !pointer.is_null() && pointer.is_aligned()
+}
+
+/// Where an output goes, checked before anything is computed.
+pub(super) struct Out<T>(*mut T);
+
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a `T` that may be written.
+pub(super) unsafe fn out<T>(pointer: *mut T) -> Result<Out<T>> {
+    if usable(pointer) { Ok(Out(pointer)) } else { Err(Error::new(ErrorKind::InvalidArgument)) }
+}
+
+impl<H> Out<H> {
+    /// Writes a plain value.
+    pub(super) fn set(self, value: H) {
+        // SAFETY: `out` was told that the pointer may be written.
+        unsafe { self.0.write(value) }
+    }
+
+    /// Makes the output a handle that holds `value`.
+    pub(super) fn hold<T: Held>(self, value: T) {
+        const { fits::<H, T>() };
+        // SAFETY: as for `set`; the slot fits into the handle, as checked above.
+        unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: T::TAG, held: value }) }
+    }
+
+    /// Writes as much of an info struct as the caller's version of it has, by the size that it begins with.
+    ///
+    /// # Safety
+    /// `H` is `repr(C)` and begins with that size as a `u32`.
+    pub(super) unsafe fn set_info(self, value: H) -> Result<()> {
+        // SAFETY: `out` was told that the pointer may be read as an `H`'s beginning, which is the size.
+        let claimed = unsafe { self.0.cast::<u32>().read() };
+        let Ok(claimed) = usize::try_from(claimed) else { return Err(Error::new(ErrorKind::InvalidArgument)) };
+        let length = claimed.min(size_of::<H>());
+        if length < size_of::<u32>() {
+            return Err(Error::new(ErrorKind::InvalidArgument));
+        }
+        let from = ptr::from_ref(&value).cast::<u8>();
+        // SAFETY: the caller says that `claimed` bytes may be written; `length` is not more, nor more than
+        // `value` has. The first four stay, so that the caller's size is what it was.
+        unsafe {
+            let skip = size_of::<u32>();
+            ptr::copy_nonoverlapping(from.add(skip), self.0.cast::<u8>().add(skip), length.wrapping_sub(skip));
+        }
+        Ok(())
+    }
+}
+
+/// What a handle holds.
+///
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a handle of type `H`: one that this library
+/// made, or any other bytes of that size. What it was made from is still there, unmoved.
+pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
+    const { fits::<H, T>() };
+    let slot = handle.cast::<Slot<T>>();
+    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
+    if usable(handle) && unsafe { (&raw const (*slot).tag).read() } == T::TAG {
+        // SAFETY: only `hold` writes this tag, together with a `T` behind it.
+        Ok(unsafe { &(*slot).held })
+    } else {
+        Err(Error::new(ErrorKind::InvalidHandle))
+    }
+}
+
+/// What a handle holds, to be changed.
+///
+/// # Safety
+/// As for [`held`], and nobody else uses the handle meanwhile.
+pub(super) unsafe fn held_mut<'a, T: Held, H>(handle: *mut H) -> Result<&'a mut T> {
+    // SAFETY: as the caller says.
+    unsafe { held::<T, H>(handle)? };
+    // SAFETY: `held` found the tag, so there is a `T` behind it.
+    Ok(unsafe { &mut (*handle.cast::<Slot<T>>()).held })
+}
+
+/// The bytes at `data`. NULL is good for no bytes at all.
+///
+/// # Safety
+/// Where `length` is not absurd, `data` points to that many bytes, which stay there for `'a`.
+pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a [u8]> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    let is_absurd = isize::try_from(length).is_err() || data.addr().checked_add(length).is_none();
+    if data.is_null() || is_absurd {
+        return Err(Error::new(ErrorKind::InvalidArgument));
+    }
+    // SAFETY: not NULL, any alignment does, no longer than memory, and as the caller says.
+    Ok(unsafe { core::slice::from_raw_parts(data.cast(), length) })
+}
+
+/// The same, to be written to.
+///
+/// # Safety
+/// As for [`bytes`], and nobody else uses them for `'a`; `T` is a plain number.
+pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Result<&'a mut [T]> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    // Refuses NULL and what exceeds memory.
+    let Some(length) = count.checked_mul(size_of::<T>()) else { return Err(Error::new(ErrorKind::InvalidArgument)) };
+    // SAFETY: as the caller says.
+    unsafe { bytes(data.cast(), length)? };
+    if !usable(data) {
+        return Err(Error::new(ErrorKind::InvalidArgument));
+    }
+    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
+    Ok(unsafe { core::slice::from_raw_parts_mut(data, count) })
+}
+
+/// A text from C. One that is not UTF-8 is the name of nothing.
+///
+/// # Safety
+/// As for [`bytes`].
+pub(super) unsafe fn text<'a>(data: *const c_char, length: usize) -> Result<&'a str> {
+    // SAFETY: as the caller says.
+    let bytes = unsafe { bytes(data.cast(), length)? };
+    core::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::NotFound))
+}

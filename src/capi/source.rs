@@ -1,0 +1,65 @@
+//! A file of which only some ranges are in memory.
+
+use core::ffi::c_void;
+
+use super::pointer::{bytes, held_mut, out};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
+use crate::Source;
+
+/// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
+/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it.
+#[repr(C)]
+pub struct tenslice_source {
+    opaque: [u64; 48],
+}
+
+/// A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tenslice_need {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+    /// 1: the bytes must stay for as long as anything opened from the source is used.
+    /// 0: they may be dropped when the next call has returned.
+    pub keep: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Makes `source` a file of `file_length` bytes, none of them in memory yet.
+///
+/// Errors: INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file_length: u64) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            out(source)?.hold(Source::new(file_length));
+            Ok(OK)
+        })
+    }
+}
+
+/// Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range just as it was
+/// asked for. A range that covers earlier ones takes their place.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
+/// source is unchanged then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_source_add(
+    source: *mut tenslice_source,
+    offset: u64,
+    data: *const c_void,
+    length: usize,
+) -> tenslice_status {
+    // SAFETY: as the header asks; the bytes outlive what is opened from the source, which is all that the
+    // 'static of a handle stands for.
+    unsafe {
+        finish(core::ptr::null_mut::<tenslice_error>(), || {
+            held_mut::<Source<'static>, _>(source)?.add(offset, bytes(data, length)?)?;
+            Ok(OK)
+        })
+    }
+}

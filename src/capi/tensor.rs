@@ -1,0 +1,226 @@
+//! Tensors.
+
+use core::ffi::c_char;
+
+use super::attributes::tenslice_cursor;
+use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
+use super::pointer::{held, held_mut, out, room, text};
+use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::text::{tenslice_str, to_code};
+use crate::error::{Error, ErrorKind};
+use crate::{Components, Tensor};
+
+/// A tensor of an open file.
+#[repr(C)]
+pub struct tenslice_tensor {
+    opaque: [u64; 24],
+}
+
+/// What there is to know of a tensor. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_tensor_info {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// The type of its elements; 0 where it is not known.
+    pub dtype: u32,
+    /// Its name.
+    pub name: tenslice_str,
+    /// How its components add up to it, a TENSLICE_LAYOUT_ code.
+    pub layout: u32,
+    /// The order of the elements of a dense array, a TENSLICE_ORDER_ code.
+    pub order: u32,
+    /// The name of the layout, as the file spells it.
+    pub layout_name: tenslice_str,
+    /// Its place among the tensors of the file, from 0.
+    pub index: u64,
+    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits, as a sparse tensor's may.
+    pub elements: u64,
+    /// How many dimensions there are; 0 for a scalar.
+    pub rank: u32,
+    /// What there is to warn of it: TENSLICE_WARNING_ bits.
+    pub warnings: u32,
+}
+
+/// Fills `info`, as much of it as its `struct_size` says there is.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_get_info(
+    tensor: *const tenslice_tensor,
+    info: *mut tenslice_tensor_info,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            let shape = tensor.shape();
+            out(info)?.set_info(tenslice_tensor_info {
+                struct_size: 0,
+                dtype: to_code(tensor.dtype()),
+                name: Some(tensor.name()).into(),
+                layout: u32::from(tensor.layout().code()),
+                order: u32::from(tensor.order().code()),
+                layout_name: Some(tensor.layout_name()).into(),
+                index: tensor.index(),
+                elements: shape.elements().unwrap_or(u64::MAX),
+                rank: shape.rank(),
+                warnings: tensor.warnings(),
+            })?;
+            Ok(OK)
+        })
+    }
+}
+
+/// Writes the dimensions, outermost first, to `dimensions`, which has room for `capacity` of them.
+/// `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
+///
+/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_shape(
+    tensor: *const tenslice_tensor,
+    dimensions: *mut u64,
+    capacity: usize,
+    rank: *mut u32,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let shape = held::<Tensor<'static>, _>(tensor)?.shape();
+            let dimensions = room(dimensions, capacity)?;
+            if let Ok(rank) = out(rank) {
+                rank.set(shape.rank());
+            }
+            if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
+                return Err(Error::new(ErrorKind::TooSmall));
+            }
+            for (place, length) in dimensions.iter_mut().zip(shape) {
+                *place = length;
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
+/// this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+///
+/// Errors: NOT_DENSE, WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
+/// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_bytes(
+    tensor: *const tenslice_tensor,
+    dtype: u32,
+    bytes: *mut tenslice_bytes,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let data = held::<Tensor<'static>, _>(tensor)?.data()?;
+            out(bytes)?.set(typed_bytes(&data, dtype)?);
+            Ok(OK)
+        })
+    }
+}
+
+/// The component that holds a dense tensor, all of it.
+///
+/// Errors: NOT_DENSE, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_data(
+    tensor: *const tenslice_tensor,
+    component: *mut tenslice_component,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let data = held::<Tensor<'static>, _>(tensor)?.data()?;
+            out(component)?.hold(data);
+            Ok(OK)
+        })
+    }
+}
+
+/// The first component of that role: `length` bytes at `role`.
+///
+/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_component(
+    tensor: *const tenslice_tensor,
+    role: *const c_char,
+    length: usize,
+    component: *mut tenslice_component,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            let component = out(component)?;
+            component.hold(tensor.component(text(role, length)?)?);
+            Ok(OK)
+        })
+    }
+}
+
+/// Sets `cursor` before the first component, for tenslice_components_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_components(
+    tensor: *const tenslice_tensor,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            out(cursor)?.hold(tensor.components());
+            Ok(OK)
+        })
+    }
+}
+
+/// The next component, in the order of the file; TENSLICE_END behind the last.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
+/// file was opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_components_next(
+    cursor: *mut tenslice_cursor,
+    component: *mut tenslice_component,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let components = held_mut::<Components<'static>, _>(cursor)?;
+            let component = out(component)?;
+            match (components.next(), components.error()) {
+                (Some(next), _) => component.hold(next),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(END),
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// Sets `cursor` before the first attribute of the tensor, for tenslice_attributes_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_attributes(
+    tensor: *const tenslice_tensor,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            out(cursor)?.hold(tensor.attributes());
+            Ok(OK)
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Texts: those of the file, and that of an error.
+
+use core::ffi::{c_char, c_void};
+use core::fmt::{self, Write};
+
+use super::pointer::{bytes, held, out, room};
+use super::source::tenslice_source;
+use super::status::{OK, finish, tenslice_error, tenslice_status};
+use crate::bytes::source::Input;
+use crate::error::{Error, ErrorKind, Result};
+use crate::{DType, Source};
+
+/// A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
+/// It lies in the bytes that the file was opened from. `data` is NULL where the file has no such text.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tenslice_str {
+    /// The first byte.
+    pub data: *const c_char,
+    /// Number of bytes.
+    pub length: usize,
+}
+
+impl From<Option<&str>> for tenslice_str {
+    fn from(text: Option<&str>) -> Self {
+        Self { data: text.map_or(core::ptr::null(), |text| text.as_ptr().cast()), length: text.map_or(0, str::len) }
+    }
+}
+
+/// Counts bytes, and writes those for which there is room.
+struct Writer<'a> {
+    room: &'a mut [u8],
+    length: usize,
+}
+
+impl Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            if let Some(place) = self.room.get_mut(self.length) {
+                *place = byte;
+            }
+            self.length = self.length.saturating_add(1);
+        }
+        Ok(())
+    }
+}
+
+/// Writes the sentence of an error into a buffer, closed by a NUL: names and numbers are read again from
+/// the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
+/// is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
+///
+/// Errors: TOO_SMALL, INVALID_ARGUMENT for an error that this library has not made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_error_text(
+    error: *const tenslice_error,
+    data: *const c_void,
+    length: usize,
+    buffer: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let input = Input::from(bytes(data, length)?);
+            write_text(error, input, buffer, capacity, needed)
+        })
+    }
+}
+
+/// The same for a file that was opened from a source.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_error_text_source(
+    error: *const tenslice_error,
+    source: *const tenslice_source,
+    buffer: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let input = Input::from(held::<Source<'static>, _>(source)?);
+            write_text(error, input, buffer, capacity, needed)
+        })
+    }
+}
+
+/// # Safety
+/// As for the functions above.
+unsafe fn write_text(
+    error: *const tenslice_error,
+    input: Input<'_>,
+    buffer: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+) -> Result<tenslice_status> {
+    // SAFETY: only read, and only where it can be.
+    let error = unsafe { out(error.cast_mut()).map(|_| error.read())? }.to_rust()?;
+    // SAFETY: as the header asks.
+    let buffer = unsafe { room(buffer.cast::<u8>(), capacity)? };
+    let sentence = error.explain(input);
+    let mut counter = Writer { room: &mut [], length: 0 };
+    let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not
+    // SAFETY: as the header asks.
+    if let Ok(needed) = unsafe { out(needed) } {
+        needed.set(counter.length);
+    }
+    if counter.length > buffer.len() {
+        return Err(Error::new(ErrorKind::TooSmall));
+    }
+    let mut writer = Writer { room: buffer, length: 0 };
+    let _ = sentence.write_to(&mut writer).and_then(|()| writer.write_str("\0"));
+    Ok(OK)
+}
+
+/// The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
+    of_code(dtype).map_or("?\0", DType::name_with_nul).as_ptr().cast()
+}
+
+/// Bytes of one element of a dtype; 0 for another number.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_dtype_size(dtype: u32) -> usize {
+    of_code(dtype).and_then(|dtype| usize::try_from(dtype.size()).ok()).unwrap_or(0)
+}
+
+pub(super) fn of_code(dtype: u32) -> Option<DType> {
+    u16::try_from(dtype).ok().and_then(DType::from_code)
+}
+
+pub(super) fn to_code(dtype: Option<DType>) -> u32 {
+    dtype.map_or(0, |dtype| u32::from(dtype.code()))
+}

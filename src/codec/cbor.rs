@@ -1,0 +1,667 @@
+//! CBOR (RFC 8949): a pull reader, records with known keys, and a walker that needs no recursion.
+//!
+//! Depends on `error`, `bytes`. minicbor decodes the single items; what it leaves open without an
+//! allocator, skipping nested items of indefinite length, is done here with a bounded stack of counters.
+//!
+//! Accepted is every well-formed encoding: definite and indefinite lengths, heads of any width, tags.
+//! Texts are valid UTF-8 wherever they stand. Positions count from the start of the bytes read.
+#![forbid(unsafe_code)]
+
+use minicbor::data::Type;
+use minicbor::decode::{Decoder, Error as DecodeError};
+
+use crate::bytes::extent::Region;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::error::{Error, ErrorKind, Format, Item, pinned};
+
+/// How many containers may be open within one skipped value. A tag counts as one.
+const MAX_DEPTH: usize = 32;
+
+/// What is wrong with the value at `at`; the position counts from the start of the bytes read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) kind: ErrorKind,
+    pub(crate) item: Item,
+    pub(crate) at: u32,
+}
+
+impl Fault {
+    /// The error of a file of kind `format`, where the bytes begin at `start` and the entry of the
+    /// tensor concerned at `entry` of them (0: no tensor is concerned).
+    pub(crate) fn in_file(self, format: Format, start: u64, entry: u32) -> Error {
+        let at = start.saturating_add(u64::from(self.at));
+        let back = if entry == 0 { 0 } else { self.at.saturating_sub(entry) };
+        Error::at(self.kind, format, self.item, at).behind(back)
+    }
+}
+
+type Result<T> = core::result::Result<T, Fault>;
+
+/// How many items a container still has. Definite counts never exceed the bytes left, so that the
+/// numbers at the top are free to mark the open ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left(u32);
+
+impl Left {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self(0);
+    /// One item.
+    pub(crate) const ONE: Self = Self(1);
+    /// Until the break code: items of an array.
+    const ENDLESS: Self = Self(u32::MAX);
+    /// Until the break code: a map whose next item is a key.
+    const ENDLESS_KEY: Self = Self(u32::MAX - 1);
+    /// A map whose next item is the value of a key already read.
+    const ENDLESS_VALUE: Self = Self(u32::MAX - 2);
+    /// Until the break code: the pieces of a text.
+    const TEXT_CHUNKS: Self = Self(u32::MAX - 3);
+    /// Until the break code: the pieces of a byte string.
+    const BYTE_CHUNKS: Self = Self(u32::MAX - 4);
+    /// The largest definite count.
+    const MAX: u32 = u32::MAX - 5;
+
+    /// Whether a break code ends it here.
+    fn may_break(self) -> bool {
+        self.0 > Self::MAX && self != Self::ENDLESS_VALUE
+    }
+
+    /// One item has been read: what is left then.
+    fn less_one(self) -> Self {
+        match self {
+            Self::ENDLESS_KEY => Self::ENDLESS_VALUE,
+            Self::ENDLESS_VALUE => Self::ENDLESS_KEY,
+            Self::ENDLESS | Self::TEXT_CHUNKS | Self::BYTE_CHUNKS => self,
+            Self(count) => Self(count.saturating_sub(1)),
+        }
+    }
+}
+
+/// One item, or the head of one that has others inside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token<'a> {
+    Null,
+    Undefined,
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Simple(u8),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+    Array(Left),
+    /// The count is of items: twice the pairs.
+    Map(Left),
+    Tag(u64),
+    TextChunks,
+    ByteChunks,
+    Break,
+}
+
+impl Token<'_> {
+    /// What is inside; `None` for a single item.
+    fn inside(&self) -> Option<Left> {
+        match *self {
+            Self::Array(left) | Self::Map(left) => Some(left),
+            Self::Tag(_) => Some(Left::ONE),
+            Self::TextChunks => Some(Left::TEXT_CHUNKS),
+            Self::ByteChunks => Some(Left::BYTE_CHUNKS),
+            _ => None,
+        }
+    }
+}
+
+/// A key that a record knows.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) key: &'static str,
+    /// What its value is; also what [`Reader::field`] answers.
+    pub(crate) item: Item,
+    /// Whether it must be there. Where it need not, null means absent.
+    pub(crate) required: bool,
+}
+
+/// A map that is being read as a record of known keys.
+pub(crate) struct Record {
+    fields: &'static [Field],
+    left: Left,
+    /// One bit a field.
+    seen: u32,
+    at: u32,
+}
+
+/// Reads items one after the other.
+#[derive(Clone)]
+pub(crate) struct Reader<'a> {
+    decoder: Decoder<'a>,
+    /// What is being read, for the faults found in it.
+    pub(crate) item: Item,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of `bytes` that stands at `position`.
+    pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
+        let mut decoder = Decoder::new(bytes);
+        decoder.set_position(to_usize(u64::from(position)).unwrap_or(usize::MAX));
+        Self { decoder, item: Item::Value }
+    }
+
+    /// Where it stands.
+    pub(crate) fn position(&self) -> u32 {
+        u32::try_from(self.decoder.position()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether all bytes have been read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.decoder.position() >= self.decoder.input().len()
+    }
+
+    /// A fault of the item being read, at `at`.
+    pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
+        Fault { kind, item: self.item, at }
+    }
+
+    /// What minicbor found wrong with the item at `at`, where `other` stands for what it has no test for.
+    #[cold]
+    fn refused(&self, error: &DecodeError, at: u32, other: ErrorKind) -> Fault {
+        let kind = if error.is_end_of_input() {
+            ErrorKind::Truncated
+        } else if error.is_type_mismatch() {
+            match self.type_at(at) {
+                Some(Type::Unknown(_)) => ErrorKind::Malformed,
+                Some(Type::StringIndef) => ErrorKind::ChunkedText,
+                _ => ErrorKind::UnexpectedType,
+            }
+        } else {
+            other
+        };
+        self.fault(kind, at)
+    }
+
+    fn type_at(&self, at: u32) -> Option<Type> {
+        Self::new(self.decoder.input(), at).decoder.datatype().ok()
+    }
+
+    /// A text in one piece.
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        /// The longest head of a text, its eight bytes of length included.
+        const LONGEST_HEAD: u32 = 9;
+        let at = self.position();
+        self.decoder.str().map_err(|error| {
+            // Left to tell apart: not UTF-8 (the text has been passed), and longer than a usize counts
+            // (only its head has).
+            let head_only = self.position() <= at.saturating_add(LONGEST_HEAD) && self.text_is_endless(at);
+            self.refused(&error, at, if head_only { ErrorKind::Truncated } else { ErrorKind::InvalidUtf8 })
+        })
+    }
+
+    /// Whether the text at `at` claims more bytes than this machine can count.
+    fn text_is_endless(&self, at: u32) -> bool {
+        let head = to_usize(u64::from(at)).and_then(|at| self.decoder.input().get(at..)?.first_chunk::<9>());
+        match head {
+            Some([0x7b, length @ ..]) => to_usize(u64::from_be_bytes(*length)).is_none(),
+            _ => false,
+        }
+    }
+
+    /// An integer from 0 on.
+    pub(crate) fn unsigned(&mut self) -> Result<u64> {
+        let at = self.position();
+        self.decoder.u64().map_err(|error| self.refused(&error, at, ErrorKind::Malformed))
+    }
+
+    /// The head of an array.
+    pub(crate) fn array(&mut self) -> Result<Left> {
+        let at = self.position();
+        match self.decoder.array() {
+            Ok(count) => self.count(count, 0, Left::ENDLESS, at),
+            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
+        }
+    }
+
+    /// The head of a map.
+    pub(crate) fn map(&mut self) -> Result<Left> {
+        let at = self.position();
+        match self.decoder.map() {
+            Ok(count) => self.count(count, 1, Left::ENDLESS_KEY, at),
+            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
+        }
+    }
+
+    /// A count of `1 << log2` items each, held to the bytes that are left: an item takes one at least.
+    fn count(&self, count: Option<u64>, log2: u32, endless: Left, at: u32) -> Result<Left> {
+        let Some(count) = count else { return Ok(endless) };
+        let rest = to_u64(self.decoder.input().len().saturating_sub(self.decoder.position()));
+        let fault = self.fault(ErrorKind::CountTooLarge, at);
+        if count > rest.wrapping_shr(log2) {
+            return Err(fault);
+        }
+        match u32::try_from(count.wrapping_shl(log2)) {
+            Ok(items) if items <= Left::MAX => Ok(Left(items)),
+            _ => Err(fault),
+        }
+    }
+
+    /// Whether another item (in a map: another pair) follows. A break code is read.
+    pub(crate) fn more(&mut self, left: &mut Left) -> Result<bool> {
+        if left.may_break() {
+            let at = self.position();
+            match self.decoder.datatype() {
+                Ok(Type::Break) => {
+                    self.decoder.set_position(self.decoder.position().saturating_add(1));
+                    Ok(false)
+                }
+                Ok(_) => Ok(true),
+                Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
+            }
+        } else if *left == Left::NONE {
+            Ok(false)
+        } else {
+            *left = left.less_one();
+            Ok(true)
+        }
+    }
+
+    /// The same for the pairs of a map, whose count is of items.
+    pub(crate) fn more_pairs(&mut self, left: &mut Left) -> Result<bool> {
+        let more = self.more(left)?;
+        if more && !left.may_break() {
+            *left = left.less_one();
+        }
+        Ok(more)
+    }
+
+    /// Reads a null, if one stands here.
+    fn null(&mut self) -> bool {
+        let null = self.decoder.datatype().is_ok_and(|datatype| datatype == Type::Null);
+        null && self.decoder.null().is_ok()
+    }
+
+    /// Begins a record: a map of which `fields` are known.
+    pub(crate) fn record(&mut self, fields: &'static [Field]) -> Result<Record> {
+        let at = self.position();
+        Ok(Record { fields, left: self.map()?, seen: 0, at })
+    }
+
+    /// The next known field of `record`, the reader standing at its value; `None` at the end.
+    ///
+    /// Unknown keys are passed with their values. A known key that stands twice and, at the end, a
+    /// required one that is missing, are faults.
+    pub(crate) fn field(&mut self, record: &mut Record) -> Result<Option<Item>> {
+        while self.more_pairs(&mut record.left)? {
+            let at = self.position();
+            self.item = Item::Key;
+            let Some(key) = self.key()? else {
+                self.item = Item::Value;
+                self.skip()?;
+                continue;
+            };
+            let mut bit = 1_u32;
+            let Some(field) = record.fields.iter().find(|field| {
+                let found = field.key == key;
+                bit = if found { bit } else { bit.wrapping_shl(1) };
+                found
+            }) else {
+                self.item = Item::Value;
+                self.skip()?;
+                continue;
+            };
+            self.item = field.item;
+            if record.seen & bit != 0 {
+                return Err(self.fault(ErrorKind::RepeatedKey, at));
+            }
+            record.seen |= bit;
+            if field.required || !self.null() {
+                return Ok(Some(field.item));
+            }
+        }
+        let mut bit = 1_u32;
+        for field in record.fields {
+            if field.required && record.seen & bit == 0 {
+                return Err(Fault { kind: ErrorKind::MissingKey, item: field.item, at: record.at });
+            }
+            bit = bit.wrapping_shl(1);
+        }
+        Ok(None)
+    }
+
+    /// A key; `None` for one that is not a text, which has been passed.
+    pub(crate) fn key(&mut self) -> Result<Option<&'a str>> {
+        let at = self.position();
+        match self.text() {
+            Ok(key) => Ok(Some(key)),
+            Err(fault) if fault.kind == ErrorKind::UnexpectedType => {
+                *self = Self { item: self.item, ..Self::new(self.decoder.input(), at) };
+                self.skip()?;
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Passes one item, whatever is inside.
+    ///
+    /// # Errors
+    /// Where it is not well-formed, a text is not UTF-8, or more than [`MAX_DEPTH`] containers are open.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        let at = self.position();
+        let token = self.token()?;
+        match token.inside() {
+            Some(left) => self.skip_inside(left),
+            None if token == Token::Break => Err(self.fault(ErrorKind::Malformed, at)),
+            None => Ok(()),
+        }
+    }
+
+    /// Passes the items of an open container, its end included.
+    #[inline(never)] // the counters stay off the stack of whoever passes a single item
+    fn skip_inside(&mut self, mut left: Left) -> Result<()> {
+        let mut outer = heapless::Vec::<Left, MAX_DEPTH>::new();
+        loop {
+            // Leave the containers that are complete.
+            while left == Left::NONE {
+                match outer.pop() {
+                    Some(next) => left = next,
+                    None => return Ok(()),
+                }
+            }
+            let at = self.position();
+            let token = self.token()?;
+            if token == Token::Break {
+                if !left.may_break() {
+                    return Err(self.fault(ErrorKind::Malformed, at));
+                }
+                left = Left::NONE;
+                continue;
+            }
+            let fits = match left {
+                Left::TEXT_CHUNKS => matches!(token, Token::Text(_)),
+                Left::BYTE_CHUNKS => matches!(token, Token::Bytes(_)),
+                _ => true,
+            };
+            if !fits {
+                return Err(self.fault(ErrorKind::Malformed, at));
+            }
+            left = left.less_one();
+            if let Some(inside) = token.inside() {
+                if outer.push(left).is_err() {
+                    return Err(self.fault(ErrorKind::TooDeep, at));
+                }
+                left = inside;
+            }
+        }
+    }
+
+    /// Reads one item, or the head of one that has others inside.
+    fn token(&mut self) -> Result<Token<'a>> {
+        let at = self.position();
+        let refused = |reader: &Self, error| reader.refused(&error, at, ErrorKind::Malformed);
+        let datatype = self.decoder.datatype().map_err(|error| refused(self, error))?;
+        let token = match datatype {
+            Type::U8 | Type::U16 | Type::U32 | Type::U64 => {
+                return self.unsigned().map(|n| Token::Integer(i128::from(n)));
+            }
+            Type::String => return self.text().map(Token::Text),
+            Type::Array => return self.array().map(Token::Array),
+            Type::Map => return self.map().map(Token::Map),
+            Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Int => {
+                self.decoder.int().map(|n| Token::Integer(i128::from(n)))
+            }
+            // All that can be wrong with a byte string is its length.
+            Type::Bytes => {
+                let bytes = self.decoder.bytes();
+                return bytes.map(Token::Bytes).map_err(|error| self.refused(&error, at, ErrorKind::Truncated));
+            }
+            Type::Bool => self.decoder.bool().map(Token::Bool),
+            Type::Null => self.decoder.null().map(|()| Token::Null),
+            Type::Undefined => self.decoder.undefined().map(|()| Token::Undefined),
+            Type::F16 => self.decoder.f16().map(|x| Token::Float(f64::from(x))),
+            Type::F32 => self.decoder.f32().map(|x| Token::Float(f64::from(x))),
+            Type::F64 => self.decoder.f64().map(Token::Float),
+            Type::Tag => self.decoder.tag().map(|tag| Token::Tag(tag.as_u64())),
+            Type::Simple => {
+                let value = self.decoder.simple().map_err(|error| refused(self, error))?;
+                // RFC 8949 section 3.3: below 32 the value stands in the head itself.
+                if value < 32 && self.position() > at.saturating_add(1) {
+                    return Err(self.fault(ErrorKind::Malformed, at));
+                }
+                return Ok(Token::Simple(value));
+            }
+            Type::StringIndef | Type::BytesIndef | Type::ArrayIndef | Type::MapIndef | Type::Break => {
+                self.decoder.set_position(self.decoder.position().saturating_add(1));
+                return Ok(match datatype {
+                    Type::StringIndef => Token::TextChunks,
+                    Type::BytesIndef => Token::ByteChunks,
+                    Type::ArrayIndef => Token::Array(Left::ENDLESS),
+                    Type::MapIndef => Token::Map(Left::ENDLESS_KEY),
+                    _ => Token::Break,
+                });
+            }
+            Type::Unknown(_) => return Err(self.fault(ErrorKind::Malformed, at)),
+        };
+        token.map_err(|error| refused(self, error))
+    }
+}
+
+/// A value of an attribute.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// Null.
+    Null,
+    /// Undefined.
+    Undefined,
+    /// A truth value.
+    Bool(bool),
+    /// An integer from -2^64 to 2^64 - 1.
+    Integer(i128),
+    /// A number of 16, 32 or 64 bits, widened without loss.
+    Float(f64),
+    /// Another simple value, by its number.
+    Simple(u8),
+    /// A text.
+    Text(&'a str),
+    /// A byte string.
+    Bytes(&'a [u8]),
+    /// A list of values.
+    Array(Attributes<'a>),
+    /// A map.
+    Map(Attributes<'a>),
+    /// A tag, and the one value that it marks.
+    Tagged(u64, Attributes<'a>),
+    /// A text in pieces, each a [`Value::Text`].
+    TextChunks(Attributes<'a>),
+    /// A byte string in pieces, each a [`Value::Bytes`].
+    ByteChunks(Attributes<'a>),
+}
+
+pinned! {
+    /// The kind of a [`Value`].
+    ValueKind: u8 {
+        Null = 1, "null";
+        Undefined = 2, "undefined";
+        Bool = 3, "truth value";
+        Integer = 4, "integer";
+        Float = 5, "floating-point number";
+        Simple = 6, "simple value";
+        Text = 7, "text";
+        Bytes = 8, "byte string";
+        Array = 9, "list";
+        Map = 10, "map";
+        Tagged = 11, "tagged value";
+        TextChunks = 12, "text in pieces";
+        ByteChunks = 13, "byte string in pieces";
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> ValueKind {
+        match self {
+            Self::Null => ValueKind::Null,
+            Self::Undefined => ValueKind::Undefined,
+            Self::Bool(_) => ValueKind::Bool,
+            Self::Integer(_) => ValueKind::Integer,
+            Self::Float(_) => ValueKind::Float,
+            Self::Simple(_) => ValueKind::Simple,
+            Self::Text(_) => ValueKind::Text,
+            Self::Bytes(_) => ValueKind::Bytes,
+            Self::Array(_) => ValueKind::Array,
+            Self::Map(_) => ValueKind::Map,
+            Self::Tagged(..) => ValueKind::Tagged,
+            Self::TextChunks(_) => ValueKind::TextChunks,
+            Self::ByteChunks(_) => ValueKind::ByteChunks,
+        }
+    }
+
+    /// The values inside it; `None` for a single value.
+    #[must_use]
+    pub const fn items(&self) -> Option<Attributes<'a>> {
+        match self {
+            Self::Array(items)
+            | Self::Map(items)
+            | Self::Tagged(_, items)
+            | Self::TextChunks(items)
+            | Self::ByteChunks(items) => Some(*items),
+            _ => None,
+        }
+    }
+}
+
+/// One of [`Attributes`].
+#[derive(Clone, Copy, Debug)]
+pub struct Attribute<'a> {
+    /// The key, in a map most often a text; `None` where the values are no map's.
+    pub key: Option<Value<'a>>,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+/// The attributes of a file or a tensor, or the values inside one of them: an iterator over the bytes.
+///
+/// The structure was checked when the file was opened. Should the bytes have changed since, the iterator
+/// ends early and [`error`](Self::error) says why.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a> {
+    region: Region<'a>,
+    format: Format,
+    position: u32,
+    left: Left,
+    is_map: bool,
+    /// Keys that are not attributes.
+    hidden: &'static [Field],
+    fault: Option<Fault>,
+}
+
+impl<'a> Attributes<'a> {
+    /// No attributes.
+    pub(crate) const NONE: Self = Self {
+        region: Region { bytes: &[], start: 0 },
+        format: Format::Unknown,
+        position: 0,
+        left: Left::NONE,
+        is_map: true,
+        hidden: &[],
+        fault: None,
+    };
+
+    /// The pairs of the map at `position` of `region`, of a file of kind `format`, but those whose keys are
+    /// `hidden`.
+    pub(crate) fn map(region: Region<'a>, format: Format, position: u32, hidden: &'static [Field]) -> Self {
+        let mut reader = Reader::new(region.bytes, position);
+        let none = Self { region, format, position, hidden, ..Self::NONE };
+        match reader.map() {
+            Ok(left) => Self { position: reader.position(), left, ..none },
+            Err(fault) => Self { fault: Some(fault), ..none },
+        }
+    }
+
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.fault.map(|fault| fault.in_file(self.format, self.region.start, 0))
+    }
+
+    /// The value of the first attribute whose key is the text `key`. Linear.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+        let mut all = *self;
+        all.find(|attribute| matches!(attribute.key, Some(Value::Text(text)) if text == key))
+            .map(|attribute| attribute.value)
+    }
+
+    fn read(&mut self) -> Result<Option<Attribute<'a>>> {
+        let mut reader = Reader::new(self.region.bytes, self.position);
+        loop {
+            let more = if self.is_map { reader.more_pairs(&mut self.left)? } else { reader.more(&mut self.left)? };
+            let attribute = if !more {
+                None
+            } else if self.is_map {
+                let key = self.value(&mut reader)?;
+                let value = self.value(&mut reader)?;
+                if matches!(key, Value::Text(text) if self.hidden.iter().any(|field| field.key == text)) {
+                    continue;
+                }
+                Some(Attribute { key: Some(key), value })
+            } else {
+                Some(Attribute { key: None, value: self.value(&mut reader)? })
+            };
+            self.position = reader.position();
+            return Ok(attribute);
+        }
+    }
+
+    /// Reads a value, passing what is inside it.
+    fn value(&self, reader: &mut Reader<'a>) -> Result<Value<'a>> {
+        let at = reader.position();
+        let token = reader.token()?;
+        let inside = Self {
+            position: reader.position(),
+            left: token.inside().unwrap_or(Left::NONE),
+            is_map: matches!(token, Token::Map(_)),
+            hidden: &[],
+            ..*self
+        };
+        if token.inside().is_some() {
+            reader.skip_inside(inside.left)?;
+        }
+        Ok(match token {
+            Token::Null => Value::Null,
+            Token::Undefined => Value::Undefined,
+            Token::Bool(truth) => Value::Bool(truth),
+            Token::Integer(n) => Value::Integer(n),
+            Token::Float(x) => Value::Float(x),
+            Token::Simple(n) => Value::Simple(n),
+            Token::Text(text) => Value::Text(text),
+            Token::Bytes(bytes) => Value::Bytes(bytes),
+            Token::Array(_) => Value::Array(inside),
+            Token::Map(_) => Value::Map(inside),
+            Token::Tag(tag) => Value::Tagged(tag, inside),
+            Token::TextChunks => Value::TextChunks(inside),
+            Token::ByteChunks => Value::ByteChunks(inside),
+            Token::Break => return Err(reader.fault(ErrorKind::Malformed, at)),
+        })
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Attribute<'a>> {
+        if self.fault.is_some() {
+            return None;
+        }
+        match self.read() {
+            Ok(Some(attribute)) => Some(attribute),
+            Ok(None) => {
+                self.left = Left::NONE;
+                None
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                None
+            }
+        }
+    }
+}
+
+impl core::iter::FusedIterator for Attributes<'_> {}

@@ -1,0 +1,355 @@
+//! Errors and warnings: 16 bytes, `Copy`, no text inside, the same in every build.
+//!
+//! Depends on nothing. The numbers are the codes of the C ABI: pinned, gapped, never reused.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+/// What every fallible call returns.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// Declares an enum whose variants carry a pinned number, a name and a line of text, and lists them.
+macro_rules! pinned {
+    ($(#[$meta:meta])* $name:ident: $repr:ident { $($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr($repr)]
+        pub enum $name { $($(#[$doc])* #[doc = $text] $variant = $code,)* }
+
+        impl $name {
+            /// Every value, in the order of its number.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The pinned number; the same in C.
+            #[must_use]
+            pub const fn code(self) -> $repr {
+                #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
+                { self as $repr }
+            }
+
+            /// The name of the variant.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)* }
+            }
+
+            /// The text that describes it.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// Name and text for C, closed by a NUL.
+            #[cfg(feature = "capi")]
+            #[allow(dead_code)] // not every enum has both in C
+            pub(crate) const fn with_nul(self) -> (&'static str, &'static str) {
+                match self { $(Self::$variant => (concat!(stringify!($variant), "\0"), concat!($text, "\0")),)* }
+            }
+
+            /// The value of a pinned number.
+            #[cfg(feature = "capi")]
+            #[allow(dead_code)]
+            pub(crate) fn from_code(code: $repr) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.code() == code)
+            }
+        }
+    };
+}
+pub(crate) use pinned;
+
+pinned! {
+    /// What went wrong: the rule that was broken, or what the caller asked for in vain.
+    ///
+    /// 1xx the caller's, 2xx malformed, 3xx unsupported or not built in, 5xx too little room.
+    ErrorKind: u16 {
+        InvalidArgument = 100, "an argument is NULL, too large or otherwise unusable";
+        InvalidHandle = 101, "the handle is not of the kind that this call takes, or was never set";
+        NotFound = 102, "there is no such tensor, component or attribute";
+        WrongType = 103, "the elements are not of the type asked for";
+        Misaligned = 104, "the bytes are not aligned for the type asked for";
+        ForeignEndian = 105, "the elements are stored in the other byte order";
+        NotDense = 106, "the tensor is not one dense array";
+        NotInMemory = 107, "the bytes are in none of the segments given";
+        WrongLength = 108, "the bytes given are not as long as the component";
+        Encoded = 109, "the component is stored encoded";
+
+        Truncated = 200, "the bytes end too early";
+        ManifestSize = 201, "the manifest does not fit between header and footer";
+        Malformed = 202, "this is not well-formed CBOR";
+        TrailingBytes = 203, "bytes follow where the manifest ends";
+        UnexpectedType = 204, "the value is of the wrong CBOR type";
+        ChunkedText = 205, "the text is in chunks; it must be one piece";
+        InvalidUtf8 = 206, "the text is not UTF-8";
+        CountTooLarge = 207, "more items are announced than bytes are left";
+        MissingKey = 208, "a required key is missing";
+        RepeatedKey = 209, "a key stands twice";
+        RepeatedName = 210, "a tensor name stands twice";
+        InvalidVersion = 211, "the version is not of the form MAJOR.MINOR";
+        UnknownDType = 212, "the dtype is not in the list of this format version";
+        InvalidByteOrder = 213, "the byte order is neither little nor big";
+        TypeMismatch = 214, "the logical type cannot be stored in this dtype";
+        ShapeOverflow = 215, "the product of the shape, in bytes, exceeds 64 bits";
+        OutOfFile = 216, "offset + length exceeds the file";
+        OverHeader = 217, "the bytes would lie over the header";
+        OverManifest = 218, "the bytes would lie over the manifest";
+        SizeMismatch = 219, "the length does not match the shape and the dtype";
+        NotWhole = 220, "the length is not a multiple of the element size";
+        MissingComponent = 221, "the layout lacks a component that it requires";
+        RankMismatch = 222, "the layout does not go with this rank";
+        IndexType = 223, "the index component is not of an integer type";
+        CountMismatch = 224, "the index component has not as many elements as the layout requires";
+
+        UnknownFormat = 300, "this is not a tensor file of a kind known here";
+        UnsupportedFormat = 301, "files of this kind are not read yet";
+        NotBuiltIn = 302, "the library was built without this format";
+        UnsupportedVersion = 303, "this major version is not read";
+        UnsupportedEncoding = 304, "the encoding is not known here";
+        TooDeep = 305, "values are nested too deeply";
+        ManifestTooLarge = 306, "the manifest is larger than 1 GiB";
+
+        TooSmall = 500, "the destination is too small";
+        OutOfScratch = 501, "the scratch memory is too small";
+        TooManySegments = 502, "the source holds as many segments as it can";
+    }
+}
+
+pinned! {
+    /// A kind of file. Not every kind that is recognised is read.
+    Format: u8 {
+        Unknown = 0, "unknown";
+        Ztensor = 1, "ztensor";
+        Blz = 2, "blz";
+        Tens = 3, "tens";
+        B2nd = 4, "b2nd";
+        Safetensors = 5, "safetensors";
+        Gguf = 6, "gguf";
+        Npy = 7, "npy";
+        Zip = 8, "zip";
+        Gzip = 9, "gzip";
+        Ztensor2 = 10, "ztensor 2";
+        Hdf5 = 11, "hdf5";
+        Zstd = 12, "zstd";
+    }
+}
+
+pinned! {
+    /// The part of a file that an error is about.
+    Item: u8 {
+        File = 0, "file";
+        Header = 1, "header";
+        Footer = 2, "footer";
+        Manifest = 3, "manifest";
+        Version = 4, "version";
+        Attributes = 5, "attributes";
+        Tensors = 6, "tensors";
+        Tensor = 7, "tensor";
+        Name = 8, "name";
+        Shape = 9, "shape";
+        DType = 10, "dtype";
+        Layout = 11, "layout";
+        Components = 12, "components";
+        Component = 13, "component";
+        Role = 14, "role";
+        Offset = 15, "offset";
+        Length = 16, "length";
+        DecodedLength = 17, "decoded length";
+        Encoding = 18, "encoding";
+        Digest = 19, "digest";
+        ByteOrder = 20, "byte order";
+        LogicalType = 21, "logical type";
+        Key = 22, "key";
+        Value = 23, "value";
+    }
+}
+
+pinned! {
+    /// What a format's text says to warn about. The number is the bit in [`Warnings`].
+    ///
+    /// Bits 0 to 7 concern a tensor, and the first one concerned is known; the others concern the file.
+    Warning: u8 {
+        MisalignedOffset = 0, "an offset is not a multiple of the format's alignment";
+        UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is shown";
+        UnknownDigest = 2, "a digest is of a kind that cannot be verified";
+        RepeatedName = 3, "a tensor name stands twice; find gives the first";
+        NewerMinor = 8, "the file is of a newer minor version; new features may be missed";
+        NoMinor = 9, "the version has no minor number; read as 0";
+        NamesUnchecked = 10, "too many unsorted names to compare without memory; check_names does";
+    }
+}
+
+impl Warning {
+    /// This warning's bit.
+    #[must_use]
+    pub fn bit(self) -> u32 {
+        1_u32.wrapping_shl(u32::from(self.code())) // at most 31: pinned above, held by a test
+    }
+}
+
+impl Warning {
+    /// The bit of a warning that concerns a tensor, among those of a tensor.
+    pub(crate) fn tensor_bit(self) -> u8 {
+        1_u8.wrapping_shl(u32::from(self.code())) // below 8: those are the ones used so
+    }
+}
+
+/// How many warnings can name the tensor they concern: bits `0..TENSOR_WARNINGS`.
+const TENSOR_WARNINGS: usize = 8;
+
+/// The warnings of a file: a set, and for each that concerns a tensor the first one concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Warnings {
+    bits: u32,
+    first: [u32; TENSOR_WARNINGS],
+}
+
+impl Warnings {
+    /// The set as bits, [`Warning::bit`] each.
+    #[must_use]
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bits == 0
+    }
+
+    /// Whether `warning` is among them.
+    #[must_use]
+    pub fn contains(&self, warning: Warning) -> bool {
+        self.bits & warning.bit() != 0
+    }
+
+    /// The warnings, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = Warning> + use<> {
+        let set = *self;
+        Warning::ALL.iter().copied().filter(move |&warning| set.contains(warning))
+    }
+
+    /// The index, in the order of the file, of the first tensor that `warning` concerns.
+    /// `None` where the warning is not given or concerns the whole file.
+    #[must_use]
+    pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
+        let index = self.first.get(usize::from(warning.code()))?;
+        self.contains(warning).then_some(u64::from(*index))
+    }
+
+    /// Adds a warning that concerns the file.
+    pub(crate) fn add(&mut self, warning: Warning) {
+        self.bits |= warning.bit();
+    }
+
+    /// The same warnings but `warning`.
+    pub(crate) fn without(mut self, warning: Warning) -> Self {
+        self.bits &= !warning.bit();
+        self
+    }
+
+    /// Adds the warnings of tensor `index`, given as their [`Warning::tensor_bit`]s.
+    pub(crate) fn add_tensor(&mut self, bits: u8, index: u32) {
+        let new = u32::from(bits) & !self.bits;
+        if new == 0 {
+            return;
+        }
+        for warning in Warning::ALL {
+            if new & warning.bit() != 0
+                && let Some(first) = self.first.get_mut(usize::from(warning.code()))
+            {
+                *first = index;
+            }
+        }
+        self.bits |= new;
+    }
+}
+
+/// An error: what rule was broken, by which part of the file, at which byte.
+///
+/// 16 bytes, `Copy`, and without text of its own: [`Display`](core::fmt::Display) names format, rule, item
+/// and byte; [`Error::explain`] reads names and numbers from the file again and says the full sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Error {
+    at: u64,
+    back: u32,
+    kind: ErrorKind,
+    format: Format,
+    item: Item,
+}
+
+/// The offset of an error that has none.
+const NOWHERE: u64 = u64::MAX;
+
+impl Error {
+    /// An error of the caller's, at no byte.
+    pub(crate) const fn new(kind: ErrorKind) -> Self {
+        Self { at: NOWHERE, back: 0, kind, format: Format::Unknown, item: Item::File }
+    }
+
+    /// An error of `item` at byte `at` of a file of kind `format`.
+    pub(crate) const fn at(kind: ErrorKind, format: Format, item: Item, at: u64) -> Self {
+        Self { at, back: 0, kind, format, item }
+    }
+
+    /// The same error, said to lie `back` bytes behind the start of its tensor's entry.
+    pub(crate) const fn behind(self, back: u32) -> Self {
+        Self { back, ..self }
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The kind of file, as far as it was known.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The part of the file that is concerned.
+    #[must_use]
+    pub const fn item(&self) -> Item {
+        self.item
+    }
+
+    /// The byte of the file at which the rule is broken, counted from 0; `None` for the caller's own errors.
+    #[must_use]
+    pub const fn offset(&self) -> Option<u64> {
+        if self.at == NOWHERE { None } else { Some(self.at) }
+    }
+
+    /// Where the entry of the tensor concerned begins (its name, or in list-like manifests its record).
+    #[must_use]
+    pub fn entry(&self) -> Option<u64> {
+        if self.back == 0 { None } else { self.at.checked_sub(u64::from(self.back)) }
+    }
+
+    /// The words that an error is stored in across the C boundary: offset, distance, then the three codes.
+    #[cfg(feature = "capi")]
+    pub(crate) const fn parts(&self) -> (u64, u32, u16, u8, u8) {
+        (self.at, self.back, self.kind.code(), self.format.code(), self.item.code())
+    }
+
+    /// The error that [`parts`](Self::parts) took apart; `None` for numbers that no error has.
+    #[cfg(feature = "capi")]
+    pub(crate) fn from_parts(at: u64, back: u32, kind: u16, format: u8, item: u8) -> Option<Self> {
+        Some(Self {
+            at,
+            back,
+            kind: ErrorKind::from_code(kind)?,
+            format: Format::from_code(format)?,
+            item: Item::from_code(item)?,
+        })
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}

@@ -1,0 +1,292 @@
+//! The text of an error: one line from the error alone, or the full sentence with names and numbers.
+//!
+//! Depends on `error`, `bytes`, `format`. Above the formats, so that flash that never prints holds none
+//! of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
+#![forbid(unsafe_code)]
+
+use core::fmt::{self, Write};
+
+use crate::bytes::source::Input;
+use crate::error::{Error, ErrorKind, Format, Item};
+use crate::format::{self, Context};
+
+/// The full sentence of an error: see [`Error::explain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Explanation<'a> {
+    error: Error,
+    input: Input<'a>,
+}
+
+impl Error {
+    /// The full sentence of this error, with the names and numbers that stand in the bytes: a slice
+    /// (`&[u8]`) or a [`Source`](crate::Source).
+    ///
+    /// Nothing is allocated; the bytes are read as the text is printed.
+    ///
+    /// ```
+    /// # let mut bytes = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt").to_vec();
+    /// bytes.truncate(1000);
+    /// let error = tenslice::File::open(&bytes).unwrap_err();
+    /// println!("{}", error.explain(&bytes[..]));
+    /// ```
+    pub fn explain<'a>(&self, input: impl Into<Input<'a>>) -> Explanation<'a> {
+        Explanation { error: *self, input: input.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self, &Context::default(), None)
+    }
+}
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
+    }
+}
+
+impl Explanation<'_> {
+    pub(crate) fn write_to(&self, out: &mut impl Write) -> fmt::Result {
+        let context = match self.error.format() {
+            #[cfg(feature = "ztensor")]
+            Format::Ztensor => format::ztensor::context(self.input, &self.error),
+            _ => Context::default(),
+        };
+        write(out, &self.error, &context, Some(self.input.length()))
+    }
+}
+
+/// Whether the rule says it all, so that naming the item would say it twice.
+fn names_its_item(error: &Error) -> bool {
+    use ErrorKind as K;
+    matches!(error.item(), Item::File | Item::Tensor | Item::Component)
+        || matches!(
+            error.kind(),
+            K::OutOfFile
+                | K::OverHeader
+                | K::OverManifest
+                | K::SizeMismatch
+                | K::UnknownDType
+                | K::RepeatedName
+                | K::MissingKey
+                | K::RepeatedKey
+                | K::ShapeOverflow
+                | K::ManifestSize
+                | K::ManifestTooLarge
+                | K::NotWhole
+                | K::MissingComponent
+                | K::InvalidVersion
+                | K::UnsupportedVersion
+        )
+}
+
+fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length: Option<u64>) -> fmt::Result {
+    use ErrorKind as K;
+    let kind = error.kind();
+    if error.format() != Format::Unknown {
+        out.write_str(error.format().text())?;
+        if let Some(version) = context.version
+            && error.item() != Item::Version
+        {
+            out.write_str(" ")?;
+            plain(out, version)?;
+        }
+        out.write_str(": ")?;
+    }
+    if let Some(role) = context.role {
+        out.write_str("component ")?;
+        quoted(out, role)?;
+        out.write_str(if context.tensor.is_some() { " of " } else { ": " })?;
+    }
+    if let Some(tensor) = context.tensor {
+        out.write_str("tensor ")?;
+        quoted(out, tensor)?;
+        out.write_str(": ")?;
+    }
+    if !names_its_item(error) {
+        out.write_str(error.item().text())?;
+        out.write_str(": ")?;
+    }
+    match (kind, context.offset, context.length, file_length) {
+        (K::OutOfFile, Some(offset), Some(length), Some(file_length)) => {
+            place(out, offset, length)?;
+            out.write_str(" exceeds the file (")?;
+            decimal(out, file_length)?;
+            out.write_str(" bytes)")?;
+        }
+        (K::OverHeader | K::OverManifest, Some(offset), Some(length), _) => {
+            place(out, offset, length)?;
+            out.write_str(": ")?;
+            out.write_str(kind.text())?;
+        }
+        _ => out.write_str(kind.text())?,
+    }
+    match kind {
+        K::SizeMismatch | K::NotWhole | K::ShapeOverflow | K::CountMismatch => sizes(out, context)?,
+        K::MissingKey | K::MissingComponent => {
+            out.write_str(": ")?;
+            quoted(out, context.missing.unwrap_or(error.item().text()))?;
+        }
+        K::UnknownDType
+        | K::UnexpectedType
+        | K::InvalidVersion
+        | K::UnsupportedVersion
+        | K::InvalidByteOrder
+        | K::TypeMismatch
+        | K::RepeatedName
+        | K::RepeatedKey => match (context.text, context.number) {
+            (Some(text), _) => {
+                out.write_str(": ")?;
+                quoted(out, text)?;
+            }
+            (None, Some(number)) => {
+                out.write_str(": ")?;
+                decimal(out, number)?;
+            }
+            (None, None) => {}
+        },
+        K::ManifestSize | K::ManifestTooLarge => {
+            if let (Some(size), Some(file_length)) = (context.number, file_length) {
+                out.write_str(": ")?;
+                decimal(out, size)?;
+                out.write_str(" bytes of a file of ")?;
+                decimal(out, file_length)?;
+            }
+        }
+        _ => {}
+    }
+    if let Some(hint) = context.hint {
+        out.write_str(" (")?;
+        out.write_str(hint)?;
+        out.write_str(")")?;
+    }
+    if let Some(at) = error.offset() {
+        out.write_str(" [at byte ")?;
+        decimal(out, at)?;
+        out.write_str("]")?;
+    }
+    Ok(())
+}
+
+fn place(out: &mut impl Write, offset: u64, length: u64) -> fmt::Result {
+    out.write_str("offset ")?;
+    decimal(out, offset)?;
+    out.write_str(" + length ")?;
+    decimal(out, length)
+}
+
+fn sizes(out: &mut impl Write, context: &Context<'_>) -> fmt::Result {
+    let mut separator = ": ";
+    if let Some(length) = context.length {
+        out.write_str(": length ")?;
+        decimal(out, length)?;
+        separator = ", ";
+    }
+    if let Some(length) = context.decoded_length {
+        out.write_str(separator)?;
+        out.write_str("decoded length ")?;
+        decimal(out, length)?;
+        separator = ", ";
+    }
+    if let Some(shape) = context.shape {
+        out.write_str(separator)?;
+        out.write_str("shape [")?;
+        let mut between = "";
+        for dimension in shape {
+            out.write_str(between)?;
+            decimal(out, dimension)?;
+            between = ", ";
+        }
+        out.write_str("]")?;
+        separator = ", ";
+    }
+    if let Some(dtype) = context.dtype {
+        out.write_str(separator)?;
+        out.write_str("dtype ")?;
+        plain(out, dtype)?;
+    }
+    Ok(())
+}
+
+/// A text of the file in quotation marks.
+fn quoted(out: &mut impl Write, text: &str) -> fmt::Result {
+    out.write_str("\"")?;
+    plain(out, text)?;
+    out.write_str("\"")
+}
+
+/// A text of the file, its quotation marks, backslashes and control characters escaped, so that no file
+/// can forge a line or send codes to a terminal.
+pub(crate) fn plain(out: &mut impl Write, text: &str) -> fmt::Result {
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => {
+                out.write_char('\\')?;
+                out.write_char(character)?;
+            }
+            // Beside the C0 and C1 codes those that turn the direction of a line around.
+            '\0'..='\x1f'
+            | '\x7f'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                out.write_str("\\u{")?;
+                let code = u32::from(character);
+                for shift in [12, 8, 4, 0] {
+                    let digit = code.wrapping_shr(shift) & 0xf;
+                    if code.wrapping_shr(shift) > 0 || shift == 0 {
+                        out.write_char(char::from_digit(digit, 16).unwrap_or('?'))?;
+                    }
+                }
+                out.write_str("}")?;
+            }
+            _ => out.write_char(character)?,
+        }
+    }
+    Ok(())
+}
+
+/// A number in decimal digits.
+fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
+    let mut rest = number;
+    let mut begun = false;
+    for exponent in (0..20).rev() {
+        let place = 10_u64.wrapping_pow(exponent); // 10^19 fits 64 bits
+        let mut digit = b'0';
+        while rest >= place {
+            rest = rest.saturating_sub(place);
+            digit = digit.saturating_add(1);
+        }
+        begun |= digit != b'0' || place == 1;
+        if begun {
+            out.write_char(char::from(digit))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn decimal_prints_every_number() {
+        for number in [0, 7, 10, 99, 100, 4213, u64::from(u32::MAX), 10_000_000_000_000_000_000, u64::MAX] {
+            let mut text = String::new();
+            decimal(&mut text, number).unwrap();
+            assert_eq!(text, number.to_string());
+        }
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let mut text = String::new();
+        quoted(&mut text, "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü").unwrap();
+        assert_eq!(text, r#""a\"b\\c\u{a}\u{1b}[31m\u{9b}\u{202e}ü""#);
+    }
+}

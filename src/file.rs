@@ -1,0 +1,233 @@
+//! An open file of any format.
+//!
+//! Depends on `error`, `bytes`, `format`, `tensor`.
+#![forbid(unsafe_code)]
+
+use core::iter::FusedIterator;
+
+use crate::bytes::extent::Extent;
+use crate::bytes::source::{Input, Need, Source, Stop};
+use crate::codec::cbor::Attributes;
+use crate::error::{Error, ErrorKind, Format, Result, Warnings};
+use crate::format;
+use crate::tensor::Tensor;
+
+/// An open tensor file.
+///
+/// A value of at most 128 bytes that borrows from the file's bytes; copy it freely, share it between threads.
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    input: Input<'a>,
+    inner: Inner<'a>,
+}
+
+/// The file of its format.
+#[derive(Clone, Copy, Debug)]
+enum Inner<'a> {
+    #[cfg(feature = "ztensor")]
+    Ztensor(format::ztensor::File<'a>),
+}
+
+/// Evaluates an expression for the format's own object, whichever format it is of.
+macro_rules! dispatch {
+    ($inner:expr, $object:ident => $value:expr) => {
+        match $inner {
+            #[cfg(feature = "ztensor")]
+            Inner::Ztensor($object) => $value,
+        }
+    };
+}
+
+/// What [`File::open_source`] came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Opened<'a> {
+    /// The file is open.
+    File(File<'a>),
+    /// These bytes have to be fetched and added to the source first.
+    Need(Need),
+}
+
+impl<'a> File<'a> {
+    /// Opens a file that is in memory as a whole: a slice of flash, a mapped file, an embedded asset.
+    ///
+    /// Checks the whole structure in one pass, linear in the bytes of the metadata, and reads no tensor
+    /// data. Nothing is copied or allocated. Any address does.
+    ///
+    /// # Errors
+    /// The first rule of the format that the file breaks, and where.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// for tensor in file.tensors() {
+    ///     println!("{} {:?} {}", tensor.name(), tensor.dtype(), tensor.shape());
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+        match open(bytes.into()) {
+            Ok(file) => Ok(file),
+            Err(Stop::Error(error)) => Err(error),
+            // A slice has every range that lies in the file, and no other is ever needed.
+            Err(Stop::Need(_)) => Err(Error::new(ErrorKind::NotInMemory)),
+        }
+    }
+
+    /// Opens a file of which only some ranges are in memory: see [`Source`].
+    ///
+    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice.
+    ///
+    /// # Errors
+    /// The first rule of the format that the file breaks, and where.
+    pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
+        match open(source.into()) {
+            Ok(file) => Ok(Opened::File(file)),
+            Err(Stop::Need(need)) => Ok(Opened::Need(need)),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    /// The kind of file.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        match self.inner {
+            #[cfg(feature = "ztensor")]
+            Inner::Ztensor(_) => Format::Ztensor,
+        }
+    }
+
+    /// The version as the file states it, such as `1.2.0`; `None` where it states none.
+    #[must_use]
+    pub const fn version(&self) -> Option<&'a str> {
+        dispatch!(&self.inner, file => file.version())
+    }
+
+    /// Length of the file in bytes.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.input.length()
+    }
+
+    /// What the format's text says to warn about.
+    #[must_use]
+    pub const fn warnings(&self) -> Warnings {
+        dispatch!(&self.inner, file => file.warnings())
+    }
+
+    /// How many tensors there are.
+    #[must_use]
+    pub fn tensor_count(&self) -> u64 {
+        dispatch!(&self.inner, file => file.count())
+    }
+
+    /// The tensors, in the order of the file.
+    #[must_use]
+    pub const fn tensors(&self) -> Tensors<'a> {
+        Tensors {
+            input: self.input,
+            inner: match &self.inner {
+                #[cfg(feature = "ztensor")]
+                Inner::Ztensor(file) => InnerTensors::Ztensor(file.tensors()),
+            },
+        }
+    }
+
+    /// The first tensor of that name, compared byte by byte. Linear in the bytes of the metadata.
+    ///
+    /// # Errors
+    /// `NotFound`; or the bytes are not what they were when the file was opened.
+    pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
+        match &self.inner {
+            #[cfg(feature = "ztensor")]
+            Inner::Ztensor(file) => Ok(Tensor::ztensor(file.find(name)?, self.input)),
+        }
+    }
+
+    /// What else the file says about itself.
+    #[must_use]
+    pub fn attributes(&self) -> Attributes<'a> {
+        dispatch!(&self.inner, file => file.attributes())
+    }
+
+    /// Compares all names exactly, where [`open`](Self::open) could not without memory
+    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked)). The warnings as they are then.
+    ///
+    /// `scratch` may be of any size but empty: with one word a tensor it is done in one pass over the
+    /// metadata, with less in as many as it takes.
+    ///
+    /// # Errors
+    /// `RepeatedName` where the format forbids it, `OutOfScratch`.
+    pub fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
+        dispatch!(&self.inner, file => file.check_names(scratch))
+    }
+
+    /// What only zTensor files have; `None` for the others.
+    #[cfg(feature = "ztensor")]
+    #[must_use]
+    pub const fn as_ztensor(&self) -> Option<format::ztensor::File<'a>> {
+        match self.inner {
+            Inner::Ztensor(file) => Some(file),
+        }
+    }
+}
+
+/// The one way in: for slices and for sources.
+fn open(input: Input<'_>) -> core::result::Result<File<'_>, Stop> {
+    let head = input.need(Extent::new(0, input.length().min(format::HEAD)))?;
+    match format::detect(head, input.length()) {
+        #[cfg(feature = "ztensor")]
+        Format::Ztensor => Ok(File { input, inner: Inner::Ztensor(format::ztensor::open(input)?) }),
+        other => Err(Stop::Error(format::not_read(head, other))),
+    }
+}
+
+/// The tensors of a file. See [`File::tensors`].
+///
+/// What they are was checked when the file was opened. Should the bytes have changed since, the iterator
+/// ends early and [`error`](Self::error) says why.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensors<'a> {
+    input: Input<'a>,
+    inner: InnerTensors<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum InnerTensors<'a> {
+    #[cfg(feature = "ztensor")]
+    Ztensor(format::ztensor::Tensors<'a>),
+}
+
+impl Tensors<'_> {
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        match &self.inner {
+            #[cfg(feature = "ztensor")]
+            InnerTensors::Ztensor(tensors) => tensors.error,
+        }
+    }
+}
+
+impl<'a> Iterator for Tensors<'a> {
+    type Item = Tensor<'a>;
+
+    fn next(&mut self) -> Option<Tensor<'a>> {
+        match &mut self.inner {
+            #[cfg(feature = "ztensor")]
+            InnerTensors::Ztensor(tensors) => Some(Tensor::ztensor(tensors.next()?, self.input)),
+        }
+    }
+}
+
+impl FusedIterator for Tensors<'_> {}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn handles_are_small() {
+        assert_eq!(size_of::<crate::Error>(), 16);
+        assert!(size_of::<crate::File<'_>>() <= 128, "{}", size_of::<crate::File<'_>>());
+        assert!(size_of::<crate::Tensor<'_>>() <= 128, "{}", size_of::<crate::Tensor<'_>>());
+        assert!(size_of::<crate::Component<'_>>() <= 128, "{}", size_of::<crate::Component<'_>>());
+    }
+}

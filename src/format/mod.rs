@@ -1,0 +1,117 @@
+//! The formats, and what each of them gives to the common view.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. Each is a
+//! module of the same shape:
+//!
+//! - `open(input)` checks the whole structure in one pass and gives the format's `File`, or says which
+//!   bytes it needs first;
+//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors;
+//! - `Tensor::components()` iterates over its [`Part`]s;
+//! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
+//!
+//! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "ztensor")]
+pub mod ztensor;
+
+use crate::bytes::extent::Extent;
+use crate::error::{Error, ErrorKind, Format, Item};
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType, Encoding};
+
+/// How many bytes from the start of a file tell its kind.
+pub(crate) const HEAD: u64 = 16;
+
+/// What a format says of a component: where its bytes are and how to read them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) role: &'a str,
+    /// The type of its elements; `None` where the format does not say.
+    pub(crate) dtype: Option<DType>,
+    /// The type that they are stored as; another one where the file states a logical type over it.
+    pub(crate) storage: Option<DType>,
+    pub(crate) order: ByteOrder,
+    pub(crate) extent: Extent,
+    pub(crate) encoding: Encoding,
+    pub(crate) encoding_name: &'a str,
+    /// How many bytes it decodes to; `None` where the file does not say.
+    pub(crate) decoded_length: Option<u64>,
+    /// As the file spells it.
+    pub(crate) digest: Option<&'a str>,
+    /// `Warning::tensor_bit`s.
+    pub(crate) warnings: u8,
+    /// Where its record stands in the file, and how far behind the start of its tensor's entry.
+    pub(crate) at: u64,
+    pub(crate) back: u32,
+}
+
+/// What stands in a file where an error happened, as far as it can still be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Context<'a> {
+    /// The version that the file states.
+    pub(crate) version: Option<&'a str>,
+    /// The name of the tensor concerned.
+    pub(crate) tensor: Option<&'a str>,
+    /// The role of the component concerned.
+    pub(crate) role: Option<&'a str>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) length: Option<u64>,
+    pub(crate) decoded_length: Option<u64>,
+    pub(crate) shape: Option<Shape<'a>>,
+    pub(crate) dtype: Option<&'a str>,
+    /// The key or the role that is missing.
+    pub(crate) missing: Option<&'a str>,
+    /// The text or number at the offset of the error.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) number: Option<u64>,
+    /// What a user should know besides.
+    pub(crate) hint: Option<&'static str>,
+}
+
+/// The kinds of files, by the bytes they begin with.
+const MAGICS: &[(usize, &[u8], Format)] = &[
+    (0, b"ZTEN0001", Format::Ztensor),
+    (0, b"ZTEN1000", Format::Ztensor),
+    (0, b"\x89ZT2\r\n\x1a\n", Format::Ztensor2),
+    (0, b"BLZ1\x01", Format::Blz),
+    (0, b"TENS", Format::Tens),
+    (2, b"b2frame\0", Format::B2nd),
+    (0, b"GGUF", Format::Gguf),
+    (0, b"\x93NUMPY", Format::Npy),
+    (0, b"PK\x03\x04", Format::Zip),
+    (0, b"\x89HDF\r\n\x1a\n", Format::Hdf5),
+    (0, b"\x28\xb5\x2f\xfd", Format::Zstd),
+    (0, b"\x1f\x8b", Format::Gzip),
+];
+
+/// The kind of a file of `length` bytes that begins with `head`: its first [`HEAD`] bytes, or all of them.
+pub(crate) fn detect(head: &[u8], length: u64) -> Format {
+    for &(at, magic, format) in MAGICS {
+        if head.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
+            return format;
+        }
+    }
+    // safetensors has no magic: the length of a JSON object, then the object.
+    if let Some((size, rest)) = head.split_first_chunk::<8>() {
+        let room = length.saturating_sub(8);
+        if rest.first() == Some(&b'{') && u64::from_le_bytes(*size) <= room {
+            return Format::Safetensors;
+        }
+    }
+    Format::Unknown
+}
+
+/// The error of a file that no module reads, which begins with `head`.
+pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
+    // A start of one of our own magics, and nothing behind it: the file was cut off.
+    let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && !head.is_empty() && magic.starts_with(head);
+    match format {
+        Format::Ztensor => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
+        Format::Unknown => match MAGICS.iter().find(cut) {
+            Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),
+            None => Error::at(ErrorKind::UnknownFormat, format, Item::File, 0),
+        },
+        _ => Error::at(ErrorKind::UnsupportedFormat, format, Item::File, 0),
+    }
+}

@@ -1,0 +1,496 @@
+//! zTensor 0.1, 1.0, 1.1, 1.2 (`.zt`).
+//!
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec::cbor`, and the contract of `format`.
+//!
+//! ```text
+//! 0     magic, 8 bytes: ZTEN0001 (0.1), ZTEN1000 (1.0, 1.1, 1.2)
+//! 64    blobs, each at a multiple of 64
+//!       manifest, CBOR, directly behind the last blob:
+//!         0.1            a list of entries                                (v0.rs)
+//!         1.0, 1.1, 1.2  a map with the tensors by name                   (v1.rs)
+//! -8    size of the manifest, u64 little-endian                           (0.1, 1.0)
+//! -16   size of the manifest, then the magic again                        (1.1, 1.2)
+//! ```
+//!
+//! The text of 1.0 has no magic at the end, and no size can look like it. A 1.1 or 1.2 file that lost its
+//! last 8 bytes has a footer as of 1.0, but keeps its tensors under another key, and is refused.
+#![forbid(unsafe_code)]
+
+mod explain;
+mod layout;
+mod names;
+mod v0;
+mod v1;
+
+pub(crate) use explain::context;
+
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::Part;
+use crate::bytes::extent::{Extent, Region};
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::{Input, Stop};
+use crate::codec::cbor::{Attributes, Fault, Left, Reader};
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType, Encoding, Layout};
+
+type Parsed<T> = core::result::Result<T, Fault>;
+
+const MAGIC_0: [u8; 8] = *b"ZTEN0001";
+const MAGIC_1: [u8; 8] = *b"ZTEN1000";
+
+/// Length of the magic at the start; no blob may begin before it ends.
+const HEADER: u64 = 8;
+
+/// Where blobs begin (0.1 "Notes", 1.0 section 2): at multiples of it.
+const ALIGNMENT: u64 = 64;
+
+/// The texts of 1.1 and 1.2 have larger manifests refused; for the others it is a limit of ours.
+const MAX_MANIFEST: u64 = 1 << 30;
+
+/// Up to how many names that are not in rising order `open` compares by itself.
+const MAX_COMPARED: u32 = 1024;
+
+/// The last 16 bytes of a file. In 0.1 and 1.0 the size stands where later files have the magic.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Tail {
+    manifest_size: U64,
+    magic: [u8; 8],
+}
+
+/// What the container tells of the version. 1.1 and 1.2 have the same; fields new in 1.2 are read
+/// wherever they stand, since programs append to old files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// `ZTEN0001`: a list of entries.
+    V0_1,
+    /// `ZTEN1000` without a magic at the end.
+    V1_0,
+    /// `ZTEN1000` with a magic at the end: 1.1 and 1.2.
+    V1_2,
+}
+
+/// The manifest: its bytes, and what it is a manifest of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manifest<'a> {
+    region: Region<'a>,
+    generation: Generation,
+}
+
+impl<'a> Manifest<'a> {
+    /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
+    fn locate(input: Input<'a>) -> core::result::Result<Self, Stop> {
+        let fail = |kind, item, at| Stop::Error(Error::at(kind, Format::Ztensor, item, at));
+        let length = input.length();
+        let Some(tail_at) = length.checked_sub(16) else {
+            return Err(fail(ErrorKind::Truncated, Item::Footer, length));
+        };
+        let head = input.need(Extent::new(0, super::HEAD))?;
+        let tail = input.need(Extent::new(tail_at, 16))?;
+        let Ok(tail) = Tail::ref_from_bytes(tail) else {
+            return Err(fail(ErrorKind::Truncated, Item::Footer, tail_at)); // 16 bytes were asked for
+        };
+        let short_size = u64::from_le_bytes(tail.magic);
+        let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
+            (Generation::V0_1, short_size, 8)
+        } else if tail.magic == MAGIC_1 {
+            (Generation::V1_2, tail.manifest_size.get(), 16)
+        } else {
+            (Generation::V1_0, short_size, 8)
+        };
+        let footer_at = length.saturating_sub(footer);
+        // The text of 1.0 says `<`; its own empty files need `<=` (section 6 step 2).
+        let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
+        let Some(start) = start.filter(|_| size > 0) else {
+            return Err(fail(ErrorKind::ManifestSize, Item::Footer, footer_at));
+        };
+        if size > MAX_MANIFEST {
+            return Err(fail(ErrorKind::ManifestTooLarge, Item::Footer, footer_at));
+        }
+        let bytes = input.need(Extent::new(start, size))?;
+        Ok(Self { region: Region { bytes, start }, generation })
+    }
+
+    /// Length of the file: the manifest stands directly before the footer.
+    const fn file_length(&self) -> u64 {
+        let footer = match self.generation {
+            Generation::V0_1 | Generation::V1_0 => 8,
+            Generation::V1_2 => 16,
+        };
+        self.region.start.saturating_add(to_u64(self.region.bytes.len())).saturating_add(footer)
+    }
+
+    fn reader(&self, position: u32) -> Reader<'a> {
+        Reader::new(self.region.bytes, position)
+    }
+
+    /// A component of which nothing but the role is known yet; its record is `at`, its tensor's entry at `entry`.
+    fn part(&self, role: &'a str, at: u32, entry: u32) -> Part<'a> {
+        Part {
+            role,
+            dtype: None,
+            storage: None,
+            order: ByteOrder::Little,
+            extent: Extent::new(0, 0),
+            encoding: Encoding::Raw,
+            encoding_name: "raw",
+            decoded_length: None,
+            digest: None,
+            warnings: 0,
+            at: self.region.start.saturating_add(u64::from(at)),
+            back: at.saturating_sub(entry),
+        }
+    }
+
+    fn error(&self, fault: Fault, entry: u32) -> Error {
+        fault.in_file(Format::Ztensor, self.region.start, entry)
+    }
+
+    /// Reads the entry at which `reader` stands, with every check of a tensor.
+    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Result<Tensor<'a>> {
+        let at = reader.position();
+        let tensor = match self.generation {
+            Generation::V0_1 => v0::entry(*self, reader, index),
+            Generation::V1_0 | Generation::V1_2 => v1::entry(*self, reader, index),
+        };
+        tensor.map_err(|fault| self.error(fault, at))
+    }
+
+    /// Reads the name of the entry at which `reader` stands, and passes the rest of it.
+    fn name(&self, reader: &mut Reader<'a>) -> Parsed<&'a str> {
+        match self.generation {
+            Generation::V0_1 => v0::name(reader),
+            Generation::V1_0 | Generation::V1_2 => {
+                reader.item = Item::Name;
+                let name = reader.text()?;
+                reader.skip()?;
+                Ok(name)
+            }
+        }
+    }
+
+    /// The name of the entry at `position`, to compare with others; empty where none can be read.
+    fn name_at(&self, position: u32) -> &'a str {
+        let mut reader = self.reader(position);
+        let name = match self.generation {
+            Generation::V0_1 => v0::name(&mut reader),
+            Generation::V1_0 | Generation::V1_2 => reader.text(),
+        };
+        name.unwrap_or_default()
+    }
+
+    /// Whether another entry follows.
+    fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> Parsed<bool> {
+        reader.item = Item::Tensors;
+        match self.generation {
+            Generation::V0_1 => reader.more(left),
+            Generation::V1_0 | Generation::V1_2 => reader.more_pairs(left),
+        }
+    }
+
+    fn attributes(&self, position: u32, hidden: &'static [crate::codec::cbor::Field]) -> Attributes<'a> {
+        if position == 0 {
+            return Attributes::NONE;
+        }
+        Attributes::map(self.region, Format::Ztensor, position, hidden)
+    }
+}
+
+/// A zTensor file.
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    manifest: Manifest<'a>,
+    version: Option<&'a str>,
+    warnings: Warnings,
+    entries: u32,
+    left: Left,
+    count: u32,
+    attributes: u32,
+    /// Whether the names rise strictly: then no name stands twice, and a search may end early.
+    is_sorted: bool,
+}
+
+/// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
+pub(crate) fn open(input: Input<'_>) -> core::result::Result<File<'_>, Stop> {
+    let manifest = Manifest::locate(input)?;
+    let mut file = File {
+        manifest,
+        version: None,
+        warnings: Warnings::default(),
+        entries: 0,
+        left: Left::NONE,
+        count: 0,
+        attributes: 0,
+        is_sorted: true,
+    };
+    let mut reader = manifest.reader(0);
+    match manifest.generation {
+        Generation::V0_1 => v0::root(&mut file, &mut reader)?,
+        Generation::V1_0 | Generation::V1_2 => v1::root(&mut file, &mut reader)?,
+    }
+    if !reader.is_at_end() {
+        reader.item = Item::Manifest;
+        return Err(Stop::Error(manifest.error(reader.fault(ErrorKind::TrailingBytes, reader.position()), 0)));
+    }
+    if !file.is_sorted {
+        if file.count > MAX_COMPARED {
+            file.warnings.add(Warning::NamesUnchecked);
+        } else {
+            file.warnings = file.check_names(&mut [0; 128])?;
+        }
+    }
+    Ok(file)
+}
+
+impl<'a> File<'a> {
+    /// What the container tells of the version.
+    #[must_use]
+    pub const fn generation(&self) -> Generation {
+        self.manifest.generation
+    }
+
+    /// Where the manifest stands.
+    #[must_use]
+    pub const fn manifest(&self) -> Extent {
+        Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
+    }
+
+    pub(crate) const fn version(&self) -> Option<&'a str> {
+        self.version
+    }
+
+    pub(crate) const fn warnings(&self) -> Warnings {
+        self.warnings
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        u64::from(self.count)
+    }
+
+    pub(crate) fn attributes(&self) -> Attributes<'a> {
+        self.manifest.attributes(self.attributes, &[])
+    }
+
+    pub(crate) const fn tensors(&self) -> Tensors<'a> {
+        Tensors { manifest: self.manifest, position: self.entries, left: self.left, index: 0, error: None }
+    }
+
+    /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
+    fn check_entries(&mut self, reader: &mut Reader<'a>, left: Left) -> Result<()> {
+        self.entries = reader.position();
+        self.left = left;
+        let mut tensors = self.tensors();
+        let mut last_name = None;
+        for tensor in tensors.by_ref() {
+            self.warnings.add_tensor(tensor.warnings, tensor.index);
+            self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
+            last_name = Some(tensor.name);
+        }
+        self.count = tensors.index;
+        *reader = self.manifest.reader(tensors.position);
+        tensors.error.map_or(Ok(()), Err)
+    }
+
+    /// The first tensor of that name. Linear in the bytes of the manifest up to it.
+    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+        let mut all = self.tensors();
+        let mut reader = all.manifest.reader(all.position);
+        let fail = |fault| self.manifest.error(fault, 0);
+        while self.manifest.more(&mut reader, &mut all.left).map_err(fail)? {
+            let at = reader.position();
+            let found = self.manifest.name(&mut reader).map_err(fail)?;
+            if found == name {
+                return self.manifest.entry(&mut self.manifest.reader(at), all.index);
+            }
+            if self.is_sorted && found > name {
+                break;
+            }
+            all.index = all.index.saturating_add(1);
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
+    ///
+    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
+    pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut warnings = self.warnings.without(Warning::NamesUnchecked);
+        if self.is_sorted {
+            return Ok(warnings);
+        }
+        match names::repeated(self, scratch)? {
+            None => {}
+            Some((index, _)) if self.manifest.generation == Generation::V0_1 => {
+                warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
+            }
+            Some((_, at)) => {
+                let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at };
+                return Err(self.manifest.error(fault, 0));
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+/// The tensors of a file, in the order of its manifest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensors<'a> {
+    manifest: Manifest<'a>,
+    position: u32,
+    left: Left,
+    index: u32,
+    /// Why the iteration ended early.
+    pub(crate) error: Option<Error>,
+}
+
+impl<'a> Tensors<'a> {
+    fn read(&mut self) -> Result<Option<Tensor<'a>>> {
+        let mut reader = self.manifest.reader(self.position);
+        let more = self.manifest.more(&mut reader, &mut self.left);
+        if !more.map_err(|fault| self.manifest.error(fault, 0))? {
+            self.position = reader.position();
+            self.left = Left::NONE;
+            return Ok(None);
+        }
+        let tensor = self.manifest.entry(&mut reader, self.index)?;
+        self.position = reader.position();
+        self.index = self.index.saturating_add(1);
+        Ok(Some(tensor))
+    }
+}
+
+impl<'a> Iterator for Tensors<'a> {
+    type Item = Tensor<'a>;
+
+    fn next(&mut self) -> Option<Tensor<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        })
+    }
+}
+
+/// A tensor of a zTensor file: where in the manifest its parts stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensor<'a> {
+    manifest: Manifest<'a>,
+    pub(crate) name: &'a str,
+    pub(crate) layout: Layout,
+    pub(crate) layout_name: &'a str,
+    pub(crate) dtype: Option<DType>,
+    pub(crate) index: u32,
+    /// `Warning::tensor_bit`s.
+    pub(crate) warnings: u8,
+    /// Positions in the manifest: of the entry (1.x: its name), the first dimension, the map of the
+    /// components (0.1: the entry), the attributes (0: none).
+    entry: u32,
+    dimensions: u32,
+    rank: u32,
+    components: u32,
+    attributes: u32,
+}
+
+impl<'a> Tensor<'a> {
+    /// A tensor of which nothing is known yet but where its entry begins.
+    const fn new(manifest: Manifest<'a>, index: u32, entry: u32) -> Self {
+        Self {
+            manifest,
+            name: "",
+            layout: Layout::Dense,
+            layout_name: "dense",
+            dtype: None,
+            index,
+            warnings: 0,
+            entry,
+            dimensions: 0,
+            rank: 0,
+            components: 0,
+            attributes: 0,
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Shape<'a> {
+        let from = to_usize(u64::from(self.dimensions));
+        let bytes = from.and_then(|from| self.manifest.region.bytes.get(from..)).unwrap_or_default();
+        Shape::new(bytes, self.rank, layout::read_dimension)
+    }
+
+    pub(crate) fn attributes(&self) -> Attributes<'a> {
+        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY } else { &[] };
+        self.manifest.attributes(self.attributes, hidden)
+    }
+
+    pub(crate) fn components(&self) -> Components<'a> {
+        let mut reader = self.manifest.reader(self.components);
+        let left = match self.manifest.generation {
+            Generation::V0_1 => Ok(Left::ONE),
+            Generation::V1_0 | Generation::V1_2 => reader.map(),
+        };
+        let (left, error) = match left {
+            Ok(left) => (left, None),
+            Err(fault) => (Left::NONE, Some(self.manifest.error(fault, self.entry))),
+        };
+        Components { tensor: *self, position: reader.position(), left, error }
+    }
+
+    /// Where an error of this tensor is: at its entry.
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry }, 0)
+    }
+}
+
+/// The components of a tensor, in the order of the manifest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Components<'a> {
+    tensor: Tensor<'a>,
+    position: u32,
+    left: Left,
+    /// Why the iteration ended early.
+    pub(crate) error: Option<Error>,
+}
+
+impl<'a> Components<'a> {
+    fn read(&mut self) -> Parsed<Option<Part<'a>>> {
+        let manifest = self.tensor.manifest;
+        let mut reader = manifest.reader(self.position);
+        if manifest.generation == Generation::V0_1 {
+            return Ok(match core::mem::replace(&mut self.left, Left::NONE) {
+                Left::NONE => None,
+                _ => Some(v0::component(manifest, &mut reader, self.tensor.entry)?),
+            });
+        }
+        if !reader.more_pairs(&mut self.left)? {
+            self.left = Left::NONE;
+            return Ok(None);
+        }
+        let mut part = v1::component(manifest, &mut reader, self.tensor.entry)?;
+        self.position = reader.position();
+        if manifest.generation == Generation::V1_0 {
+            part.dtype = v1::dtype_of_role(part.role, self.tensor.dtype);
+            part.storage = part.dtype;
+        } else if self.tensor.layout == Layout::Dense && part.role == "data" {
+            part.dtype = self.tensor.dtype; // unknown where the size is not that of the storage dtype
+        }
+        Ok(Some(part))
+    }
+}
+
+impl<'a> Iterator for Components<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.read().unwrap_or_else(|fault| {
+            self.error = Some(self.tensor.manifest.error(fault, self.tensor.entry));
+            None
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Whether a name stands twice, found exactly and with the memory that the caller gives.
+//!
+//! Depends on `super`. Blocks of names are sorted, and every name from the block on is looked up in it:
+//! no hashes, so that no file can be made to take long.
+#![forbid(unsafe_code)]
+
+use super::{File, Manifest, Parsed};
+use crate::bytes::num::{to_u64, to_usize};
+use crate::codec::cbor::{Left, Reader};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The entries of a file, by the positions at which they begin.
+struct Entries<'a> {
+    manifest: Manifest<'a>,
+    reader: Reader<'a>,
+    left: Left,
+}
+
+impl<'a> Entries<'a> {
+    /// The position and the name of the next entry.
+    fn next(&mut self) -> Parsed<Option<(u32, &'a str)>> {
+        if !self.manifest.more(&mut self.reader, &mut self.left)? {
+            return Ok(None);
+        }
+        let at = self.reader.position();
+        Ok(Some((at, self.manifest.name(&mut self.reader)?)))
+    }
+}
+
+/// The index and the position of an entry whose name an earlier one has, if there is any.
+pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
+    if scratch.is_empty() {
+        return Err(Error::new(ErrorKind::OutOfScratch));
+    }
+    in_blocks(file, scratch).map_err(|fault| file.manifest.error(fault, 0))
+}
+
+fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>> {
+    let manifest = file.manifest;
+    let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
+    let mut first = 0_u32;
+    while first < file.count {
+        let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
+        let mut filled = 0_u64;
+        for slot in scratch.iter_mut() {
+            let Some((at, _)) = block.next()? else { break };
+            *slot = at;
+            filled = filled.saturating_add(1);
+        }
+        let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
+        sort_by(sorted, |a, b| manifest.name_at(a) < manifest.name_at(b));
+        let mut index = first;
+        while let Some((at, name)) = rest.next()? {
+            // Of two equal names in the block the search finds one; looking up the other finds it too.
+            if let Ok(found) = sorted.binary_search_by(|&other| manifest.name_at(other).cmp(name))
+                && let Some(&other) = sorted.get(found)
+                && other != at
+            {
+                return Ok(Some((index, at)));
+            }
+            index = index.saturating_add(1);
+        }
+        first = first.saturating_add(u32::try_from(filled).unwrap_or(u32::MAX));
+    }
+    Ok(None)
+}
+
+/// Heapsort: in place, without recursion, and no order of the input makes it slow. (The one of `core`
+/// keeps a panic path for orders that contradict themselves, as those of changing bytes may.)
+fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
+    let length = to_u64(items.len());
+    let sift = |items: &mut [u32], mut root: u64, end: u64| {
+        let at = |items: &[u32], i: u64| to_usize(i).and_then(|i| items.get(i).copied());
+        loop {
+            let left = root.saturating_mul(2).saturating_add(1);
+            let right = left.saturating_add(1);
+            if left >= end {
+                return;
+            }
+            let larger = match (at(items, left), at(items, right)) {
+                (Some(l), Some(r)) if right < end && is_less(l, r) => right,
+                _ => left,
+            };
+            match (at(items, root), at(items, larger)) {
+                (Some(r), Some(child)) if is_less(r, child) => swap(items, root, larger),
+                _ => return,
+            }
+            root = larger;
+        }
+    };
+    for root in (0..length.wrapping_shr(1)).rev() {
+        sift(items, root, length);
+    }
+    for end in (1..length).rev() {
+        swap(items, 0, end);
+        sift(items, 0, end);
+    }
+}
+
+/// Swaps two items; nothing where one is not there.
+fn swap(items: &mut [u32], a: u64, b: u64) {
+    let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
+    let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };
+    if let Some(slot) = items.get_mut(a) {
+        *slot = y;
+    }
+    if let Some(slot) = items.get_mut(b) {
+        *slot = x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::sort_by;
+
+    #[test]
+    fn sorts_every_order() {
+        let mut seed = 1_u32;
+        for length in 0..200 {
+            let mut items: Vec<u32> = (0..length)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    seed >> 26
+                })
+                .collect();
+            let mut expected = items.clone();
+            expected.sort_unstable();
+            sort_by(&mut items, |a, b| a < b);
+            assert_eq!(items, expected);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! README
+#![no_std]
+#![deny(unsafe_code)]
+#![deny(missing_docs, unreachable_pub, unused_qualifications, rustdoc::broken_intra_doc_links)]
+#![deny(clippy::all, clippy::incompatible_msrv, clippy::undocumented_unsafe_blocks)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::integer_division,
+    clippy::as_conversions
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions,
+        clippy::integer_division
+    )
+)]
+
+#[cfg(any(test, feature = "std"))]
+extern crate std;
+
+#[cfg(not(feature = "ztensor"))]
+compile_error!("tenslice: choose at least one format: enable the feature `ztensor`");
+
+mod bytes;
+#[cfg(feature = "capi")]
+#[allow(unsafe_code)]
+mod capi;
+mod codec;
+mod component;
+mod element;
+mod error;
+mod explain;
+mod file;
+mod format;
+mod shape;
+mod tensor;
+mod vocab;
+
+pub use bytes::extent::Extent;
+pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
+pub use codec::cbor::{Attribute, Attributes, Value, ValueKind};
+pub use component::Component;
+pub use element::{Element, Elements};
+pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+pub use explain::Explanation;
+pub use file::{File, Opened, Tensors};
+#[cfg(feature = "ztensor")]
+pub use format::ztensor;
+pub use shape::{Dimensions, Shape};
+pub use tensor::{Components, Tensor};
+pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};

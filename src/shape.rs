@@ -1,0 +1,102 @@
+//! The dimensions of a tensor, decoded one by one from the bytes in which the file stores them.
+//!
+//! Depends on nothing: how one dimension is read comes with the bytes.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+/// Reads one dimension off the front of the bytes: its length, and the bytes behind it.
+pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
+
+/// The shape of a tensor: its dimensions, outermost first, of any rank.
+///
+/// Nothing is stored: the lengths are decoded from the file's bytes as they are asked for. Rank 0 is a scalar.
+#[derive(Clone, Copy)]
+pub struct Shape<'a> {
+    bytes: &'a [u8],
+    rank: u32,
+    read: ReadDimension,
+}
+
+impl<'a> Shape<'a> {
+    pub(crate) const fn new(bytes: &'a [u8], rank: u32, read: ReadDimension) -> Self {
+        Self { bytes, rank, read }
+    }
+
+    /// How many dimensions there are; 0 for a scalar.
+    #[must_use]
+    pub const fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// The lengths of the dimensions, outermost first.
+    #[must_use]
+    pub const fn iter(&self) -> Dimensions<'a> {
+        Dimensions { rest: self.bytes, left: self.rank, read: self.read }
+    }
+
+    /// The length of dimension `index`. Linear in `index`.
+    #[must_use]
+    pub fn dimension(&self, index: u32) -> Option<u64> {
+        self.iter().nth(usize::try_from(index).ok()?)
+    }
+
+    /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may.
+    #[must_use]
+    pub fn elements(&self) -> Option<u64> {
+        self.iter().try_fold(1_u64, u64::checked_mul)
+    }
+}
+
+impl<'a> IntoIterator for Shape<'a> {
+    type Item = u64;
+    type IntoIter = Dimensions<'a>;
+
+    fn into_iter(self) -> Dimensions<'a> {
+        self.iter()
+    }
+}
+
+impl PartialEq for Shape<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl PartialEq<[u64]> for Shape<'_> {
+    fn eq(&self, other: &[u64]) -> bool {
+        self.iter().eq(other.iter().copied())
+    }
+}
+
+/// Prints `[2, 3]`.
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Debug for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The lengths of the dimensions of a [`Shape`].
+#[derive(Clone, Copy)]
+pub struct Dimensions<'a> {
+    rest: &'a [u8],
+    left: u32,
+    read: ReadDimension,
+}
+
+impl Iterator for Dimensions<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
+        let (length, rest) = (self.read)(self.rest)?;
+        self.rest = rest;
+        Some(length)
+    }
+}

@@ -1,0 +1,162 @@
+//! Files by real programs, and malformed ones, against what is known of them (tests/fixtures/README.md).
+
+mod support;
+
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use support::{Case, cases};
+use tenslice::{Attributes, ByteOrder, Component, DType, Encoding, File, Layout, Tensor, Value};
+
+#[test]
+fn verdicts() {
+    for case in cases() {
+        let result = File::open(&case.bytes);
+        match case.expect() {
+            "reject" if case.is_seen_at_open() => assert!(result.is_err(), "{}: accepted", case.name()),
+            "accept" => assert!(result.is_ok(), "{}: {result:?}", case.name()),
+            "accept-with-warning" => {
+                let file = result.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+                assert!(!file.warnings().is_empty() || !case.is_seen_at_open(), "{}: no warning", case.name());
+            }
+            _ => {}
+        }
+        // Refused with a place in the file, and a sentence.
+        if let Err(error) = result {
+            assert!(error.offset().is_some_and(|at| at <= case.bytes.len() as u64), "{}: {error}", case.name());
+            assert!(error.explain(&case.bytes[..]).to_string().len() > 20);
+        }
+    }
+}
+
+#[test]
+fn contents() {
+    let mut compared = 0;
+    for case in cases() {
+        let (Some(expected), Ok(file)) = (case.expected["tensors"].as_array(), File::open(&case.bytes)) else {
+            continue;
+        };
+        let context = case.name();
+        assert_eq!(file.tensor_count(), expected.len() as u64, "{context}");
+        assert_eq!(file.tensors().count(), expected.len(), "{context}");
+        compare_attributes(&context, file.attributes(), &case.expected["attributes"]);
+        for (i, (tensor, expected)) in file.tensors().zip(expected).enumerate() {
+            assert_eq!(tensor.index(), i as u64);
+            compare_tensor(&case, &file, &tensor, expected);
+            compared += 1;
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
+fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
+    let context = format!("{}: {:?}", case.name(), tensor.name());
+    assert_eq!(tensor.name(), expected["name"], "{context}");
+    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+    assert_eq!(tensor.shape(), shape[..], "{context}");
+    assert_eq!(tensor.shape().rank() as usize, shape.len(), "{context}");
+    let layout = expected["layout"].as_str().unwrap();
+    assert_eq!(tensor.layout_name(), layout, "{context}");
+    assert_eq!(tensor.layout() == Layout::Dense, layout == "dense", "{context}");
+    compare_attributes(&context, tensor.attributes(), &expected["attributes"]);
+
+    let found = file.find(tensor.name()).unwrap();
+    if file.warnings().is_empty() {
+        assert_eq!(found.index(), tensor.index(), "{context}");
+    }
+    let components: Vec<_> = tensor.components().collect();
+    let Some(expected_parts) = expected["components"].as_array() else { return };
+    assert_eq!(components.len(), expected_parts.len(), "{context}");
+    for (component, part) in components.iter().zip(expected_parts) {
+        let context = format!("{context}.{}", component.role());
+        assert_eq!(component.role(), part["role"], "{context}");
+        assert_eq!(component.extent().offset, part["offset"].as_u64().unwrap(), "{context}");
+        assert_eq!(component.extent().length, part["length"].as_u64().unwrap(), "{context}");
+        assert_eq!(component.digest(), part["digest"].as_str(), "{context}");
+        assert_eq!(component.encoding_name(), part["encoding"].as_str().unwrap_or("raw"), "{context}");
+        if let (Some(dtype), Some(raw)) = (component.storage_dtype(), part["dtype"].as_str()) {
+            let raw = match raw {
+                "complex64" => "c64",
+                "complex128" => "c128",
+                "f8_e4m3" => "f8_e4m3fn",
+                other => other,
+            };
+            assert_eq!(dtype.name(), raw, "{context}");
+        }
+        if let (Encoding::Raw, Some(length)) = (component.encoding(), part["decoded_length"].as_u64()) {
+            assert_eq!(component.decoded_length(), Some(length), "{context}");
+        }
+        let hash = part["data_sha256"].as_str();
+        if let (Encoding::Raw, Some(hash)) = (component.encoding(), hash) {
+            assert_eq!(sha256(component), hash, "{context}");
+        }
+    }
+}
+
+fn sha256(component: &Component<'_>) -> String {
+    let bytes = component.bytes().unwrap();
+    let size = component.dtype().map_or(1, DType::size) as usize;
+    let little: Vec<u8> = match component.byte_order() {
+        ByteOrder::Big => bytes.chunks(size).flat_map(|element| element.iter().rev().copied()).collect(),
+        _ => bytes.to_vec(),
+    };
+    Sha256::digest(little).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn compare_attributes(context: &str, attributes: Attributes<'_>, expected: &Json) {
+    let count = expected.as_object().map_or(0, |map| map.len());
+    assert_eq!(attributes.count(), count, "{context}: {expected}");
+    for attribute in attributes {
+        let Some(Value::Text(key)) = attribute.key else { panic!("{context}: {:?}", attribute.key) };
+        compare_value(context, &attribute.value, &expected[key]);
+        assert_eq!(attributes.get(key).unwrap().kind(), attribute.value.kind(), "{context}");
+    }
+    assert_eq!(attributes.error(), None);
+}
+
+fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
+    match value {
+        Value::Null => assert!(expected.is_null(), "{context}"),
+        Value::Bool(truth) => assert_eq!(expected, truth, "{context}"),
+        Value::Integer(number) => {
+            assert_eq!(
+                expected.as_i64().map(i128::from).or(expected.as_u64().map(i128::from)),
+                Some(*number),
+                "{context}"
+            );
+        }
+        Value::Float(number) => assert_eq!(expected.as_f64(), Some(*number), "{context}"),
+        Value::Text(text) => assert_eq!(expected, text, "{context}"),
+        Value::Bytes(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(expected["$bytes"], hex, "{context}");
+        }
+        Value::Array(items) => {
+            let expected = expected.as_array().unwrap();
+            assert_eq!(items.count(), expected.len(), "{context}");
+            items.zip(expected).for_each(|(item, expected)| compare_value(context, &item.value, expected));
+        }
+        Value::Map(items) => compare_attributes(context, *items, expected),
+        Value::Tagged(tag, items) => {
+            assert_eq!(expected["$tag"], *tag, "{context}");
+            compare_value(context, &{ *items }.next().unwrap().value, &expected["value"]);
+        }
+        other => panic!("{context}: {other:?}"),
+    }
+}
+
+/// The sentences of the refused fixtures. `TENSLICE_UPDATE=1` writes them anew: read the diff.
+#[test]
+fn sentences() {
+    let mut sentences = String::new();
+    for case in cases() {
+        let Some(name) = case.path.to_str().and_then(|path| path.split_once("tests/fixtures/")) else { continue };
+        if let Err(error) = File::open(&case.bytes) {
+            sentences += &format!("{}: {}\n", name.1, error.explain(&case.bytes[..]));
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sentences.txt");
+    if std::env::var_os("TENSLICE_UPDATE").is_some() {
+        std::fs::write(path, &sentences).unwrap();
+    }
+    assert_eq!(sentences, std::fs::read_to_string(path).unwrap());
+}

@@ -1,0 +1,208 @@
+//! Manifests written byte by byte: what no real program writes, and yet may.
+
+mod support;
+
+use support::{Cbor, entry_0_1, file_0_1, file_1_2, manifest_1_2};
+use tenslice::{DType, Error, ErrorKind, File, Value, Warning};
+
+fn kind(error: Error) -> ErrorKind {
+    error.kind()
+}
+
+/// A file of 1.2 without tensors whose attribute `a` is `value`.
+fn with_attribute(value: &[u8]) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(3).text("version").text("1.2.0").text("attributes").map(1).text("a").raw(value);
+    cbor.text("objects").map(0);
+    file_1_2(&cbor.0)
+}
+
+#[test]
+fn values_of_every_kind() {
+    let check = |bytes: &[u8], check: &dyn Fn(Value<'_>) -> bool| {
+        let file = with_attribute(bytes);
+        let file = File::open(&file).unwrap_or_else(|error| panic!("{bytes:02x?}: {error}"));
+        let value = file.attributes().get("a").unwrap();
+        assert!(check(value), "{bytes:02x?}: {value:?}");
+    };
+    check(&[0xf6], &|v| matches!(v, Value::Null));
+    check(&[0xf7], &|v| matches!(v, Value::Undefined));
+    check(&[0xf5], &|v| matches!(v, Value::Bool(true)));
+    check(&[0xe0], &|v| matches!(v, Value::Simple(0)));
+    check(&[0xf8, 0xff], &|v| matches!(v, Value::Simple(255)));
+    check(&[0x1b, 255, 255, 255, 255, 255, 255, 255, 255], &|v| matches!(v, Value::Integer(n) if n == (1 << 64) - 1));
+    check(&[0x3b, 255, 255, 255, 255, 255, 255, 255, 255], &|v| matches!(v, Value::Integer(n) if n == -(1 << 64)));
+    check(&[0x3b, 127, 255, 255, 255, 255, 255, 255, 255], &|v| matches!(v, Value::Integer(n) if n == -(1 << 63)));
+    check(&[0x38, 0xff], &|v| matches!(v, Value::Integer(-256)));
+    check(&[0x1b, 0, 0, 0, 0, 0, 0, 0, 1], &|v| matches!(v, Value::Integer(1)));
+    check(&[0xf9, 0x3e, 0x00], &|v| matches!(v, Value::Float(x) if x == 1.5));
+    check(&[0xf9, 0x00, 0x01], &|v| matches!(v, Value::Float(x) if x == 2f64.powi(-24)));
+    check(&[0xf9, 0xfc, 0x00], &|v| matches!(v, Value::Float(x) if x == f64::NEG_INFINITY));
+    check(&[0xfa, 0x3f, 0x80, 0, 0], &|v| matches!(v, Value::Float(x) if x == 1.0));
+    check(&[0xfb, 0x3f, 0xb9, 0x99, 0x99, 0x99, 0x99, 0x99, 0x9a], &|v| matches!(v, Value::Float(x) if x == 0.1));
+    check(&[0x43, 1, 2, 3], &|v| matches!(v, Value::Bytes([1, 2, 3])));
+    check(&[0x62, b'h', b'i'], &|v| matches!(v, Value::Text("hi")));
+    check(&[0x7f, 0x61, b'h', 0x60, 0x61, b'i', 0xff], &|v| {
+        let Value::TextChunks(items) = v else { return false };
+        items.map(|item| if let Value::Text(text) = item.value { text } else { "?" }).collect::<String>() == "hi"
+    });
+    check(&[0x5f, 0x41, 7, 0xff], &|v| matches!(v, Value::ByteChunks(items) if items.count() == 1));
+    check(&[0xc1, 0x05], &|v| {
+        let Value::Tagged(1, mut items) = v else { return false };
+        matches!(items.next().unwrap().value, Value::Integer(5)) && items.next().is_none()
+    });
+    check(&[0x9f, 0x01, 0x82, 0x02, 0x03, 0xbf, 0x01, 0x02, 0xff, 0xff], &|v| {
+        let Value::Array(items) = v else { return false };
+        let kinds: Vec<_> = items.map(|item| (item.key.is_none(), item.value.kind().name())).collect();
+        kinds == [(true, "Integer"), (true, "Array"), (true, "Map")]
+    });
+    // Keys of any kind.
+    check(&[0xa2, 0x05, 0x61, b'x', 0x81, 0x01, 0xf6], &|v| {
+        let Value::Map(items) = v else { return false };
+        items.map(|item| item.key.unwrap().kind().name()).eq(["Integer", "Array"])
+    });
+}
+
+#[test]
+fn malformed_values_are_refused() {
+    for (bytes, expected) in [
+        (&[0xff_u8][..], ErrorKind::Malformed), // a break where a value should be
+        (&[0x1c], ErrorKind::Malformed),        // a reserved width
+        (&[0xf8, 0x1f], ErrorKind::Malformed),  // a simple value in two bytes that fits one
+        (&[0x7f, 0x41, 0x00, 0xff], ErrorKind::Malformed), // bytes in a text
+        (&[0x5f, 0x5f, 0xff, 0xff], ErrorKind::Malformed), // pieces in pieces
+        (&[0xbf, 0x01, 0xff], ErrorKind::Malformed), // a key without a value
+        (&[0x82, 0x01, 0xff], ErrorKind::Malformed), // a break in a counted list
+        (&[0x61, 0xff], ErrorKind::InvalidUtf8),
+        (&[0x9b, 255, 255, 255, 255, 255, 255, 255, 255], ErrorKind::CountTooLarge),
+        (&[0xbb, 128, 0, 0, 0, 0, 0, 0, 1], ErrorKind::CountTooLarge),
+        (&[0x5b, 255, 255, 255, 255, 255, 255, 255, 255], ErrorKind::Truncated),
+        (&[0x7b, 255, 255, 255, 255, 255, 255, 255, 255], ErrorKind::Truncated),
+    ] {
+        let file = with_attribute(bytes);
+        assert_eq!(File::open(&file).map_err(kind).unwrap_err(), expected, "{bytes:02x?}");
+    }
+}
+
+#[test]
+fn nesting_is_bounded() {
+    for (opening, closing) in [(0x81, None), (0x9f, Some(0xff)), (0xc1, None)] {
+        let nested = |depth: usize| {
+            let mut bytes = vec![opening; depth];
+            bytes.push(0);
+            bytes.extend(closing.map_or(vec![], |closing| vec![closing; depth]));
+            with_attribute(&bytes)
+        };
+        assert!(File::open(&nested(30)).is_ok());
+        assert_eq!(File::open(&nested(40)).map_err(kind).unwrap_err(), ErrorKind::TooDeep);
+        assert_eq!(File::open(&nested(100_000)).map_err(kind).unwrap_err(), ErrorKind::TooDeep);
+    }
+}
+
+#[test]
+fn names_in_any_order_are_compared() {
+    let names: Vec<String> = (0..1024).map(|i| format!("t{}", (i * 7919) % 1024)).collect();
+    let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().is_empty());
+    for name in &names {
+        assert_eq!(file.find(name).unwrap().name(), name);
+    }
+    // The same with one name twice, wherever the two stand.
+    for (first, second) in [(0, 1), (0, 1023), (63, 64), (500, 900), (1022, 1023), (130, 131)] {
+        let mut names = names.clone();
+        names[second] = names[first].clone();
+        let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RepeatedName, "{first} {second}");
+        let sentence = error.explain(&bytes[..]).to_string();
+        assert!(sentence.contains(&format!("\"{}\"", names[first])), "{sentence}");
+    }
+}
+
+#[test]
+fn too_many_unsorted_names_need_memory() {
+    let mut names: Vec<String> = (0..3000).map(|i| format!("t{}", (i * 7919) % 3001)).collect();
+    let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().contains(Warning::NamesUnchecked));
+    assert_eq!(file.check_names(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
+    for words in [100, 2999, 3000, 10_000] {
+        assert!(file.check_names(&mut vec![0; words]).unwrap().is_empty());
+    }
+    names[2999] = names[17].clone();
+    let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find(&names[17]).unwrap().index(), 17); // the first
+    for words in [1, 100, 3000] {
+        let error = file.check_names(&mut vec![0; words]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RepeatedName);
+    }
+}
+
+#[test]
+fn version_0_1_may_repeat_names() {
+    let mut cbor = Cbor::default();
+    cbor.array(3);
+    ["b", "a", "b"].iter().for_each(|name| entry_0_1(&mut cbor, name));
+    let bytes = file_0_1(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().first_tensor(Warning::RepeatedName), Some(2));
+    assert_eq!((file.tensor_count(), file.find("b").unwrap().index()), (3, 0));
+}
+
+#[test]
+fn keys_in_any_order_and_unknown_ones() {
+    let mut cbor = Cbor::default();
+    // The components before the shape, an unknown key of every record, and the version last.
+    cbor.map(3).text("objects").raw(&[0xbf]).text("w").map(4).text("components").map(1).text("data");
+    cbor.map(5).text("length").uint(4).text("offset").uint(64).text("future").array(2).uint(1).uint(2);
+    cbor.text("type").raw(&[0xf6]).text("dtype").text("f32");
+    cbor.text("format").text("dense").text("future").map(0).text("shape").raw(&[0x9f, 0xff]).raw(&[0xff]);
+    cbor.raw(&[0x05]).text("an integer key").text("version").text("1.2.0");
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    let data = file.find("w").unwrap().data().unwrap();
+    assert_eq!((data.dtype(), data.elements::<f32>().unwrap().next()), (Some(DType::F32), Some(1.5)));
+}
+
+#[test]
+fn an_unknown_logical_type_hides_what_does_not_fit() {
+    let with = |logical: &str, dtype: &str, shape: u64| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+        cbor.text("shape").array(1).uint(shape).text("format").text("dense").text("components").map(1).text("data");
+        cbor.map(4)
+            .text("dtype")
+            .text(dtype)
+            .text("type")
+            .text(logical)
+            .text("offset")
+            .uint(64)
+            .text("length")
+            .uint(4);
+        file_1_2(&cbor.0)
+    };
+    // As many bytes as the storage dtype takes: shown as that.
+    let bytes = with("f8_future", "u8", 4);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().first_tensor(Warning::UnknownLogicalType), Some(0));
+    assert_eq!(file.find("w").unwrap().dtype(), Some(DType::U8));
+    // Two elements a byte, perhaps: nobody may index it by its shape.
+    let bytes = with("f4_future", "u8", 8);
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("w").unwrap();
+    assert_eq!((tensor.dtype(), tensor.data().unwrap().dtype()), (None, None));
+    assert_eq!(tensor.data().unwrap().as_slice::<u8>().map_err(kind).unwrap_err(), ErrorKind::WrongType);
+    assert_eq!(tensor.data().unwrap().bytes().unwrap().len(), 4);
+    // A known type over the wrong dtype is a contradiction.
+    assert_eq!(File::open(&with("f8_e5m2", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::TypeMismatch);
+    assert_eq!(File::open(&with("complex64", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::NotWhole);
+}
+
+#[test]
+fn a_text_key_in_pieces_is_refused() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).raw(&[0x7f]).text("ver").text("sion").raw(&[0xff]).text("1.2.0").text("objects").map(0);
+    assert_eq!(File::open(&file_1_2(&cbor.0)).map_err(kind).unwrap_err(), ErrorKind::ChunkedText);
+}

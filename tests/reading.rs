@@ -1,0 +1,111 @@
+//! Reading elements at any address and in either byte order; what is refused, and how.
+
+mod support;
+
+use support::fixture;
+use tenslice::{ByteOrder, DType, ErrorKind, File, Layout};
+
+/// `bytes` at every address from 0 to 7 modulo 8.
+fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
+    let mut room = vec![0_u64; bytes.len() / 8 + 3];
+    let room: &mut [u8] = zerocopy::IntoBytes::as_mut_bytes(&mut room[..]);
+    for shift in 0..8 {
+        room[shift..shift + bytes.len()].copy_from_slice(bytes);
+        check(shift, &room[shift..shift + bytes.len()]);
+    }
+}
+
+#[test]
+fn the_same_numbers_at_every_address() {
+    let bytes = fixture("v1.2/dense_all_dtypes.zt");
+    let reference = File::open(&bytes).unwrap();
+    let f64s: Vec<f64> = reference.find("t.float64").unwrap().data().unwrap().elements().unwrap().collect();
+    let u16s: Vec<u16> = reference.find("t.uint16").unwrap().data().unwrap().elements().unwrap().collect();
+    assert_eq!((f64s.len(), u16s.len()), (6, 9));
+    at_every_address(&bytes, |shift, bytes| {
+        let file = File::open(bytes).unwrap();
+        let data = file.find("t.float64").unwrap().data().unwrap();
+        assert!(data.elements::<f64>().unwrap().map(f64::to_bits).eq(f64s.iter().map(|x| x.to_bits())));
+        match data.as_slice::<f64>() {
+            Ok(slice) => {
+                assert!(shift == 0 && slice.iter().map(|x| x.to_bits()).eq(f64s.iter().map(|x| x.to_bits())))
+            }
+            Err(error) => assert!(shift != 0 && error.kind() == ErrorKind::Misaligned),
+        }
+        let data = file.find("t.uint16").unwrap().data().unwrap();
+        assert!(data.elements::<u16>().unwrap().eq(u16s.iter().copied()));
+        assert_eq!(data.as_slice::<u16>().is_ok(), shift % 2 == 0);
+        let bytes = file.find("t.uint8").unwrap().data().unwrap();
+        assert_eq!(bytes.as_slice::<u8>().unwrap().len(), 9);
+    });
+}
+
+#[test]
+fn both_byte_orders() {
+    let bytes = fixture("v0.1/mixed_endian.zt");
+    let file = File::open(&bytes).unwrap();
+    let mut seen = Vec::new();
+    for tensor in file.tensors() {
+        let data = tensor.data().unwrap();
+        seen.push(data.byte_order());
+        if tensor.dtype() == Some(DType::F32) {
+            let slice = data.as_slice::<f32>();
+            if data.byte_order() != ByteOrder::NATIVE {
+                assert_eq!(slice.unwrap_err().kind(), ErrorKind::ForeignEndian);
+            }
+            let first = data.elements::<f32>().unwrap().next().unwrap();
+            let stored: [u8; 4] = data.bytes().unwrap()[..4].try_into().unwrap();
+            let expected = match data.byte_order() {
+                ByteOrder::Big => f32::from_be_bytes(stored),
+                _ => f32::from_le_bytes(stored),
+            };
+            assert_eq!(first.to_bits(), expected.to_bits());
+        }
+    }
+    assert!(seen.contains(&ByteOrder::Big) && seen.contains(&ByteOrder::Little));
+}
+
+#[test]
+fn refusals_are_plain_errors() {
+    let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
+    let file = File::open(&bytes).unwrap();
+    let kind = |error: tenslice::Error| error.kind();
+    let coo = file.find("coo").unwrap();
+    assert_eq!(coo.layout(), Layout::SparseCoo);
+    assert_eq!(coo.data().map_err(kind).unwrap_err(), ErrorKind::NotDense);
+    assert_eq!(coo.component("data").map_err(kind).unwrap_err(), ErrorKind::NotFound);
+    let values = coo.component("values").unwrap();
+    assert_eq!(values.as_slice::<u16>().map_err(kind).unwrap_err(), ErrorKind::WrongType);
+    assert_eq!(values.elements::<i16>().unwrap().len(), 5);
+    assert_eq!(values.with_bytes(&[0; 3]).map_err(kind).unwrap_err(), ErrorKind::WrongLength);
+    assert_eq!(values.with_bytes(&[7; 10]).unwrap().elements::<i16>().unwrap().next(), Some(0x0707));
+    let encoded = file.find("csr_u64").unwrap().component("values").unwrap();
+    assert_eq!(encoded.bytes().map_err(kind).unwrap_err(), ErrorKind::Encoded);
+    assert_eq!(encoded.stored().unwrap().len() as u64, encoded.extent().length);
+    assert_eq!(file.find("cplx").unwrap().data().unwrap().elements::<[f32; 2]>().unwrap().len(), 4);
+    assert_eq!(file.find("fp8").unwrap().dtype(), Some(DType::F8_E4M3FN));
+    let error = file.find("nothing").unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::NotFound, None));
+
+    let bytes = fixture("bad/v1.2/encoding_lz4.zt");
+    let file = File::open(&bytes).unwrap();
+    let unknown = file.tensors().find_map(|t| t.data().ok().filter(|c| c.encoding_name() == "lz4")).unwrap();
+    assert_eq!(unknown.bytes().map_err(kind).unwrap_err(), ErrorKind::UnsupportedEncoding);
+    let bytes = fixture("bad/v1.2/format_unknown.zt");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.tensors().find(|t| t.layout() == Layout::Other).unwrap();
+    assert_eq!(tensor.data().map_err(kind).unwrap_err(), ErrorKind::NotDense);
+    assert!(tensor.component("data").unwrap().bytes().is_ok());
+}
+
+#[test]
+fn other_files_are_named() {
+    let refusal = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
+    assert_eq!(refusal(b""), "this is not a tensor file of a kind known here [at byte 0]");
+    assert_eq!(refusal(b"hello world, how do you do"), "this is not a tensor file of a kind known here [at byte 0]");
+    assert_eq!(refusal(b"ZTEN"), "ztensor: header: the bytes end too early [at byte 0]");
+    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not read yet [at byte 0]");
+    assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not read yet [at byte 0]");
+    assert_eq!(refusal(b"\x02\0\0\0\0\0\0\0{}"), "safetensors: files of this kind are not read yet [at byte 0]");
+    assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: files of this kind are not read yet [at byte 0]");
+}

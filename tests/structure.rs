@@ -1,0 +1,129 @@
+//! What holds the code together: the arrows between modules, the place of `unsafe`, and the pinned numbers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tenslice::{ByteOrder, DType, Encoding, ErrorKind, Format, Item, Layout, Order, ValueKind, Warning};
+
+fn sources() -> Vec<(String, String)> {
+    fn below(folder: &Path, root: &Path, all: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                below(&path, root, all);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                all.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut all = Vec::new();
+    below(&root, &root, &mut all);
+    assert!(all.len() > 20);
+    all.sort();
+    all
+}
+
+/// The lines of a file without comments.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
+}
+
+/// How high a module stands; it may depend on what is lower, or beside it in the same folder.
+fn layer(module: &str) -> usize {
+    const LAYERS: &[&[&str]] = &[
+        &["error"],
+        &["bytes"],
+        &["vocab"],
+        &["shape", "element"],
+        &["codec"],
+        &["format"],
+        &["component"],
+        &["tensor"],
+        &["file"],
+        &["explain"],
+        &["lib", "capi"],
+    ];
+    let first = module.split('/').next().unwrap().trim_end_matches(".rs");
+    LAYERS.iter().position(|layer| layer.contains(&first)).unwrap_or_else(|| panic!("{module} has no layer"))
+}
+
+#[test]
+fn arrows_point_down() {
+    for (name, text) in sources() {
+        // What lib.rs re-exports may be used by its short name from the top alone.
+        let text = text.split("#[cfg(test)]").next().unwrap();
+        for line in code(text).filter(|_| layer(&name) < layer("capi")) {
+            for (at, _) in line.match_indices("crate::") {
+                let rest = &line[at + "crate::".len()..];
+                let module = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+                assert!(!module.starts_with(char::is_uppercase), "{name} takes {module} from the top: {line}");
+                assert!(layer(module) <= layer(&name), "{name} uses {module}, which stands above it: {line}");
+                if name.starts_with("format/") && module == "format" {
+                    let sub = rest.strip_prefix("format::").unwrap_or(rest);
+                    let other = sub.split("::").next().unwrap();
+                    assert!(other.starts_with(char::is_uppercase), "{name} uses the format {other}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_in_capi_alone() {
+    let mut in_capi = 0;
+    for (name, text) in sources() {
+        let count = code(&text).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
+        if name.starts_with("capi/") {
+            in_capi += count;
+        } else {
+            assert_eq!(count, 0, "{name}");
+            if name != "lib.rs" {
+                assert!(text.contains("#![forbid(unsafe_code)]"), "{name} does not forbid unsafe code");
+            }
+        }
+    }
+    assert!(in_capi > 0);
+}
+
+#[test]
+fn no_file_is_long() {
+    for (name, text) in sources() {
+        assert!(text.lines().count() < 700, "{name}");
+    }
+}
+
+/// The numbers are a promise to compiled C programs: changing a line here breaks them.
+#[test]
+fn the_codes_are_pinned() {
+    let mut codes = String::new();
+    let mut list = |what: &str, entries: Vec<(&str, u64)>| {
+        entries.iter().for_each(|(name, code)| codes += &format!("{what} {name} {code}\n"));
+    };
+    list("ErrorKind", ErrorKind::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("DType", DType::ALL.iter().map(|(v, name)| (*name, v.code().into())).collect());
+    list("Format", Format::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Item", Item::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Layout", Layout::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Order", Order::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("ByteOrder", ByteOrder::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Encoding", Encoding::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("ValueKind", ValueKind::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Warning", Warning::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/codes.txt");
+    let recorded = fs::read_to_string(path).unwrap();
+    // Nothing that is recorded may change; what is new is recorded by TENSLICE_UPDATE=1.
+    for line in recorded.lines() {
+        assert!(codes.contains(&format!("{line}\n")), "gone or renumbered: {line}");
+    }
+    if std::env::var_os("TENSLICE_UPDATE").is_some() {
+        fs::write(path, &codes).unwrap();
+    } else {
+        assert_eq!(codes, recorded);
+    }
+    assert!(Warning::ALL.iter().all(|warning| warning.code() < 32));
+    for (dtype, _) in DType::ALL {
+        assert!(dtype.size().is_power_of_two() && DType::from_code(dtype.code()) == Some(*dtype));
+    }
+}
