@@ -239,11 +239,252 @@ enum {
 typedef int32_t tenslice_status;
 
 /**
+ * The details of an error: plain numbers, to be kept and copied at will.
+ */
+typedef struct {
+    /**
+     * The byte of the file at which the rule is broken; UINT64_MAX for the caller's own errors.
+     */
+    uint64_t offset;
+    /**
+     * How far before it the entry of the tensor concerned begins; 0 where there is none.
+     */
+    uint32_t back;
+    /**
+     * The rule: the same number as the status.
+     */
+    uint16_t kind;
+    /**
+     * The kind of file, a TENSLICE_FORMAT_ code.
+     */
+    uint8_t format;
+    /**
+     * The part of the file, a TENSLICE_ITEM_ code.
+     */
+    uint8_t item;
+} tenslice_error;
+
+/**
+ * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
+ * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it.
+ */
+typedef struct {
+    uint64_t opaque[48];
+} tenslice_source;
+
+/**
+ * An open file.
+ */
+typedef struct {
+    uint64_t opaque[24];
+} tenslice_file;
+
+/**
+ * A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.
+ */
+typedef struct {
+    /**
+     * Where it begins in the file.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes.
+     */
+    uint64_t length;
+    /**
+     * 1: the bytes must stay for as long as anything opened from the source is used.
+     * 0: they may be dropped when the next call has returned.
+     */
+    uint32_t keep;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} tenslice_need;
+
+/**
+ * A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
+ * It lies in the bytes that the file was opened from. `data` is NULL where the file has no such text.
+ */
+typedef struct {
+    /**
+     * The first byte.
+     */
+    const char *data;
+    /**
+     * Number of bytes.
+     */
+    size_t length;
+} tenslice_str;
+
+/**
+ * What there is to know of a file. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The kind of file, a TENSLICE_FORMAT_ code.
+     */
+    uint32_t format;
+    /**
+     * Length of the file in bytes.
+     */
+    uint64_t length;
+    /**
+     * How many tensors there are.
+     */
+    uint64_t tensor_count;
+    /**
+     * The version as the file states it.
+     */
+    tenslice_str version;
+    /**
+     * What the format's text says to warn about: TENSLICE_WARNING_ bits.
+     */
+    uint32_t warnings;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} tenslice_file_info;
+
+/**
+ * A tensor of an open file.
+ */
+typedef struct {
+    uint64_t opaque[24];
+} tenslice_tensor;
+
+/**
  * A position among the tensors of a file, the components of a tensor, or the values of attributes.
  */
 typedef struct {
     uint64_t opaque[32];
 } tenslice_cursor;
+
+/**
+ * What there is to know of a tensor. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The type of its elements; 0 where it is not known.
+     */
+    uint32_t dtype;
+    /**
+     * Its name.
+     */
+    tenslice_str name;
+    /**
+     * How its components add up to it, a TENSLICE_LAYOUT_ code.
+     */
+    uint32_t layout;
+    /**
+     * The order of the elements of a dense array, a TENSLICE_ORDER_ code.
+     */
+    uint32_t order;
+    /**
+     * The name of the layout, as the file spells it.
+     */
+    tenslice_str layout_name;
+    /**
+     * Its place among the tensors of the file, from 0.
+     */
+    uint64_t index;
+    /**
+     * The product of the dimensions; UINT64_MAX where it exceeds 64 bits, as a sparse tensor's may.
+     */
+    uint64_t elements;
+    /**
+     * How many dimensions there are; 0 for a scalar.
+     */
+    uint32_t rank;
+    /**
+     * What there is to warn of it: TENSLICE_WARNING_ bits.
+     */
+    uint32_t warnings;
+} tenslice_tensor_info;
+
+/**
+ * Bytes of the file, where they lie.
+ */
+typedef struct {
+    /**
+     * The first byte.
+     */
+    const void *data;
+    /**
+     * Number of bytes.
+     */
+    size_t length;
+} tenslice_bytes;
+
+/**
+ * A component of a tensor.
+ */
+typedef struct {
+    uint64_t opaque[24];
+} tenslice_component;
+
+/**
+ * What there is to know of a component. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The type of its elements; 0 where the format does not say.
+     */
+    uint32_t dtype;
+    /**
+     * The type that they are stored as; another one where the file states a logical type over it.
+     */
+    uint32_t storage_dtype;
+    /**
+     * The byte order of its elements, a TENSLICE_BYTE_ORDER_ code.
+     */
+    uint32_t byte_order;
+    /**
+     * How its bytes are stored, a TENSLICE_ENCODING_ code.
+     */
+    uint32_t encoding;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * What it is to its tensor, in the format's own words: "data", "values", "indices", ...
+     */
+    tenslice_str role;
+    /**
+     * The name of the encoding, as the file spells it.
+     */
+    tenslice_str encoding_name;
+    /**
+     * Its digest, as the file spells it; not verified.
+     */
+    tenslice_str digest;
+    /**
+     * Where its bytes are stored in the file, for a caller that reads them from elsewhere: checked to be inside.
+     */
+    uint64_t offset;
+    /**
+     * How many bytes are stored.
+     */
+    uint64_t length;
+    /**
+     * How many bytes it decodes to; UINT64_MAX where the file does not say.
+     */
+    uint64_t decoded_length;
+} tenslice_component_info;
 
 /**
  * The values inside a value.
@@ -295,311 +536,62 @@ typedef struct {
     tenslice_items items;
 } tenslice_value;
 
-/**
- * The details of an error: plain numbers, to be kept and copied at will.
- */
-typedef struct {
-    /**
-     * The byte of the file at which the rule is broken; UINT64_MAX for the caller's own errors.
-     */
-    uint64_t offset;
-    /**
-     * How far before it the entry of the tensor concerned begins; 0 where there is none.
-     */
-    uint32_t back;
-    /**
-     * The rule: the same number as the status.
-     */
-    uint16_t kind;
-    /**
-     * The kind of file, a TENSLICE_FORMAT_ code.
-     */
-    uint8_t format;
-    /**
-     * The part of the file, a TENSLICE_ITEM_ code.
-     */
-    uint8_t item;
-} tenslice_error;
-
-/**
- * A component of a tensor.
- */
-typedef struct {
-    uint64_t opaque[24];
-} tenslice_component;
-
-/**
- * A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
- * It lies in the bytes that the file was opened from. `data` is NULL where the file has no such text.
- */
-typedef struct {
-    /**
-     * The first byte.
-     */
-    const char *data;
-    /**
-     * Number of bytes.
-     */
-    size_t length;
-} tenslice_str;
-
-/**
- * What there is to know of a component. Set `struct_size` to `sizeof` before the call.
- */
-typedef struct {
-    /**
-     * Size of this struct in the caller's header.
-     */
-    uint32_t struct_size;
-    /**
-     * The type of its elements; 0 where the format does not say.
-     */
-    uint32_t dtype;
-    /**
-     * The type that they are stored as; another one where the file states a logical type over it.
-     */
-    uint32_t storage_dtype;
-    /**
-     * The byte order of its elements, a TENSLICE_BYTE_ORDER_ code.
-     */
-    uint32_t byte_order;
-    /**
-     * How its bytes are stored, a TENSLICE_ENCODING_ code.
-     */
-    uint32_t encoding;
-    /**
-     * 0.
-     */
-    uint32_t reserved;
-    /**
-     * What it is to its tensor, in the format's own words: "data", "values", "indices", ...
-     */
-    tenslice_str role;
-    /**
-     * The name of the encoding, as the file spells it.
-     */
-    tenslice_str encoding_name;
-    /**
-     * Its digest, as the file spells it; not verified.
-     */
-    tenslice_str digest;
-    /**
-     * Where its bytes are stored in the file, for a caller who reads them himself: checked to be inside.
-     */
-    uint64_t offset;
-    /**
-     * How many bytes are stored.
-     */
-    uint64_t length;
-    /**
-     * How many bytes it decodes to; UINT64_MAX where the file does not say.
-     */
-    uint64_t decoded_length;
-} tenslice_component_info;
-
-/**
- * Bytes of the file, where they lie.
- */
-typedef struct {
-    /**
-     * The first byte.
-     */
-    const void *data;
-    /**
-     * Number of bytes.
-     */
-    size_t length;
-} tenslice_bytes;
-
-/**
- * An open file.
- */
-typedef struct {
-    uint64_t opaque[24];
-} tenslice_file;
-
-/**
- * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
- * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it.
- */
-typedef struct {
-    uint64_t opaque[48];
-} tenslice_source;
-
-/**
- * A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.
- */
-typedef struct {
-    /**
-     * Where it begins in the file.
-     */
-    uint64_t offset;
-    /**
-     * Number of bytes.
-     */
-    uint64_t length;
-    /**
-     * 1: the bytes must stay for as long as anything opened from the source is used.
-     * 0: they may be dropped when the next call has returned.
-     */
-    uint32_t keep;
-    /**
-     * 0.
-     */
-    uint32_t reserved;
-} tenslice_need;
-
-/**
- * What there is to know of a file. Set `struct_size` to `sizeof` before the call.
- */
-typedef struct {
-    /**
-     * Size of this struct in the caller's header.
-     */
-    uint32_t struct_size;
-    /**
-     * The kind of file, a TENSLICE_FORMAT_ code.
-     */
-    uint32_t format;
-    /**
-     * Length of the file in bytes.
-     */
-    uint64_t length;
-    /**
-     * How many tensors there are.
-     */
-    uint64_t tensor_count;
-    /**
-     * The version as the file states it.
-     */
-    tenslice_str version;
-    /**
-     * What the format's text says to warn about: TENSLICE_WARNING_ bits.
-     */
-    uint32_t warnings;
-    /**
-     * 0.
-     */
-    uint32_t reserved;
-} tenslice_file_info;
-
-/**
- * A tensor of an open file.
- */
-typedef struct {
-    uint64_t opaque[24];
-} tenslice_tensor;
-
-/**
- * What there is to know of a tensor. Set `struct_size` to `sizeof` before the call.
- */
-typedef struct {
-    /**
-     * Size of this struct in the caller's header.
-     */
-    uint32_t struct_size;
-    /**
-     * The type of its elements; 0 where it is not known.
-     */
-    uint32_t dtype;
-    /**
-     * Its name.
-     */
-    tenslice_str name;
-    /**
-     * How its components add up to it, a TENSLICE_LAYOUT_ code.
-     */
-    uint32_t layout;
-    /**
-     * The order of the elements of a dense array, a TENSLICE_ORDER_ code.
-     */
-    uint32_t order;
-    /**
-     * The name of the layout, as the file spells it.
-     */
-    tenslice_str layout_name;
-    /**
-     * Its place among the tensors of the file, from 0.
-     */
-    uint64_t index;
-    /**
-     * The product of the dimensions; UINT64_MAX where it exceeds 64 bits, as a sparse tensor's may.
-     */
-    uint64_t elements;
-    /**
-     * How many dimensions there are; 0 for a scalar.
-     */
-    uint32_t rank;
-    /**
-     * What there is to warn of it: TENSLICE_WARNING_ bits.
-     */
-    uint32_t warnings;
-} tenslice_tensor_info;
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
- * there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
- * formats allow any value.
- *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
- * file was opened.
+ * The number of the ABI that the library was built with. Compare it with TENSLICE_ABI_VERSION.
  */
-tenslice_status tenslice_attributes_next(tenslice_cursor *cursor,
-                                         tenslice_value *key,
-                                         tenslice_value *value,
-                                         tenslice_error *error);
+uint32_t tenslice_abi_version(void);
 
 /**
- * Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
- * pieces, for tenslice_attributes_next.
- *
- * Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
+ * The version of the library, such as "0.1.0"; closed by a NUL, and there for good.
  */
-tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_cursor *cursor);
+const char *tenslice_version(void);
 
 /**
- * Fills `info`, as much of it as its `struct_size` says there is.
- *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ * The name of a status, such as "NotFound"; closed by a NUL, and there for good. "?" for another number.
  */
-tenslice_status tenslice_component_get_info(const tenslice_component *component,
-                                            tenslice_component_info *info);
+const char *tenslice_status_name(tenslice_status status);
 
 /**
- * The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
- * machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
- *
- * Errors: WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
- * INVALID_HANDLE, INVALID_ARGUMENT.
+ * The rule behind a status in words; closed by a NUL, and there for good. "?" for another number.
  */
-tenslice_status tenslice_component_bytes(const tenslice_component *component,
-                                         uint32_t dtype,
-                                         tenslice_bytes *bytes,
-                                         tenslice_error *error);
+const char *tenslice_status_text(tenslice_status status);
 
 /**
- * The bytes of a component as they are stored, perhaps encoded.
+ * Writes the sentence of an error into a buffer, closed by a NUL: names and numbers are read again from
+ * the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
+ * is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
  *
- * Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: TOO_SMALL, INVALID_ARGUMENT for an error that this library has not made.
  */
-tenslice_status tenslice_component_stored(const tenslice_component *component,
-                                          tenslice_bytes *bytes,
-                                          tenslice_error *error);
+tenslice_status tenslice_error_text(const tenslice_error *error,
+                                    const void *data,
+                                    size_t length,
+                                    char *buffer,
+                                    size_t capacity,
+                                    size_t *needed);
 
 /**
- * Makes `bound` the same component over bytes that the caller read from its place in the file.
- *
- * Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
+ * The same for a file that was opened from a source.
  */
-tenslice_status tenslice_component_with_bytes(const tenslice_component *component,
-                                              const void *data,
-                                              size_t length,
-                                              tenslice_component *bound,
-                                              tenslice_error *error);
+tenslice_status tenslice_error_text_source(const tenslice_error *error,
+                                           const tenslice_source *source,
+                                           char *buffer,
+                                           size_t capacity,
+                                           size_t *needed);
+
+/**
+ * The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
+ */
+const char *tenslice_dtype_name(uint32_t dtype);
+
+/**
+ * Bytes of one element of a dtype; 0 for another number.
+ */
+size_t tenslice_dtype_size(uint32_t dtype);
 
 /**
  * Opens a file that is in memory as a whole: `length` bytes at `data`, of any alignment, which stay
@@ -691,45 +683,6 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor,
 tenslice_status tenslice_file_attributes(const tenslice_file *file, tenslice_cursor *cursor);
 
 /**
- * Makes `source` a file of `file_length` bytes, none of them in memory yet.
- *
- * Errors: INVALID_ARGUMENT.
- */
-tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
-
-/**
- * Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range just as it was
- * asked for. A range that covers earlier ones takes their place.
- *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
- * source is unchanged then.
- */
-tenslice_status tenslice_source_add(tenslice_source *source,
-                                    uint64_t offset,
-                                    const void *data,
-                                    size_t length);
-
-/**
- * The number of the ABI that the library was built with. Compare it with TENSLICE_ABI_VERSION.
- */
-uint32_t tenslice_abi_version(void);
-
-/**
- * The version of the library, such as "0.1.0"; closed by a NUL, and there for good.
- */
-const char *tenslice_version(void);
-
-/**
- * The name of a status, such as "NotFound"; closed by a NUL, and there for good. "?" for another number.
- */
-const char *tenslice_status_name(tenslice_status status);
-
-/**
- * The rule behind a status in words; closed by a NUL, and there for good. "?" for another number.
- */
-const char *tenslice_status_text(tenslice_status status);
-
-/**
  * Fills `info`, as much of it as its `struct_size` says there is.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
@@ -804,37 +757,84 @@ tenslice_status tenslice_components_next(tenslice_cursor *cursor,
 tenslice_status tenslice_tensor_attributes(const tenslice_tensor *tensor, tenslice_cursor *cursor);
 
 /**
- * Writes the sentence of an error into a buffer, closed by a NUL: names and numbers are read again from
- * the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
- * is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
+ * Fills `info`, as much of it as its `struct_size` says there is.
  *
- * Errors: TOO_SMALL, INVALID_ARGUMENT for an error that this library has not made.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
-tenslice_status tenslice_error_text(const tenslice_error *error,
+tenslice_status tenslice_component_get_info(const tenslice_component *component,
+                                            tenslice_component_info *info);
+
+/**
+ * The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
+ * machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+ *
+ * Errors: WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+ * INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_bytes(const tenslice_component *component,
+                                         uint32_t dtype,
+                                         tenslice_bytes *bytes,
+                                         tenslice_error *error);
+
+/**
+ * The bytes of a component as they are stored, perhaps encoded.
+ *
+ * Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_stored(const tenslice_component *component,
+                                          tenslice_bytes *bytes,
+                                          tenslice_error *error);
+
+/**
+ * Makes `bound` the same component over bytes that the caller read from its place in the file.
+ *
+ * Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_with_bytes(const tenslice_component *component,
+                                              const void *data,
+                                              size_t length,
+                                              tenslice_component *bound,
+                                              tenslice_error *error);
+
+/**
+ * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
+ * there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
+ * formats allow any value.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
+ * file was opened.
+ */
+tenslice_status tenslice_attributes_next(tenslice_cursor *cursor,
+                                         tenslice_value *key,
+                                         tenslice_value *value,
+                                         tenslice_error *error);
+
+/**
+ * Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
+ * pieces, for tenslice_attributes_next.
+ *
+ * Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_cursor *cursor);
+
+/**
+ * Makes `source` a file of `file_length` bytes, none of them in memory yet.
+ *
+ * Errors: INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
+
+/**
+ * Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range just as it was
+ * asked for. A range that covers earlier ones takes their place.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
+ * source is unchanged then.
+ */
+tenslice_status tenslice_source_add(tenslice_source *source,
+                                    uint64_t offset,
                                     const void *data,
-                                    size_t length,
-                                    char *buffer,
-                                    size_t capacity,
-                                    size_t *needed);
-
-/**
- * The same for a file that was opened from a source.
- */
-tenslice_status tenslice_error_text_source(const tenslice_error *error,
-                                           const tenslice_source *source,
-                                           char *buffer,
-                                           size_t capacity,
-                                           size_t *needed);
-
-/**
- * The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
- */
-const char *tenslice_dtype_name(uint32_t dtype);
-
-/**
- * Bytes of one element of a dtype; 0 for another number.
- */
-size_t tenslice_dtype_size(uint32_t dtype);
+                                    size_t length);
 
 #ifdef __cplusplus
 }  // extern "C"
