@@ -124,11 +124,22 @@ impl<'a> Component<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
-        let bytes = self.bytes_of::<T>()?;
-        if size_of::<T>() > 1 && self.part.order != ByteOrder::NATIVE {
+        self.bytes_of::<T>()?;
+        let bytes = self.aligned_bytes(align_of::<T>())?;
+        typed(bytes).map_err(|kind| self.error(kind, Item::Component))
+    }
+
+    /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
+    pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        let is_single = self.part.dtype.is_some_and(|dtype| dtype.size() == 1);
+        if self.part.order != ByteOrder::NATIVE && !is_single {
             return Err(self.error(ErrorKind::ForeignEndian, Item::ByteOrder));
         }
-        typed(bytes).map_err(|kind| self.error(kind, Item::Component))
+        if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
+            return Err(self.error(ErrorKind::Misaligned, Item::Component));
+        }
+        Ok(bytes)
     }
 
     /// Its elements one by one, whatever their alignment and byte order.

@@ -40,12 +40,15 @@ macro_rules! pinned {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// Name and text for C, closed by a NUL.
+            /// The names of all values for C, each closed by a NUL, then the texts.
+            ///
+            /// One text for all: linkers keep every NUL-closed text of a library or none of them.
             #[cfg(feature = "capi")]
             #[allow(dead_code)] // not every enum has both in C
-            pub(crate) const fn with_nul(self) -> (&'static str, &'static str) {
-                match self { $(Self::$variant => (concat!(stringify!($variant), "\0"), concat!($text, "\0")),)* }
-            }
+            pub(crate) const NAMES_FOR_C: &'static str = concat!($(stringify!($variant), "\0"),*);
+            #[cfg(feature = "capi")]
+            #[allow(dead_code)]
+            pub(crate) const TEXTS_FOR_C: &'static str = concat!($($text, "\0"),*);
 
             /// The value of a pinned number.
             #[cfg(feature = "capi")]

@@ -28,11 +28,9 @@ macro_rules! dtypes {
                 match self { $(Self::$name => $text,)* _ => "?" }
             }
 
-            /// The name for C, closed by a NUL.
+            /// The names in the order of `ALL`, each closed by a NUL.
             #[cfg(feature = "capi")]
-            pub(crate) const fn name_with_nul(self) -> &'static str {
-                match self { $(Self::$name => concat!($text, "\0"),)* _ => "?\0" }
-            }
+            pub(crate) const NAMES_FOR_C: &'static str = concat!($($text, "\0"),*);
 
             /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
             pub(crate) const fn log2_size(self) -> u32 {
@@ -106,6 +104,13 @@ impl DType {
     #[must_use]
     pub const fn size(self) -> u64 {
         1_u64.wrapping_shl(self.log2_size())
+    }
+
+    /// At multiples of what its numbers lie where a C compiler puts them: their size.
+    #[cfg(feature = "capi")]
+    pub(crate) fn alignment(self) -> usize {
+        let numbers = if matches!(self, Self::C64 | Self::C128) { 1 } else { 0 };
+        1_usize.wrapping_shl(self.log2_size().saturating_sub(numbers))
     }
 
     /// Whether it is an integer type that can number elements.

@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use super::pointer::{bytes, held, out};
 use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
+use crate::Component;
 use crate::error::{Error, ErrorKind, Item, Result};
-use crate::{Component, DType};
 
 /// A component of a tensor.
 #[repr(C)]
@@ -66,22 +66,7 @@ pub(super) fn typed_bytes(component: &Component<'_>, dtype: u32) -> Result<tensl
         if component.dtype() != Some(dtype) {
             return Err(component.error(ErrorKind::WrongType, Item::DType));
         }
-        match dtype {
-            DType::U16 | DType::F16 | DType::BF16 => component.as_slice::<u16>().map(drop),
-            DType::U32 => component.as_slice::<u32>().map(drop),
-            DType::U64 => component.as_slice::<u64>().map(drop),
-            DType::I8 => component.as_slice::<i8>().map(drop),
-            DType::I16 => component.as_slice::<i16>().map(drop),
-            DType::I32 => component.as_slice::<i32>().map(drop),
-            DType::I64 => component.as_slice::<i64>().map(drop),
-            DType::F32 => component.as_slice::<f32>().map(drop),
-            DType::F64 => component.as_slice::<f64>().map(drop),
-            DType::C64 => component.as_slice::<[f32; 2]>().map(drop),
-            DType::C128 => component.as_slice::<[f64; 2]>().map(drop),
-            DType::U128 => component.as_slice::<u128>().map(drop),
-            DType::I128 => component.as_slice::<i128>().map(drop),
-            _ => component.as_slice::<u8>().map(drop),
-        }?;
+        return component.aligned_bytes(dtype.alignment()).map(Into::into);
     }
     component.bytes().map(Into::into)
 }

@@ -76,27 +76,28 @@ pub extern "C" fn tenslice_version() -> *const c_char {
 /// The name of a status, such as "NotFound"; closed by a NUL, and there for good. "?" for another number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_name(status: tenslice_status) -> *const c_char {
-    static_text(status, |kind| kind.with_nul().0, ["Ok\0", "End\0", "Need\0"])
+    static_text(status, "Ok\0End\0Need\0", ErrorKind::NAMES_FOR_C)
 }
 
 /// The rule behind a status in words; closed by a NUL, and there for good. "?" for another number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_text(status: tenslice_status) -> *const c_char {
-    static_text(status, |kind| kind.with_nul().1, ["success\0", "there is no further one\0", "bytes are needed\0"])
+    static_text(status, "success\0there is no further one\0bytes are needed\0", ErrorKind::TEXTS_FOR_C)
 }
 
-fn static_text(
-    status: tenslice_status,
-    of_kind: impl Fn(ErrorKind) -> &'static str,
-    [ok, end, need]: [&'static str; 3],
-) -> *const c_char {
-    let text = match status {
-        OK => ok,
-        END => end,
-        NEED => need,
-        code => u16::try_from(code).ok().and_then(ErrorKind::from_code).map_or("?\0", of_kind),
-    };
-    text.as_ptr().cast()
+fn static_text(status: tenslice_status, success: &'static str, kinds: &'static str) -> *const c_char {
+    match status {
+        OK => nth_text(success, Some(0)),
+        END => nth_text(success, Some(1)),
+        NEED => nth_text(success, Some(2)),
+        code => nth_text(kinds, ErrorKind::ALL.iter().position(|kind| tenslice_status::from(kind.code()) == code)),
+    }
+}
+
+/// The text number `n` of several that are closed by a NUL each; "?" for none.
+pub(super) fn nth_text(texts: &'static str, n: Option<usize>) -> *const c_char {
+    let nth = n.and_then(|n| texts.as_bytes().split_inclusive(|byte| *byte == 0).nth(n));
+    nth.unwrap_or(b"?\0").as_ptr().cast()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 
 use super::pointer::{bytes, held, out, room};
 use super::source::tenslice_source;
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{OK, finish, nth_text, tenslice_error, tenslice_status};
 use crate::bytes::source::Input;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{DType, Source};
@@ -117,7 +117,7 @@ unsafe fn write_text(
 /// The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
-    of_code(dtype).map_or("?\0", DType::name_with_nul).as_ptr().cast()
+    nth_text(DType::NAMES_FOR_C, DType::ALL.iter().position(|(known, _)| u32::from(known.code()) == dtype))
 }
 
 /// Bytes of one element of a dtype; 0 for another number.

@@ -240,33 +240,37 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether another item (in a map: another pair) follows. A break code is read.
+    /// Whether another item follows. A break code is read.
     pub(crate) fn more(&mut self, left: &mut Left) -> Result<bool> {
-        if left.may_break() {
-            let at = self.position();
-            match self.decoder.datatype() {
-                Ok(Type::Break) => {
-                    self.decoder.set_position(self.decoder.position().saturating_add(1));
-                    Ok(false)
-                }
-                Ok(_) => Ok(true),
-                Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
-            }
-        } else if *left == Left::NONE {
-            Ok(false)
-        } else {
-            *left = left.less_one();
-            Ok(true)
-        }
+        self.more_by(left, 1)
     }
 
-    /// The same for the pairs of a map, whose count is of items.
+    /// Whether another pair follows in a map, whose count is of items. A break code is read.
     pub(crate) fn more_pairs(&mut self, left: &mut Left) -> Result<bool> {
-        let more = self.more(left)?;
-        if more && !left.may_break() {
-            *left = left.less_one();
+        self.more_by(left, 2)
+    }
+
+    #[inline]
+    fn more_by(&mut self, left: &mut Left, items: u32) -> Result<bool> {
+        if left.0 > Left::MAX {
+            return self.more_until_break();
         }
-        Ok(more)
+        let rest = left.0.checked_sub(items);
+        *left = Left(rest.unwrap_or(0));
+        Ok(rest.is_some())
+    }
+
+    #[cold]
+    fn more_until_break(&mut self) -> Result<bool> {
+        let at = self.position();
+        match self.decoder.datatype() {
+            Ok(Type::Break) => {
+                self.decoder.set_position(self.decoder.position().saturating_add(1));
+                Ok(false)
+            }
+            Ok(_) => Ok(true),
+            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
+        }
     }
 
     /// Reads a null, if one stands here.
@@ -413,9 +417,7 @@ impl<'a> Reader<'a> {
             Type::Bool => self.decoder.bool().map(Token::Bool),
             Type::Null => self.decoder.null().map(|()| Token::Null),
             Type::Undefined => self.decoder.undefined().map(|()| Token::Undefined),
-            Type::F16 => self.decoder.f16().map(|x| Token::Float(f64::from(x))),
-            Type::F32 => self.decoder.f32().map(|x| Token::Float(f64::from(x))),
-            Type::F64 => self.decoder.f64().map(Token::Float),
+            Type::F16 | Type::F32 | Type::F64 => self.decoder.f64().map(Token::Float),
             Type::Tag => self.decoder.tag().map(|tag| Token::Tag(tag.as_u64())),
             Type::Simple => {
                 let value = self.decoder.simple().map_err(|error| refused(self, error))?;
