@@ -30,7 +30,9 @@ fn the_same_numbers_at_every_address() {
             Ok(slice) => {
                 assert!(shift == 0 && slice.iter().map(|x| x.to_bits()).eq(f64s.iter().map(|x| x.to_bits())))
             }
-            Err(error) => assert!(shift != 0 && error.kind() == ErrorKind::Misaligned),
+            Err(error) => {
+                assert!(shift % align_of::<f64>() != 0 && error.kind() == ErrorKind::Misaligned);
+            }
         }
         let data = file.find("t.uint16").unwrap().data().unwrap();
         assert!(data.elements::<u16>().unwrap().eq(u16s.iter().copied()));

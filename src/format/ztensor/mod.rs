@@ -236,11 +236,7 @@ pub(crate) fn open(input: Input<'_>) -> core::result::Result<File<'_>, Stop> {
         return Err(Stop::Error(manifest.error(reader.fault(ErrorKind::TrailingBytes, reader.position()), 0)));
     }
     if !file.is_sorted {
-        if file.count > MAX_COMPARED {
-            file.warnings.add(Warning::NamesUnchecked);
-        } else {
-            file.warnings = file.check_names(&mut [0; 128])?;
-        }
+        file.warnings = file.check_few_names()?;
     }
     Ok(file)
 }
@@ -311,6 +307,17 @@ impl<'a> File<'a> {
             all.index = all.index.saturating_add(1);
         }
         Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// Compares the names with a little memory of our own, if they are not too many for that.
+    #[inline(never)] // that memory is not there while the entries are checked
+    fn check_few_names(&self) -> Result<Warnings> {
+        if self.count > MAX_COMPARED {
+            let mut warnings = self.warnings;
+            warnings.add(Warning::NamesUnchecked);
+            return Ok(warnings);
+        }
+        self.check_names(&mut [0; 128])
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.

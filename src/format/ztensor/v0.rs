@@ -46,6 +46,7 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>) -> Parsed<&'a str> {
 }
 
 /// Reads an entry, with every check of a tensor.
+#[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: u32) -> Parsed<Tensor<'a>> {
     let at = reader.position();
     let mut tensor = Tensor::new(manifest, index, at);

@@ -128,6 +128,7 @@ fn attributes(reader: &mut Reader<'_>) -> Parsed<u32> {
 }
 
 /// Reads the entry of a tensor, its name and its record, with every check of a tensor.
+#[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: u32) -> Parsed<Tensor<'a>> {
     let mut tensor = Tensor::new(manifest, index, reader.position());
     reader.item = Item::Name;
