@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, File, Layout, Order, Tensor, Value, Warning,
+    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Value,
+    Warning,
 };
 
 const HELP: &str = "\
@@ -202,6 +203,12 @@ fn report(out: &mut impl Write, path: &str, refusal: &Refusal, as_json: bool) ->
 
 fn tensor_json(tensor: &Tensor<'_>, digest: bool) -> Result<Json, Error> {
     let data = if digest && tensor.layout() == Layout::Dense { Some(sha256(&tensor.data()?)?) } else { None };
+    if digest {
+        tensor.verify()?;
+        if matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
+            with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop))?;
+        }
+    }
     let order = match tensor.order() {
         Order::ColumnMajor => "column-major",
         _ => "row-major",
@@ -230,19 +237,42 @@ fn component_json(component: &Component<'_>, digest: bool) -> Result<Json, Error
     }))
 }
 
-/// SHA-256 of the elements in little-endian order.
+/// SHA-256 of the elements, decoded, in little-endian order.
 fn sha256(component: &Component<'_>) -> Result<String, Error> {
-    let bytes = component.bytes()?;
+    let hex = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let size = component.dtype().map_or(1, |dtype| usize::try_from(dtype.size()).unwrap_or(1));
-    let mut hash = Sha256::new();
-    if component.byte_order() == ByteOrder::Big && size > 1 {
-        for element in bytes.chunks(size) {
-            hash.update(element.iter().rev().copied().collect::<Vec<u8>>());
-        }
-    } else {
-        hash.update(bytes);
+    // Where the file has them as they are to be hashed, they need not be copied.
+    if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
+        return Ok(hex(&Sha256::digest(component.bytes()?)));
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    with_room(component.decoded_length(), |room| {
+        let elements = component.read_into(room)?;
+        if cfg!(target_endian = "big") {
+            elements.chunks_mut(size).for_each(<[u8]>::reverse);
+        }
+        Ok(hex(&Sha256::digest(elements)))
+    })
+}
+
+/// Calls `f` with as much memory as it needs; where that is not known, with more and more.
+fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
+    const FIRST: u64 = 1 << 16;
+    const LARGEST: u64 = 1 << 34;
+    let mut length_now = length.unwrap_or(FIRST);
+    loop {
+        // Zeroed pages cost nothing until they are written: a length that lies is found out before.
+        let mut room = vec![0; usize::try_from(length_now).unwrap_or(usize::MAX)];
+        match f(&mut room) {
+            Err(error)
+                if length.is_none()
+                    && length_now < LARGEST
+                    && matches!(error.kind(), ErrorKind::TooSmall | ErrorKind::OutOfScratch) =>
+            {
+                length_now *= 4;
+            }
+            result => return result,
+        }
+    }
 }
 
 fn table(out: &mut impl Write, path: &str, file: &File<'_>) -> Result<(), Failure> {

@@ -18,22 +18,23 @@
  * is the same on every machine and in every build.
  *
  * Lifetimes. A handle, a text or a pointer to bytes is good for as long as the bytes that the file was
- * opened from stay where they are, unchanged; those opened from a source need the source too.
+ * opened from stay where they are, unchanged; those opened from a source need the source too, unmoved and
+ * unchanged; a component over bytes of the caller's needs those.
  *
  * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END,
  * TENSLICE_NEED, or a code from 100 on. A call that fails leaves its outputs as they were, but for those
  * whose comment says so. Where there is a tenslice_error *error, it may be NULL; else it gets the details,
  * and tenslice_error_text makes a sentence of them: which rule is broken, by which tensor, at which byte.
  *
- * Arguments. NULL, misaligned pointers, absurd lengths and handles that were never set give a code, not a
- * crash. Texts in are a pointer and a length; texts out are a tenslice_str, which is not closed by a NUL:
+ * Arguments. NULL, misaligned pointers, absurd lengths, handles set to zero (tenslice_file file = {0};) and
+ * handles of another kind give a code, not a crash. Memory to be written must not overlap the file's. Texts in are a pointer and a length; texts out are a tenslice_str, which is not closed by a NUL:
  * print it with printf("%.*s", (int)name.length, name.data).
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of
  * threads at once.
  *
  * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct
- * before the call; the library fills no more than that.
+ * before the call. A newer library fills no more than an older program has room for.
  */
 
 
@@ -99,6 +100,15 @@ enum {
     TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding is not known here */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
     TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the manifest is larger than 1 GiB */
+    TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< tensors of this layout cannot be made dense */
+    TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes are not those that the digest was made of */
+    TENSLICE_INVALID_DIGEST = 401, /**< the digest has not as many hexadecimal digits as its kind */
+    TENSLICE_UNDECODABLE = 402, /**< the stored bytes do not decode */
+    TENSLICE_DECODED_LENGTH = 403, /**< the stored bytes decode to another length than stated */
+    TENSLICE_CHECKSUM_MISMATCH = 404, /**< the stored bytes decode to others than their checksum was made of */
+    TENSLICE_ROW_POINTERS = 405, /**< the row pointers do not rise from 0 to the number of values */
+    TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index lies outside the shape */
+    TENSLICE_PACKED_LENGTH = 407, /**< the length does not come out even as indices and values */
     TENSLICE_TOO_SMALL = 500, /**< the destination is too small */
     TENSLICE_OUT_OF_SCRATCH = 501, /**< the scratch memory is too small */
     TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds as many segments as it can */
@@ -266,7 +276,8 @@ typedef struct {
 
 /**
  * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
- * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it.
+ * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Once a file has
+ * been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
  */
 typedef struct {
     uint64_t opaque[48];
@@ -304,7 +315,8 @@ typedef struct {
 
 /**
  * A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
- * It lies in the bytes that the file was opened from. `data` is NULL where the file has no such text.
+ * It lies in the bytes that the file was opened from or, where they leave it to a default, in the
+ * library. `data` is NULL where the file has no such text.
  */
 typedef struct {
     /**
@@ -693,7 +705,8 @@ tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice
  * Writes the dimensions, outermost first, to `dimensions`, which has room for `capacity` of them.
  * `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
  *
- * Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
+ * not what they were when the file was opened.
  */
 tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor,
                                       uint64_t *dimensions,
@@ -786,7 +799,8 @@ tenslice_status tenslice_component_stored(const tenslice_component *component,
                                           tenslice_error *error);
 
 /**
- * Makes `bound` the same component over bytes that the caller read from its place in the file.
+ * Makes `bound` the same component over bytes that the caller read from its place in the file. It is
+ * good for as long as these bytes stay where they are, and what the file was opened from does.
  *
  * Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
  */

@@ -1,14 +1,19 @@
 //! A component: a named run of bytes that a tensor is made of.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `element`, `format`.
+//! Depends on `error`, `bytes`, `vocab`, `element`, `sparse`, `codec::digest`, `decode`, `format`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
+use crate::codec::BuiltIn;
+#[cfg(feature = "digest")]
+use crate::codec::digest::{self, Spelled};
+use crate::decode::{DecodeError, Decoder};
 use crate::element::{Element, Elements, typed};
 use crate::error::{Error, ErrorKind, Format, Item, Result};
 use crate::format::Part;
+use crate::sparse::Column;
 use crate::vocab::{ByteOrder, DType, Encoding};
 
 /// A component of a tensor: its role, its place in the file, and how to read it.
@@ -21,6 +26,17 @@ pub struct Component<'a> {
     format: Format,
     /// Whether the input is not the file but just the bytes of this component.
     is_bound: bool,
+}
+
+/// What became of a component that was to be verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verification {
+    /// The stored bytes are those that its digest was made of.
+    Verified,
+    /// The file states no digest for it.
+    NoDigest,
+    /// Its digest is of a kind that is not known here.
+    UnknownDigest,
 }
 
 impl<'a> Component<'a> {
@@ -131,7 +147,7 @@ impl<'a> Component<'a> {
 
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
-        let bytes = self.bytes()?;
+        let bytes = self.whole_bytes()?;
         let is_single = self.part.dtype.is_some_and(|dtype| dtype.size() == 1);
         if self.part.order != ByteOrder::NATIVE && !is_single {
             return Err(self.error(ErrorKind::ForeignEndian, Item::ByteOrder));
@@ -150,6 +166,77 @@ impl<'a> Component<'a> {
         Ok(Elements::new(self.bytes_of::<T>()?, self.part.order))
     }
 
+    /// Its elements, decoded, in `room`: in stored order, in this machine's byte order. The part written.
+    ///
+    /// `room` has at least [`decoded_length`](Self::decoded_length) bytes; where the file does not say how
+    /// many there are, give some, and more after `TooSmall`.
+    ///
+    /// # Errors
+    /// `TooSmall`, then nothing was written. `UnsupportedEncoding`, `NotInMemory`. `Undecodable`,
+    /// `DecodedLength`, `ChecksumMismatch`: `room` holds nothing of use then.
+    pub fn read_into<'r>(&self, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_by(&mut BuiltIn, room)
+    }
+
+    /// The same by a decoder of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`read_into`](Self::read_into).
+    pub fn read_into_by<'r>(&self, decoder: &mut dyn Decoder, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
+        let fail = |kind| self.error(kind, Item::Component);
+        let stored = match self.part.encoding {
+            Encoding::Other => return Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            _ => self.stored()?,
+        };
+        let known = match self.part.decoded_length {
+            Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
+            None => None,
+        };
+        let room = match known {
+            Some(length) => room.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
+            None => room,
+        };
+        let length = if self.part.encoding == Encoding::Raw {
+            room.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+            room.len()
+        } else {
+            decoder.decode(self.part.encoding, stored, room).map_err(|error| match error {
+                DecodeError::Malformed => fail(ErrorKind::Undecodable),
+                DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
+                DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
+                DecodeError::DoesNotFit if known.is_some() => fail(ErrorKind::DecodedLength),
+                DecodeError::DoesNotFit => fail(ErrorKind::TooSmall),
+            })?
+        };
+        if known.is_some_and(|known| known != length) {
+            return Err(fail(ErrorKind::DecodedLength));
+        }
+        let decoded = room.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
+        if let Some(dtype) = self.part.dtype {
+            if to_u64(length) & dtype.size().wrapping_sub(1) != 0 {
+                return Err(fail(ErrorKind::NotWhole));
+            }
+            self.part.order.to_native(decoded, dtype);
+        }
+        Ok(decoded)
+    }
+
+    /// Whether its stored bytes are those that its digest was made of.
+    ///
+    /// # Errors
+    /// `DigestMismatch` where they are not, `InvalidDigest` where it is misspelled, `NotInMemory`.
+    #[cfg(feature = "digest")]
+    pub fn verify(&self) -> Result<Verification> {
+        let fail = |kind| Err(self.error(kind, Item::Digest));
+        let Some(text) = self.part.digest else { return Ok(Verification::NoDigest) };
+        match digest::spelled(text) {
+            Spelled::Unknown => Ok(Verification::UnknownDigest),
+            Spelled::Invalid => fail(ErrorKind::InvalidDigest),
+            Spelled::Known(digest) if digest.is_of(self.stored()?) => Ok(Verification::Verified),
+            Spelled::Known(_) => fail(ErrorKind::DigestMismatch),
+        }
+    }
+
     /// The same component over bytes that the caller read from [`extent`](Self::extent).
     ///
     /// # Errors
@@ -164,11 +251,49 @@ impl<'a> Component<'a> {
         Ok(Component { part: self.part, input: bytes.into(), format: self.format, is_bound: true })
     }
 
+    /// Its elements as a column of numbers; where they are stored encoded, decoded to the front of
+    /// `scratch`, which is then what is left of it.
+    pub(crate) fn column<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<Column<'s>>
+    where
+        'a: 's,
+    {
+        // A blob that holds indices too has no dtype of its own, but its values have.
+        let dtype = self.part.dtype.or(self.part.storage);
+        let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
+        if self.part.encoding == Encoding::Raw {
+            return Ok(Column::new(self.stored()?, dtype, self.part.order));
+        }
+        let out_of_scratch = |kind| match kind {
+            ErrorKind::TooSmall => ErrorKind::OutOfScratch,
+            other => other,
+        };
+        let room = core::mem::take(scratch);
+        let length = match self.read_into_by(decoder, room) {
+            Ok(decoded) => decoded.len(),
+            Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.item())),
+        };
+        let parts = room.split_at_mut_checked(length);
+        let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
+        *scratch = rest;
+        let order = if self.part.dtype.is_some() { ByteOrder::NATIVE } else { self.part.order };
+        Ok(Column::new(decoded, dtype, order))
+    }
+
     fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {
         if !self.part.dtype.is_some_and(T::reads) {
             return Err(self.error(ErrorKind::WrongType, Item::DType));
         }
-        self.bytes()
+        self.whole_bytes()
+    }
+
+    /// Its bytes, if they are whole elements.
+    fn whole_bytes(&self) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        let size = self.part.dtype.map_or(1, DType::size);
+        if to_u64(bytes.len()) & size.wrapping_sub(1) != 0 {
+            return Err(self.error(ErrorKind::NotWhole, Item::Length));
+        }
+        Ok(bytes)
     }
 
     /// An error of this component: at its record.

@@ -64,7 +64,8 @@ pub(crate) use pinned;
 pinned! {
     /// What went wrong: the rule that was broken, or what the caller asked for in vain.
     ///
-    /// 1xx the caller's, 2xx malformed, 3xx unsupported or not built in, 5xx too little room.
+    /// 1xx the caller's, 2xx malformed, 3xx unsupported or not built in, 4xx the data is
+    /// not what it should be, 5xx too little room.
     ErrorKind: u16 {
         InvalidArgument = 100, "an argument is NULL, too large or otherwise unusable";
         InvalidHandle = 101, "the handle is not of the kind that this call takes, or was never set";
@@ -110,6 +111,16 @@ pinned! {
         UnsupportedEncoding = 304, "the encoding is not known here";
         TooDeep = 305, "values are nested too deeply";
         ManifestTooLarge = 306, "the manifest is larger than 1 GiB";
+        UnsupportedLayout = 307, "tensors of this layout cannot be made dense";
+
+        DigestMismatch = 400, "the stored bytes are not those that the digest was made of";
+        InvalidDigest = 401, "the digest has not as many hexadecimal digits as its kind";
+        Undecodable = 402, "the stored bytes do not decode";
+        DecodedLength = 403, "the stored bytes decode to another length than stated";
+        ChecksumMismatch = 404, "the stored bytes decode to others than their checksum was made of";
+        RowPointers = 405, "the row pointers do not rise from 0 to the number of values";
+        IndexOutOfRange = 406, "an index lies outside the shape";
+        PackedLength = 407, "the length does not come out even as indices and values";
 
         TooSmall = 500, "the destination is too small";
         OutOfScratch = 501, "the scratch memory is too small";
@@ -257,9 +268,8 @@ impl Warnings {
             return;
         }
         for warning in Warning::ALL {
-            if new & warning.bit() != 0
-                && let Some(first) = self.first.get_mut(usize::from(warning.code()))
-            {
+            let first = self.first.get_mut(usize::from(warning.code()));
+            if let (Some(first), true) = (first, new & warning.bit() != 0) {
                 *first = index;
             }
         }

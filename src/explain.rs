@@ -86,9 +86,7 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
     let kind = error.kind();
     if error.format() != Format::Unknown {
         out.write_str(error.format().text())?;
-        if let Some(version) = context.version
-            && error.item() != Item::Version
-        {
+        if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
             out.write_str(" ")?;
             plain(out, version)?;
         }

@@ -11,6 +11,8 @@ use crate::codec::cbor::Attributes;
 use crate::error::{Error, ErrorKind, Format, Result, Warnings};
 use crate::format;
 use crate::tensor::Tensor;
+#[cfg(feature = "digest")]
+use crate::tensor::Verified;
 
 /// An open tensor file.
 ///
@@ -159,6 +161,20 @@ impl<'a> File<'a> {
     /// `RepeatedName` where the format forbids it, `OutOfScratch`.
     pub fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
         dispatch!(&self.inner, file => file.check_names(scratch))
+    }
+
+    /// Verifies all components against their digests: reads every byte of those that have one.
+    ///
+    /// # Errors
+    /// Those of [`Component::verify`](crate::Component::verify), of the first component that fails.
+    #[cfg(feature = "digest")]
+    pub fn verify(&self) -> Result<Verified> {
+        let mut verified = Verified::default();
+        let mut tensors = self.tensors();
+        for tensor in tensors.by_ref() {
+            verified.add_all(tensor.verify()?);
+        }
+        tensors.error().map_or(Ok(verified), Err)
     }
 
     /// What only zTensor files have; `None` for the others.

@@ -45,19 +45,23 @@ mod bytes;
 mod capi;
 mod codec;
 mod component;
+mod decode;
 mod element;
 mod error;
 mod explain;
 mod file;
 mod format;
 mod shape;
+mod sparse;
 mod tensor;
 mod vocab;
 
 pub use bytes::extent::Extent;
 pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
+pub use codec::BuiltIn;
 pub use codec::cbor::{Attribute, Attributes, Value, ValueKind};
-pub use component::Component;
+pub use component::{Component, Verification};
+pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
@@ -65,5 +69,8 @@ pub use file::{File, Opened, Tensors};
 #[cfg(feature = "ztensor")]
 pub use format::ztensor;
 pub use shape::{Dimensions, Shape};
+pub use sparse::{Entries, Entry, Sparse};
+#[cfg(feature = "digest")]
+pub use tensor::Verified;
 pub use tensor::{Components, Tensor};
 pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};

@@ -44,7 +44,12 @@ impl<'a> Shape<'a> {
     /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may.
     #[must_use]
     pub fn elements(&self) -> Option<u64> {
-        self.iter().try_fold(1_u64, u64::checked_mul)
+        let mut product = 1_u64;
+        let mut dimensions = self.iter();
+        for length in dimensions.by_ref() {
+            product = product.checked_mul(length)?;
+        }
+        (dimensions.left == 0).then_some(product) // else the bytes have changed since
     }
 }
 
@@ -94,9 +99,9 @@ impl Iterator for Dimensions<'_> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
+        let left = self.left.checked_sub(1)?;
         let (length, rest) = (self.read)(self.rest)?;
-        self.rest = rest;
+        (self.rest, self.left) = (rest, left);
         Some(length)
     }
 }

@@ -1,17 +1,23 @@
 //! A tensor as every format shows it.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `format`, `component`.
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `sparse`, `decode`, `format`, `component`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
 
+use crate::bytes::num::to_usize;
 use crate::bytes::source::Input;
+use crate::codec::BuiltIn;
 use crate::codec::cbor::Attributes;
 use crate::component::Component;
+#[cfg(feature = "digest")]
+use crate::component::Verification;
+use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Result};
 use crate::format;
 use crate::shape::Shape;
-use crate::vocab::{DType, Layout, Order};
+use crate::sparse::Sparse;
+use crate::vocab::{DType, Encoding, Layout, Order};
 
 /// A tensor of an open file: what it is, and the components that it is made of.
 ///
@@ -85,7 +91,8 @@ impl<'a> Tensor<'a> {
         dispatch!(&self.inner, tensor => u64::from(tensor.index))
     }
 
-    /// What there is to warn of it, as bits: [`Warning::bit`](crate::Warning::bit) each.
+    /// What there is to warn of it alone, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a
+    /// look at other tensors too, a repeated name, is among those of the file.
     #[must_use]
     pub fn warnings(&self) -> u32 {
         dispatch!(&self.inner, tensor => u32::from(tensor.warnings))
@@ -124,6 +131,141 @@ impl<'a> Tensor<'a> {
         self.component("data")
     }
 
+    /// How many bytes [`read_into`](Self::read_into) writes; `None` where the file does not say, or where
+    /// the tensor cannot be made dense.
+    #[must_use]
+    pub fn dense_len(&self) -> Option<u64> {
+        match self.layout() {
+            Layout::Dense => self.data().ok()?.decoded_length(),
+            Layout::SparseCsr | Layout::SparseCoo => self.shape().elements()?.checked_mul(self.dtype()?.size()),
+            _ => None,
+        }
+    }
+
+    /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
+    /// what the encoded components of a sparse tensor decode to. `None` where the file does not say.
+    #[must_use]
+    pub fn scratch_len(&self) -> Option<u64> {
+        if !matches!(self.layout(), Layout::SparseCsr | Layout::SparseCoo) {
+            return Some(0);
+        }
+        self.components()
+            .filter(|component| component.encoding() != Encoding::Raw)
+            .try_fold(0, |sum: u64, component| sum.checked_add(component.decoded_length()?))
+    }
+
+    /// The tensor as a dense array in `room`, whatever its layout: in this machine's byte order, dense
+    /// data in its [`order`](Self::order), sparse data row-major. The part written.
+    ///
+    /// `room` has at least [`dense_len`](Self::dense_len) bytes, `scratch` [`scratch_len`](Self::scratch_len);
+    /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
+    ///
+    /// # Errors
+    /// `TooSmall`, then nothing was written. `UnsupportedLayout`, those of [`sparse`](Self::sparse) and of
+    /// [`Component::read_into`]: `room` holds nothing of use then.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let tensor = file.find("csr_i32")?; // 5 rows of 6 columns, most of them zero
+    /// let mut room = [0; 5 * 6 * 4];
+    /// tensor.read_into(&mut room, &mut [])?;
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_by(&mut BuiltIn, room, scratch)
+    }
+
+    /// The same by a decoder of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`read_into`](Self::read_into).
+    pub fn read_into_by<'r>(
+        &self,
+        decoder: &mut dyn Decoder,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
+        match self.layout() {
+            Layout::Dense => self.data()?.read_into_by(decoder, room),
+            Layout::SparseCsr | Layout::SparseCoo => {
+                let length = self.dense_len().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+                let room = to_usize(length).and_then(|length| room.get_mut(..length));
+                let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+                let sparse = self.sparse_by(decoder, scratch)?;
+                room.fill(0);
+                sparse.scatter(room);
+                Ok(room)
+            }
+            _ => Err(self.error(ErrorKind::UnsupportedLayout)),
+        }
+    }
+
+    /// The indices and values of a sparse tensor, checked in one pass: linear in their number. `scratch`
+    /// takes the components that are stored encoded, see [`scratch_len`](Self::scratch_len).
+    ///
+    /// # Errors
+    /// `UnsupportedLayout` where it is not sparse. `RowPointers`, `IndexOutOfRange`, `CountMismatch`,
+    /// `PackedLength` where the structure is broken. `OutOfScratch`, and those of [`Component::read_into`].
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// for entry in &file.find("csr_i32")?.sparse(&mut [])? {
+    ///     println!("({:?}, {:?}): {:?}", entry.index(0), entry.index(1), entry.value::<f32>());
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn sparse<'s>(&self, scratch: &'s mut [u8]) -> Result<Sparse<'s>>
+    where
+        'a: 's,
+    {
+        self.sparse_by(&mut BuiltIn, scratch)
+    }
+
+    /// The same by a decoder of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`sparse`](Self::sparse).
+    pub fn sparse_by<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
+    where
+        'a: 's,
+    {
+        let shape = self.shape();
+        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
+        let mut column = |role: &str| self.component(role)?.column(decoder, &mut scratch);
+        let (sparse, uneven) = match (self.layout(), is_packed) {
+            (Layout::SparseCsr, true) => (Sparse::packed_csr(shape, column("data")?), ErrorKind::PackedLength),
+            (Layout::SparseCoo, true) => (Sparse::packed_coo(shape, column("data")?), ErrorKind::PackedLength),
+            (Layout::SparseCsr, false) => {
+                let (values, columns, pointers) = (column("values")?, column("indices")?, column("indptr")?);
+                (Sparse::csr(shape, values, columns, pointers), ErrorKind::CountMismatch)
+            }
+            (Layout::SparseCoo, false) => {
+                let (values, coordinates) = (column("values")?, column("coords")?);
+                (Sparse::coo(shape, values, coordinates), ErrorKind::CountMismatch)
+            }
+            _ => return Err(self.error(ErrorKind::UnsupportedLayout)),
+        };
+        let sparse = sparse.ok_or_else(|| self.error(uneven))?;
+        sparse.check(|kind| self.error(kind))?;
+        Ok(sparse)
+    }
+
+    /// Verifies its components against their digests.
+    ///
+    /// # Errors
+    /// Those of [`Component::verify`], of the first component that fails.
+    #[cfg(feature = "digest")]
+    pub fn verify(&self) -> Result<Verified> {
+        let mut verified = Verified::default();
+        let mut components = self.components();
+        for component in components.by_ref() {
+            verified.add(component.verify()?);
+        }
+        components.error().map_or(Ok(verified), Err)
+    }
+
     fn error(&self, kind: ErrorKind) -> Error {
         dispatch!(&self.inner, tensor => tensor.error(kind))
     }
@@ -133,6 +275,36 @@ impl<'a> Tensor<'a> {
 impl<'a> Tensor<'a> {
     pub(crate) const fn ztensor(tensor: format::ztensor::Tensor<'a>, input: Input<'a>) -> Self {
         Self { input, inner: Inner::Ztensor(tensor) }
+    }
+}
+
+/// How many components were verified against their digests, and how many could not be.
+#[cfg(feature = "digest")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Those whose stored bytes are the ones that their digest was made of.
+    pub verified: u64,
+    /// Those for which the file states no digest.
+    pub without_digest: u64,
+    /// Those whose digest is of a kind that is not known here.
+    pub unknown_digest: u64,
+}
+
+#[cfg(feature = "digest")]
+impl Verified {
+    fn add(&mut self, verification: Verification) {
+        let count = match verification {
+            Verification::Verified => &mut self.verified,
+            Verification::NoDigest => &mut self.without_digest,
+            Verification::UnknownDigest => &mut self.unknown_digest,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.verified = self.verified.saturating_add(other.verified);
+        self.without_digest = self.without_digest.saturating_add(other.without_digest);
+        self.unknown_digest = self.unknown_digest.saturating_add(other.unknown_digest);
     }
 }
 

@@ -106,11 +106,22 @@ impl DType {
         1_u64.wrapping_shl(self.log2_size())
     }
 
-    /// At multiples of what its numbers lie where a C compiler puts them: their size.
+    /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
-        let numbers = if matches!(self, Self::C64 | Self::C128) { 1 } else { 0 };
-        1_usize.wrapping_shl(self.log2_size().saturating_sub(numbers))
+        match self.number_size() {
+            2 => align_of::<u16>(),
+            4 => align_of::<u32>(),
+            8 => align_of::<u64>(),
+            16 => align_of::<u128>(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes of one number of an element: half of it for complex ones.
+    pub(crate) fn number_size(self) -> usize {
+        let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { 0 };
+        1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }
 
     /// Whether it is an integer type that can number elements.
@@ -143,6 +154,21 @@ pinned! {
 impl ByteOrder {
     /// This machine's.
     pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
+
+    /// Turns elements of this byte order into those of this machine, where they lie.
+    pub(crate) fn to_native(self, bytes: &mut [u8], dtype: DType) {
+        if self == Self::NATIVE {
+            return;
+        }
+        // One arm a size, so that each has a size known to the compiler.
+        match dtype.number_size() {
+            2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+            4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+            8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
+            16 => bytes.chunks_exact_mut(16).for_each(<[u8]>::reverse),
+            _ => {}
+        }
+    }
 }
 
 pinned! {

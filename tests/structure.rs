@@ -36,7 +36,8 @@ fn layer(module: &str) -> usize {
         &["error"],
         &["bytes"],
         &["vocab"],
-        &["shape", "element"],
+        &["shape", "element", "decode"],
+        &["sparse"],
         &["codec"],
         &["format"],
         &["component"],
@@ -87,6 +88,15 @@ fn unsafe_stands_in_capi_alone() {
     assert!(in_capi > 0);
 }
 
+/// Chains of `let` are of Rust 1.88, and no lint knows it.
+#[test]
+fn the_syntax_is_that_of_the_declared_version() {
+    for (name, text) in sources() {
+        let chain = code(&text).find(|line| line.contains("&& let "));
+        assert_eq!(chain, None, "{name}");
+    }
+}
+
 #[test]
 fn no_file_is_long() {
     for (name, text) in sources() {
@@ -119,8 +129,9 @@ fn the_codes_are_pinned() {
     }
     if std::env::var_os("TENSLICE_UPDATE").is_some() {
         fs::write(path, &codes).unwrap();
-    } else {
-        assert_eq!(codes, recorded);
+    }
+    for line in codes.lines().filter(|_| std::env::var_os("TENSLICE_UPDATE").is_none()) {
+        assert!(recorded.contains(&format!("{line}\n")), "new, and not recorded: {line}");
     }
     assert!(Warning::ALL.iter().all(|warning| warning.code() < 32));
     for (dtype, _) in DType::ALL {

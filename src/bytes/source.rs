@@ -142,6 +142,8 @@ impl<'a> Input<'a> {
     pub(crate) fn get(&self, extent: Extent) -> Option<&'a [u8]> {
         match self.0 {
             Bytes::Whole(bytes) => extent.of(bytes, 0),
+            // No bytes are in memory wherever they lie, as in a slice.
+            Bytes::Parts(source) if extent.length == 0 => extent.is_within(source.length).then_some(&[]),
             Bytes::Parts(source) => source.get(extent),
         }
     }

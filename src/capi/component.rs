@@ -143,7 +143,8 @@ pub unsafe extern "C" fn tenslice_component_stored(
     }
 }
 
-/// Makes `bound` the same component over bytes that the caller read from its place in the file.
+/// Makes `bound` the same component over bytes that the caller read from its place in the file. It is
+/// good for as long as these bytes stay where they are, and what the file was opened from does.
 ///
 /// Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]

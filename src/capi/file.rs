@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
-use super::pointer::{bytes, held, held_mut, out, room, text};
+use super::pointer::{bytes, held, held_mut, out, out_optional, room, text};
 use super::source::{tenslice_need, tenslice_source};
 use super::status::{END, NEED, OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
@@ -159,8 +159,9 @@ pub unsafe extern "C" fn tenslice_file_check_names(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
+            let warnings = out_optional(warnings)?;
             let found = held::<File<'static>, _>(file)?.check_names(room(scratch, count)?)?;
-            if let Ok(warnings) = out(warnings) {
+            if let Some(warnings) = warnings {
                 warnings.set(found.bits());
             }
             Ok(OK)

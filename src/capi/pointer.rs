@@ -70,7 +70,8 @@ impl<H> Out<H> {
         unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: T::TAG, held: value }) }
     }
 
-    /// Writes as much of an info struct as the caller's version of it has, by the size that it begins with.
+    /// Fills an info struct, of which the caller's version is as large as it says at its beginning: at
+    /// least what the first version of it was, so that nothing is ever filled by half.
     ///
     /// # Safety
     /// `H` is `repr(C)` and begins with that size as a `u32`.
@@ -78,12 +79,12 @@ impl<H> Out<H> {
         // SAFETY: `out` was told that the pointer may be read as an `H`'s beginning, which is the size.
         let claimed = unsafe { self.0.cast::<u32>().read() };
         let Ok(claimed) = usize::try_from(claimed) else { return Err(Error::new(ErrorKind::InvalidArgument)) };
-        let length = claimed.min(size_of::<H>());
-        if length < size_of::<u32>() {
+        let length = size_of::<H>(); // of the first version, too: none has grown yet
+        if claimed < length {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
         let from = ptr::from_ref(&value).cast::<u8>();
-        // SAFETY: the caller says that `claimed` bytes may be written; `length` is not more, nor more than
+        // SAFETY: the caller says that `claimed` bytes may be written; `length` is not more, and what
         // `value` has. The first four stay, so that the caller's size is what it was.
         unsafe {
             let skip = size_of::<u32>();
@@ -93,17 +94,29 @@ impl<H> Out<H> {
     }
 }
 
+/// Where an output goes that the caller may not want: NULL is no place at all.
+///
+/// # Safety
+/// As for [`out`].
+pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as the caller says.
+    unsafe { out(pointer).map(Some) }
+}
+
 /// What a handle holds.
 ///
 /// # Safety
-/// A pointer that is neither NULL nor misaligned points to a handle of type `H`: one that this library
-/// made, or any other bytes of that size. What it was made from is still there, unmoved.
+/// A pointer that is neither NULL nor misaligned points to a handle of type `H`, set to zero or last
+/// written by this library. What it was made from is still there, unmoved and unchanged.
 pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
     const { fits::<H, T>() };
     let slot = handle.cast::<Slot<T>>();
     // SAFETY: the tag is a plain number, and is read only where the pointer can be.
     if usable(handle) && unsafe { (&raw const (*slot).tag).read() } == T::TAG {
-        // SAFETY: only `hold` writes this tag, together with a `T` behind it.
+        // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
         Ok(unsafe { &(*slot).held })
     } else {
         Err(Error::new(ErrorKind::InvalidHandle))

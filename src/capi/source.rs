@@ -7,7 +7,8 @@ use super::status::{OK, finish, tenslice_error, tenslice_status};
 use crate::Source;
 
 /// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
-/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it.
+/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Once a file has
+/// been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
 #[repr(C)]
 pub struct tenslice_source {
     opaque: [u64; 48],

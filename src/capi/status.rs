@@ -2,7 +2,7 @@
 
 use core::ffi::c_char;
 
-use super::pointer::{Out, out};
+use super::pointer::out_optional;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a call came to: TENSLICE_OK, or one of the codes above.
@@ -49,14 +49,17 @@ pub(super) unsafe fn finish(
     details: *mut tenslice_error,
     call: impl FnOnce() -> Result<tenslice_status>,
 ) -> tenslice_status {
+    // SAFETY: as the caller says.
+    let Ok(details) = (unsafe { out_optional(details) }) else {
+        return tenslice_status::from(ErrorKind::InvalidArgument.code());
+    };
     let error = match call() {
         Ok(status) => return status,
         Err(error) => error,
     };
-    // SAFETY: as the caller says.
-    if let Ok(details) = unsafe { out(details) } {
+    if let Some(details) = details {
         let (offset, back, kind, format, item) = error.parts();
-        Out::set(details, tenslice_error { offset, back, kind, format, item });
+        details.set(tenslice_error { offset, back, kind, format, item });
     }
     tenslice_status::from(error.kind().code())
 }

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{held, held_mut, out, room, text};
+use super::pointer::{held, held_mut, out, out_optional, room, text};
 use super::status::{END, OK, finish, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::{Error, ErrorKind};
@@ -74,7 +74,8 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
 /// Writes the dimensions, outermost first, to `dimensions`, which has room for `capacity` of them.
 /// `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
 ///
-/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
+/// not what they were when the file was opened.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tensor_shape(
     tensor: *const tenslice_tensor,
@@ -87,14 +88,19 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
         finish(core::ptr::null_mut(), || {
             let shape = held::<Tensor<'static>, _>(tensor)?.shape();
             let dimensions = room(dimensions, capacity)?;
-            if let Ok(rank) = out(rank) {
+            if let Some(rank) = out_optional(rank)? {
                 rank.set(shape.rank());
             }
             if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
                 return Err(Error::new(ErrorKind::TooSmall));
             }
+            let mut written = 0_u32;
             for (place, length) in dimensions.iter_mut().zip(shape) {
                 *place = length;
+                written = written.saturating_add(1);
+            }
+            if written < shape.rank() {
+                return Err(Error::new(ErrorKind::Malformed)); // the bytes have changed since
             }
             Ok(OK)
         })

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{bytes, held, out, room};
+use super::pointer::{bytes, held, out, out_optional, room};
 use super::source::tenslice_source;
 use super::status::{OK, finish, nth_text, tenslice_error, tenslice_status};
 use crate::bytes::source::Input;
@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::{DType, Source};
 
 /// A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
-/// It lies in the bytes that the file was opened from. `data` is NULL where the file has no such text.
+/// It lies in the bytes that the file was opened from or, where they leave it to a default, in the
+/// library. `data` is NULL where the file has no such text.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_str {
@@ -98,12 +99,11 @@ unsafe fn write_text(
     // SAFETY: only read, and only where it can be.
     let error = unsafe { out(error.cast_mut()).map(|_| error.read())? }.to_rust()?;
     // SAFETY: as the header asks.
-    let buffer = unsafe { room(buffer.cast::<u8>(), capacity)? };
+    let (buffer, needed) = unsafe { (room(buffer.cast::<u8>(), capacity)?, out_optional(needed)?) };
     let sentence = error.explain(input);
     let mut counter = Writer { room: &mut [], length: 0 };
     let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not
-    // SAFETY: as the header asks.
-    if let Ok(needed) = unsafe { out(needed) } {
+    if let Some(needed) = needed {
         needed.set(counter.length);
     }
     if counter.length > buffer.len() {

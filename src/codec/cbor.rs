@@ -14,7 +14,7 @@ use crate::bytes::extent::Region;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Format, Item, pinned};
 
-/// How many containers may be open within one skipped value. A tag counts as one.
+/// How deeply containers may be nested inside a container that is passed. A tag counts as one.
 const MAX_DEPTH: usize = 32;
 
 /// What is wrong with the value at `at`; the position counts from the start of the bytes read.
@@ -202,6 +202,21 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The bytes of the text at `position` of `bytes`, one that has been read before: to compare it with
+    /// others costs no more than its length.
+    pub(crate) fn text_bytes(bytes: &'a [u8], position: u32) -> Option<&'a [u8]> {
+        let (head, rest) = bytes.get(to_usize(u64::from(position))?..)?.split_first()?;
+        // RFC 8949 section 3: lengths below 24 stand in the head itself, else it tells how many bytes follow.
+        let width = match head.checked_sub(0x60)? {
+            length @ 0..=0x17 => return rest.get(..usize::from(length)),
+            width @ 0x18..=0x1b => 1_usize.wrapping_shl(u32::from(width).saturating_sub(0x18)),
+            _ => return None,
+        };
+        let (length, rest) = rest.split_at_checked(width)?;
+        let length = length.iter().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
+        rest.get(..to_usize(length)?)
+    }
+
     /// An integer from 0 on.
     pub(crate) fn unsigned(&mut self) -> Result<u64> {
         let at = self.position();
@@ -344,7 +359,7 @@ impl<'a> Reader<'a> {
     /// Passes one item, whatever is inside.
     ///
     /// # Errors
-    /// Where it is not well-formed, a text is not UTF-8, or more than [`MAX_DEPTH`] containers are open.
+    /// Where it is not well-formed, a text is not UTF-8, or it is nested deeper than [`MAX_DEPTH`].
     pub(crate) fn skip(&mut self) -> Result<()> {
         let at = self.position();
         let token = self.token()?;

@@ -1,7 +1,28 @@
-//! Codecs: how numbers, texts and nested values are written into bytes.
+//! Codecs: how numbers, texts and nested values are written into bytes, and bytes into fewer.
 //!
-//! Each depends on `error` and `bytes`, and knows nothing of the formats that use it.
+//! Each depends on `error`, `bytes`, `decode`, and knows nothing of the formats that use it.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
 pub(crate) mod cbor;
+pub(crate) mod digest;
+#[cfg(any(feature = "zstd", feature = "zstd-c"))]
+pub(crate) mod zstd;
+
+use crate::decode::{DecodeError, Decoder};
+use crate::vocab::Encoding;
+
+/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), else nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuiltIn;
+
+impl Decoder for BuiltIn {
+    fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+        let _ = (stored, &room); // where nothing is built in
+        match encoding {
+            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+            Encoding::Zstd => zstd::decode(stored, room),
+            _ => Err(DecodeError::Unsupported),
+        }
+    }
+}

@@ -7,6 +7,7 @@
 use super::{ALIGNMENT, HEADER, Manifest, Parsed, Tensor};
 use crate::bytes::num::to_usize;
 use crate::codec::cbor::{Fault, Reader};
+use crate::codec::{self, digest::Spelled};
 use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
 use crate::vocab::{DType, Encoding, Layout};
@@ -71,6 +72,7 @@ pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Parsed<
 pub(super) fn logical_type(reader: &Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) -> Parsed<()> {
     match LOGICAL_TYPES.iter().find(|(known, ..)| *known == name) {
         Some(&(_, storage, logical)) if part.storage == Some(storage) => part.dtype = Some(logical),
+        Some(&(.., logical)) if part.storage == Some(logical) => {} // says again what the dtype says
         Some(_) => return Err(reader.fault(ErrorKind::TypeMismatch, at)),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
@@ -88,10 +90,10 @@ pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Pars
     Ok(())
 }
 
-/// Reads a digest: kept as it is spelled. Of which kinds can be verified, the beginning tells.
+/// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let digest = reader.text()?;
-    if !["crc32c:0x", "crc32c:0X", "sha256:"].iter().any(|kind| digest.starts_with(kind)) {
+    if codec::digest::spelled(digest) == Spelled::Unknown {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
     }
     part.digest = Some(digest);
@@ -221,13 +223,12 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Adds the measure of a component; `false` where one of this role is there already.
-    pub(super) fn add(&mut self, role: &str, measure: Measure) -> bool {
+    /// Adds the measure of a component.
+    pub(super) fn add(&mut self, role: &str, measure: Measure) {
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match self.with_roles().find(|(known, _)| *known == role) {
-            Some((_, place)) => !core::mem::replace(place, measure).is_there,
-            None => true,
+        if let Some((_, place)) = self.with_roles().find(|(known, _)| *known == role) {
+            *place = measure;
         }
     }
 

@@ -159,27 +159,19 @@ impl<'a> Manifest<'a> {
         tensor.map_err(|fault| self.error(fault, at))
     }
 
-    /// Reads the name of the entry at which `reader` stands, and passes the rest of it.
-    fn name(&self, reader: &mut Reader<'a>) -> Parsed<&'a str> {
+    /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
+    /// name itself stands.
+    fn name(&self, reader: &mut Reader<'a>) -> Parsed<(&'a str, u32)> {
         match self.generation {
             Generation::V0_1 => v0::name(reader),
             Generation::V1_0 | Generation::V1_2 => {
+                let at = reader.position();
                 reader.item = Item::Name;
                 let name = reader.text()?;
                 reader.skip()?;
-                Ok(name)
+                Ok((name, at))
             }
         }
-    }
-
-    /// The name of the entry at `position`, to compare with others; empty where none can be read.
-    fn name_at(&self, position: u32) -> &'a str {
-        let mut reader = self.reader(position);
-        let name = match self.generation {
-            Generation::V0_1 => v0::name(&mut reader),
-            Generation::V1_0 | Generation::V1_2 => reader.text(),
-        };
-        name.unwrap_or_default()
     }
 
     /// Whether another entry follows.
@@ -297,7 +289,7 @@ impl<'a> File<'a> {
         let fail = |fault| self.manifest.error(fault, 0);
         while self.manifest.more(&mut reader, &mut all.left).map_err(fail)? {
             let at = reader.position();
-            let found = self.manifest.name(&mut reader).map_err(fail)?;
+            let (found, _) = self.manifest.name(&mut reader).map_err(fail)?;
             if found == name {
                 return self.manifest.entry(&mut self.manifest.reader(at), all.index);
             }
@@ -446,6 +438,34 @@ impl<'a> Tensor<'a> {
         Components { tensor: *self, position: reader.position(), left, error }
     }
 
+    /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.manifest.generation == Generation::V0_1
+    }
+
+    /// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is
+    /// when decoded, where only the shape tells.
+    fn complete(&self, part: &mut Part<'a>) {
+        if self.manifest.generation == Generation::V1_0 {
+            part.dtype = v1::dtype_of_role(part.role, self.dtype);
+            part.storage = part.dtype;
+        } else if self.layout == Layout::Dense && part.role == "data" {
+            part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
+        } else if self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo) {
+            part.dtype = None; // indices and values: numbers of two types
+        }
+        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
+        if part.decoded_length.is_none() && !is_opaque {
+            let elements = match (self.layout, part.role) {
+                (Layout::Dense, "data") => self.shape().elements(),
+                (Layout::SparseCsr, "indptr") => self.shape().dimension(0).and_then(|rows| rows.checked_add(1)),
+                _ => None,
+            };
+            let size = part.dtype.map(DType::size);
+            part.decoded_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
+        }
+    }
+
     /// Where an error of this tensor is: at its entry.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
         self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry }, 0)
@@ -466,24 +486,21 @@ impl<'a> Components<'a> {
     fn read(&mut self) -> Parsed<Option<Part<'a>>> {
         let manifest = self.tensor.manifest;
         let mut reader = manifest.reader(self.position);
-        if manifest.generation == Generation::V0_1 {
-            return Ok(match core::mem::replace(&mut self.left, Left::NONE) {
-                Left::NONE => None,
-                _ => Some(v0::component(manifest, &mut reader, self.tensor.entry)?),
-            });
-        }
-        if !reader.more_pairs(&mut self.left)? {
+        let mut part = if manifest.generation == Generation::V0_1 {
+            if self.left == Left::NONE {
+                return Ok(None);
+            }
             self.left = Left::NONE;
-            return Ok(None);
-        }
-        let mut part = v1::component(manifest, &mut reader, self.tensor.entry)?;
+            v0::component(manifest, &mut reader, self.tensor.entry)?
+        } else {
+            if !reader.more_pairs(&mut self.left)? {
+                self.left = Left::NONE;
+                return Ok(None);
+            }
+            v1::component(manifest, &mut reader, self.tensor.entry)?
+        };
         self.position = reader.position();
-        if manifest.generation == Generation::V1_0 {
-            part.dtype = v1::dtype_of_role(part.role, self.tensor.dtype);
-            part.storage = part.dtype;
-        } else if self.tensor.layout == Layout::Dense && part.role == "data" {
-            part.dtype = self.tensor.dtype; // unknown where the size is not that of the storage dtype
-        }
+        self.tensor.complete(&mut part);
         Ok(Some(part))
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a name stands twice, found exactly and with the memory that the caller gives.
 //!
 //! Depends on `super`. Blocks of names are sorted, and every name from the block on is looked up in it:
-//! no hashes, so that no file can be made to take long.
+//! of the order of n log n comparisons a block, and no hashes, so that no file can be made to take long.
 #![forbid(unsafe_code)]
 
 use super::{File, Manifest, Parsed};
@@ -9,25 +9,24 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::cbor::{Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The entries of a file, by the positions at which they begin.
+/// The entries of a file.
 struct Entries<'a> {
     manifest: Manifest<'a>,
     reader: Reader<'a>,
     left: Left,
 }
 
-impl<'a> Entries<'a> {
-    /// The position and the name of the next entry.
-    fn next(&mut self) -> Parsed<Option<(u32, &'a str)>> {
+impl Entries<'_> {
+    /// The position at which the name of the next entry stands.
+    fn next(&mut self) -> Parsed<Option<u32>> {
         if !self.manifest.more(&mut self.reader, &mut self.left)? {
             return Ok(None);
         }
-        let at = self.reader.position();
-        Ok(Some((at, self.manifest.name(&mut self.reader)?)))
+        Ok(Some(self.manifest.name(&mut self.reader)?.1))
     }
 }
 
-/// The index and the position of an entry whose name an earlier one has, if there is any.
+/// The index and the position of a name that an earlier entry has, if there is any.
 pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
@@ -37,25 +36,27 @@ pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u
 
 fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>> {
     let manifest = file.manifest;
+    let name = |position: u32| Reader::text_bytes(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
     let mut first = 0_u32;
     while first < file.count {
         let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
         let mut filled = 0_u64;
         for slot in scratch.iter_mut() {
-            let Some((at, _)) = block.next()? else { break };
+            let Some(at) = block.next()? else { break };
             *slot = at;
             filled = filled.saturating_add(1);
         }
+        if filled == 0 {
+            break; // the bytes have changed
+        }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
-        sort_by(sorted, |a, b| manifest.name_at(a) < manifest.name_at(b));
+        sort_by(sorted, |a, b| name(a) < name(b));
         let mut index = first;
-        while let Some((at, name)) = rest.next()? {
+        while let Some(at) = rest.next()? {
             // Of two equal names in the block the search finds one; looking up the other finds it too.
-            if let Ok(found) = sorted.binary_search_by(|&other| manifest.name_at(other).cmp(name))
-                && let Some(&other) = sorted.get(found)
-                && other != at
-            {
+            let found = sorted.binary_search_by(|&other| name(other).cmp(&name(at)));
+            if found.ok().and_then(|found| sorted.get(found)).is_some_and(|other| *other != at) {
                 return Ok(Some((index, at)));
             }
             index = index.saturating_add(1);

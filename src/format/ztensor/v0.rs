@@ -32,13 +32,16 @@ pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) -> Result<(
     file.check_entries(reader, left)
 }
 
-/// The name of the entry at which `reader` stands; the rest is passed.
-pub(super) fn name<'a>(reader: &mut Reader<'a>) -> Parsed<&'a str> {
-    let mut name = "";
+/// The name of the entry at which `reader` stands, and where it stands; the rest is passed.
+pub(super) fn name<'a>(reader: &mut Reader<'a>) -> Parsed<(&'a str, u32)> {
+    let mut name = ("", 0);
     let mut record = reader.record(ENTRY)?;
     while let Some(item) = reader.field(&mut record)? {
         match item {
-            Item::Name => name = reader.text()?,
+            Item::Name => {
+                let at = reader.position();
+                name = (reader.text()?, at);
+            }
             _ => reader.skip()?,
         }
     }
@@ -77,9 +80,12 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     let part = component(manifest, &mut manifest.reader(at), at)?;
     *reader = manifest.reader(behind);
     tensor.warnings = part.warnings;
-    if tensor.layout == Layout::Dense {
+    // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
+    if !matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo) {
+        let measure = Measure::of(&part, at);
+        measure.elements()?;
         let mut parts = Measures::default();
-        parts.add(part.role, Measure::of(&part, at));
+        parts.add(part.role, measure);
         layout::check(&mut tensor, &volume, &parts)?;
     }
     Ok(tensor)

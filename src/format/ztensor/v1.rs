@@ -7,7 +7,7 @@
 
 use super::layout::{self, Measure, Measures};
 use super::{File, Generation, Manifest, Parsed, Tensor};
-use crate::codec::cbor::{Field, Reader};
+use crate::codec::cbor::{Field, Left, Reader};
 use crate::error::{ErrorKind, Item, Result, Warning};
 use crate::format::Part;
 use crate::vocab::{DType, Layout};
@@ -152,6 +152,7 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     if manifest.generation == Generation::V1_0 {
         for (role, part) in parts.with_roles() {
             part.dtype = dtype_of_role(role, tensor.dtype);
+            part.elements()?;
         }
     } else {
         tensor.dtype = parts.dtype();
@@ -175,19 +176,43 @@ pub(super) fn layout(generation: Generation, name: &str) -> Layout {
 fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut Measures) -> Parsed<()> {
     tensor.components = reader.position();
     let mut left = reader.map()?;
+    let all = left;
+    let mut last_role = None;
     while reader.more_pairs(&mut left)? {
         let at = reader.position();
         let part = component(tensor.manifest, reader, tensor.entry)?;
         tensor.warnings |= part.warnings;
-        let measure = Measure::of(&part, at);
-        measure.elements()?;
-        if !parts.add(part.role, measure) {
+        // Rising roles, as real programs write them, are different ones; others are compared.
+        let is_rising = last_role.is_none_or(|last| last < part.role);
+        if !is_rising && stands_before(tensor, all, part.role, at)? {
             reader.item = Item::Role;
             return Err(reader.fault(ErrorKind::RepeatedKey, at));
         }
+        last_role = Some(part.role);
+        let measure = Measure::of(&part, at);
+        measure.elements()?;
+        parts.add(part.role, measure);
         reader.item = Item::Components;
     }
     Ok(())
+}
+
+/// Whether one of the first components, those before position `end`, has this role.
+fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> Parsed<bool> {
+    /// Bounds the comparisons; no layout has nearly as many roles.
+    const COMPARED: u32 = 64;
+    let mut reader = tensor.manifest.reader(tensor.components);
+    reader.map()?;
+    for _ in 0..COMPARED {
+        if !reader.more_pairs(&mut left)? || reader.position() >= end {
+            return Ok(false);
+        }
+        if reader.text()? == role {
+            return Ok(true);
+        }
+        reader.skip()?;
+    }
+    Ok(false)
 }
 
 /// Reads a component, its role and its record.

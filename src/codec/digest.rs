@@ -1,0 +1,101 @@
+//! Digests: CRC-32C and SHA-256, and how zTensor 0.1 to 1.2 spell them.
+//!
+//! Depends on nothing.
+#![forbid(unsafe_code)]
+
+/// A digest as a file states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Digest {
+    Crc32c(u32),
+    Sha256([u8; 32]),
+}
+
+/// What the spelling of a digest came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelled {
+    Known(Digest),
+    /// Of a known kind, but not as many digits as it has.
+    Invalid,
+    /// Of a kind that is not known.
+    Unknown,
+}
+
+/// Reads `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in either case of letters (1.0
+/// section 4.3). Real readers take `0x` before a SHA-256 too, and no CRC-32C without it.
+pub(crate) fn spelled(text: &str) -> Spelled {
+    let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
+    if let Some(digits) = text.strip_prefix("crc32c:0x").or_else(|| text.strip_prefix("crc32c:0X")) {
+        known(bytes::<4>(digits).map(|bytes| Digest::Crc32c(u32::from_be_bytes(bytes))))
+    } else if let Some(digits) = text.strip_prefix("sha256:") {
+        let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);
+        known(bytes::<32>(digits).map(Digest::Sha256))
+    } else {
+        Spelled::Unknown
+    }
+}
+
+/// Two hexadecimal digits a byte.
+fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut pairs = digits.as_bytes().chunks_exact(2);
+    for byte in &mut bytes {
+        let &[high, low] = pairs.next()? else { return None };
+        let digit = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        *byte = digit(high)? << 4 | digit(low)?;
+    }
+    (pairs.next().is_none() && pairs.remainder().is_empty()).then_some(bytes)
+}
+
+impl Digest {
+    /// Whether it is that of `data`.
+    #[cfg(feature = "digest")]
+    pub(crate) fn is_of(&self, data: &[u8]) -> bool {
+        use sha2::Digest as _;
+        match self {
+            // One table of 1 KiB: larger ones keep a panic path, and fill the flash of a chip.
+            Self::Crc32c(sum) => {
+                const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISCSI);
+                CRC.checksum(data) == *sum
+            }
+            Self::Sha256(sum) => sha2::Sha256::digest(data)[..] == sum[..],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings() {
+        assert_eq!(spelled("crc32c:0x0000ABcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        assert_eq!(spelled("crc32c:0X0000abcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        for invalid in [
+            "crc32c:0x",
+            "crc32c:0x123",
+            "crc32c:0x123456789",
+            "crc32c:0x1234567g",
+            "crc32c:0x+1234567",
+            "sha256:",
+            "sha256:00",
+        ] {
+            assert_eq!(spelled(invalid), Spelled::Invalid, "{invalid}");
+        }
+        for unknown in ["", "crc32c:12345678", "CRC32C:0x12345678", "md5:00", "sha256"] {
+            assert_eq!(spelled(unknown), Spelled::Unknown, "{unknown}");
+        }
+    }
+
+    #[cfg(feature = "digest")]
+    #[test]
+    fn check_values() {
+        assert!(Digest::Crc32c(0xe306_9283).is_of(b"123456789"));
+        assert!(!Digest::Crc32c(0xe306_9283).is_of(b"123456788"));
+        let Spelled::Known(empty) =
+            spelled("sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        else {
+            panic!()
+        };
+        assert!(empty.is_of(b"") && !empty.is_of(b"x"));
+    }
+}

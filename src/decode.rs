@@ -1,0 +1,33 @@
+//! What decodes: the contract of a decoder, the caller's or the built-in one.
+//!
+//! Depends on `vocab`.
+#![forbid(unsafe_code)]
+
+use crate::vocab::Encoding;
+
+/// Why a decoder did not decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The stored bytes are not a stream of this encoding, or are damaged.
+    Malformed,
+    /// They decode to more than there is room for.
+    DoesNotFit,
+    /// They decode, but not to what their own checksum says.
+    Checksum,
+    /// This decoder does not know the encoding.
+    Unsupported,
+}
+
+/// Decodes components on behalf of the library: for a server that brings libzstd, or a chip with a
+/// decompressor of its own.
+pub trait Decoder {
+    /// Decodes all of `stored` to the front of `room`; the number of bytes it decodes to.
+    ///
+    /// The room is as large as what is expected, where that is known: never trust a size that `stored` states.
+    /// After an error its contents are of no use.
+    ///
+    /// # Errors
+    /// See [`DecodeError`].
+    fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError>;
+}
