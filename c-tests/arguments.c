@@ -23,6 +23,7 @@ int main(int argc, char **argv)
     tenslice_file_info file_info;
     tenslice_tensor_info tensor_info;
     tenslice_component_info component_info;
+    tenslice_verified verified;
     uint64_t words[64], dims[4];
     uint32_t scratch[4];
     char text[8];
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_file_open(&file, b.data, SIZE_MAX, &error));
     CHECK(error.kind == BAD && error.offset == UINT64_MAX);
     EXPECT(BAD, tenslice_file_open(&file, b.data, SIZE_MAX / 2 + 1, NULL));
-    EXPECT(TENSLICE_UNKNOWN_FORMAT, tenslice_file_open(&file, NULL, 0, NULL));
+    EXPECT(TENSLICE_TRUNCATED, tenslice_file_open(&file, NULL, 0, NULL));
     EXPECT(BAD, tenslice_file_open((tenslice_file *)(void *)((char *)words + 1), b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
 
@@ -116,6 +117,22 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_component_stored(&component, NULL, NULL));
     EXPECT(HANDLE, tenslice_component_with_bytes(NULL, b.data, 1, &component, NULL));
     EXPECT(BAD, tenslice_component_with_bytes(&component, NULL, 1, &component, NULL));
+
+    EXPECT(HANDLE, tenslice_component_read_into(NULL, NULL, text, sizeof text, NULL, NULL));
+    EXPECT(BAD, tenslice_component_read_into(&component, NULL, NULL, 8, NULL, NULL));
+    EXPECT(BAD, tenslice_component_read_into(&component, NULL, text, SIZE_MAX, NULL, NULL));
+    EXPECT(HANDLE, tenslice_component_verify(NULL, &verified, NULL));
+    EXPECT(BAD, tenslice_component_verify(&component, NULL, NULL));
+    verified.struct_size = 4;
+    EXPECT(BAD, tenslice_component_verify(&component, &verified, NULL));
+    EXPECT(HANDLE, tenslice_file_verify(NULL, &verified, NULL));
+    EXPECT(BAD, tenslice_file_verify(&file, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_lengths(NULL, dims, dims));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_lengths(&tensor, (uint64_t *)(void *)((char *)dims + 1), NULL));
+    EXPECT(HANDLE, tenslice_tensor_read_into(NULL, NULL, text, sizeof text, NULL, 0, NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_read_into(&tensor, NULL, NULL, 8, NULL, 0, NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_read_into(&tensor, NULL, text, sizeof text, NULL, 8, NULL, NULL));
 
     EXPECT(TENSLICE_OK, tenslice_tensor_attributes(&tensor, &cursor));
     EXPECT(HANDLE, tenslice_attributes_next(NULL, &key, &value, NULL));

@@ -83,6 +83,16 @@ int main(void)
     AT(tenslice_value, reserved, 28 + 2 * P);
     AT(tenslice_value, items, 32 + 2 * P);
 
+    SIZE(tenslice_verified, 32);
+    AT(tenslice_verified, struct_size, 0);
+    AT(tenslice_verified, reserved, 4);
+    AT(tenslice_verified, verified, 8);
+    AT(tenslice_verified, without_digest, 16);
+    AT(tenslice_verified, unknown_digest, 24);
+    SIZE(tenslice_decoder, 2 * P);
+    AT(tenslice_decoder, decode, 0);
+    AT(tenslice_decoder, user, P);
+
     /* One code of each kind; tests/pinned.rs has them all. */
     CHECK(TENSLICE_OK == 0 && TENSLICE_END == 1 && TENSLICE_NEED == 2);
     CHECK(TENSLICE_INVALID_ARGUMENT == 100 && TENSLICE_TRUNCATED == 200 && TENSLICE_UNKNOWN_FORMAT == 300);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY.
+# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITH_ZSTD.
 #
 # Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. What this machine
 # lacks is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lib=$(cd "$1" && pwd)
+lib_zstd=$(cd "$2" && pwd)
 fixtures=$PWD/tests/fixtures
 out=$PWD/target/c-tests
 mkdir -p "$out"
@@ -40,6 +41,29 @@ for standard in 11 17 20; do
     "$out/plus" "$fixtures"
 done
 
+# Decoding: by the library with and without zstd, and by a decoder of ours that calls libzstd.
+libzstd=""
+if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
+    libzstd="-DHAVE_LIBZSTD"
+else
+    skip "decoding by libzstd (its header is not installed)"
+fi
+sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
+has_sanitizers=0
+if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+    has_sanitizers=1
+fi
+for built_in in 0 1; do
+    with=$([ $built_in = 1 ] && echo "$lib_zstd" || echo "$lib")
+    build="$c -DBUILT_IN=$built_in $libzstd c-tests/decode.c $with/libtenslice.a ${libzstd:+-lzstd}"
+    $build -o "$out/decode-$built_in"
+    "$out/decode-$built_in" "$fixtures"
+    if [ $has_sanitizers = 1 ]; then
+        $build $sanitized -o "$out/decode-$built_in-sanitized"
+        "$out/decode-$built_in-sanitized" "$fixtures" > /dev/null
+    fi
+done
+
 # The example that the README shows.
 $c -D_GNU_SOURCE examples/load.c "$lib/libtenslice.a" -o "$out/load"
 "$out/load" tests/fixtures/v1.2/converted_safetensors.zt a.w > "$out/load.txt"
@@ -67,8 +91,7 @@ if nm -D --defined-only "$lib/libtenslice.so" | awk '{print $3}' | grep -v '^ten
 fi
 echo "exports: ok"
 
-sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
-if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+if [ $has_sanitizers = 1 ]; then
     for test in read parts arguments layout; do
         $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -o "$out/$test-sanitized"
         "$out/$test-sanitized" "$fixtures" > /dev/null
@@ -79,8 +102,8 @@ else
 fi
 
 if command -v valgrind > /dev/null; then
-    for test in read parts arguments; do
-        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test-static" "$fixtures" > /dev/null
+    for test in read-static parts-static arguments-static decode-0 decode-1; do
+        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test" "$fixtures" > /dev/null
     done
     echo "valgrind: ok"
 else

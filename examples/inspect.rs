@@ -2,26 +2,30 @@
 //!
 //! Maps each file and prints what the library says of it; decides nothing by itself.
 
+use std::ffi::OsString;
 use std::fs::File as Handle;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::{Value as Json, json};
+use half::{bf16, f16};
+use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Value,
-    Warning,
+    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, Value,
+    Verification, Warning,
 };
+use unicode_width::UnicodeWidthStr;
 
 const HELP: &str = "\
 Shows what is in tensor files, or why they are refused.
 
-    inspect FILE...                 a table of the tensors
-    inspect --tensor NAME FILE...   one tensor: its components, attributes and first values
+    inspect FILE...                 a table of the tensors, and the attributes of the file
+    inspect --tensor NAME FILE...   one tensor: components, attributes, statistics, first values
     inspect --json FILE...          one JSON object a line
-    inspect --json --digest FILE... the same with the SHA-256 of the data
 
+    --digest     read all data: verify digests, decode, check sparse indices; with --json also
+                 print the SHA-256 of the decoded data
     --help, --version
 
 Exit status: 0 all files accepted, 1 some refused or unreadable, 2 wrong usage.";
@@ -31,17 +35,30 @@ struct Options {
     json: bool,
     digest: bool,
     tensor: Option<String>,
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
-/// Why nothing can be said of a file.
-enum Refusal {
+/// What ended the work on a file.
+enum Failure {
+    Refused(Error),
+    NoSuchTensor(String),
     Io(io::Error),
-    File { error: Error, sentence: String },
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 fn main() -> ExitCode {
-    let options = match parse(std::env::args().skip(1)) {
+    let options = match parse(std::env::args_os().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => return ExitCode::SUCCESS,
         Err(message) => {
@@ -50,64 +67,100 @@ fn main() -> ExitCode {
         }
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut all_accepted = true;
-    for (i, path) in options.files.iter().enumerate() {
-        let result = map(Path::new(path)).map_err(Refusal::Io).and_then(|bytes| {
-            let refusal = |error: Error| Refusal::File { error, sentence: error.explain(&bytes[..]).to_string() };
-            inspect(&mut out, path, &bytes, &options, i > 0).map_err(|failure| match failure {
-                Failure::Refused(error) => refusal(error),
-                Failure::Io(error) => Refusal::Io(error),
-            })
-        });
-        if let Err(refusal) = result {
-            if matches!(&refusal, Refusal::Io(error) if error.kind() == io::ErrorKind::BrokenPipe) {
-                return ExitCode::SUCCESS; // the reader has seen enough
-            }
-            all_accepted = false;
-            if report(&mut out, path, &refusal, options.json).is_err() {
-                return ExitCode::FAILURE;
-            }
+    match run(&mut out, &options).and_then(|all_accepted| out.flush().map(|()| all_accepted)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader has seen enough
+        Err(error) => {
+            eprintln!("inspect: cannot write: {error}");
+            ExitCode::FAILURE
         }
     }
-    if out.flush().is_err() {
-        return ExitCode::SUCCESS;
-    }
-    if all_accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The options; `None` where the answer has been given already.
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
+fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Options>, String> {
     let mut options = Options::default();
     let mut only_files = false;
     while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            _ if only_files => options.files.push(argument),
-            "--" => only_files = true,
-            "--help" | "-h" => {
+        match argument.to_str() {
+            Some("--") if !only_files => only_files = true,
+            Some("--help" | "-h") if !only_files => {
                 println!("{HELP}");
                 return Ok(None);
             }
-            "--version" | "-V" => {
+            Some("--version" | "-V") if !only_files => {
                 println!("inspect (tenslice {})", env!("CARGO_PKG_VERSION"));
                 return Ok(None);
             }
-            "--json" => options.json = true,
-            "--digest" => options.digest = true,
-            "--tensor" => options.tensor = Some(arguments.next().ok_or("--tensor takes a name")?),
-            other if other.starts_with("--") => return Err(format!("unknown option {other}")),
-            _ => options.files.push(argument),
+            Some("--json") if !only_files => options.json = true,
+            Some("--digest") if !only_files => options.digest = true,
+            Some("--tensor") if !only_files => {
+                let name = arguments.next().ok_or("--tensor takes a name")?;
+                options.tensor = Some(name.into_string().map_err(|_| "the name is not UTF-8")?);
+            }
+            Some(other) if !only_files && other.len() > 1 && other.starts_with('-') => {
+                return Err(format!("unknown option {other}"));
+            }
+            _ => options.files.push(argument.into()),
         }
     }
     if options.files.is_empty() {
         return Err("no file given".into());
     }
-    if options.digest && !options.json {
-        return Err("--digest goes with --json".into());
-    }
     if options.json && options.tensor.is_some() {
         return Err("--tensor does not go with --json".into());
     }
     Ok(Some(options))
+}
+
+/// Inspects all files; whether all were accepted.
+fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
+    let mut all_accepted = true;
+    for (i, path) in options.files.iter().enumerate() {
+        if i > 0 && !options.json {
+            writeln!(out)?;
+        }
+        let bytes = match map(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                all_accepted = false;
+                refuse(out, path, options, "Io", &error.to_string(), None)?;
+                continue;
+            }
+        };
+        match inspect(out, path, &bytes, options) {
+            Ok(()) => continue,
+            Err(Failure::Io(error)) => return Err(error),
+            Err(Failure::Refused(error)) => {
+                let sentence = error.explain(&bytes[..]).to_string();
+                refuse(out, path, options, error.kind().name(), &sentence, error.offset())?;
+            }
+            Err(Failure::NoSuchTensor(name)) => {
+                let sentence = format!("there is no tensor \"{}\"", printable(&name));
+                refuse(out, path, options, ErrorKind::NotFound.name(), &sentence, None)?;
+            }
+        }
+        all_accepted = false;
+    }
+    Ok(all_accepted)
+}
+
+/// Says why a file was refused.
+fn refuse(
+    out: &mut impl Write,
+    path: &Path,
+    options: &Options,
+    kind: &str,
+    message: &str,
+    offset: Option<u64>,
+) -> io::Result<()> {
+    if options.json {
+        let error = json!({"kind": kind, "message": message, "offset": offset});
+        return writeln!(out, "{}", json!({"file": path.to_string_lossy(), "error": error}));
+    }
+    out.flush()?;
+    writeln!(io::stderr(), "error: {}: {message}", path.display())
 }
 
 /// The bytes of a file, mapped into memory.
@@ -134,91 +187,101 @@ impl std::ops::Deref for Mapping {
     }
 }
 
-/// What ended the work on a file.
-enum Failure {
-    Refused(Error),
-    Io(io::Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-fn inspect(out: &mut impl Write, path: &str, bytes: &[u8], options: &Options, is_next: bool) -> Result<(), Failure> {
+fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -> Result<(), Failure> {
     let file = File::open(bytes)?;
     let mut warnings = file.warnings();
     if warnings.contains(Warning::NamesUnchecked) {
         let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(1);
         warnings = file.check_names(&mut vec![0; words])?;
     }
+    let mut progress = Progress::new(&file, options.digest);
     if options.json {
+        let tensors = file.tensors().map(|tensor| tensor_json(&tensor, options.digest, &mut progress));
         let record = json!({
-            "file": path,
+            "file": path.to_string_lossy(),
             "format": file.format().text(),
             "version": file.version(),
             "warnings": warnings.iter().map(Warning::text).collect::<Vec<_>>(),
-            "tensors": file.tensors().map(|t| tensor_json(&t, options.digest)).collect::<Result<Vec<_>, _>>()?,
+            "attributes": attributes_json(file.attributes()),
+            "tensors": tensors.collect::<Result<Vec<_>, _>>()?,
         });
+        progress.end();
         writeln!(out, "{record}")?;
         return Ok(());
     }
-    if is_next {
-        writeln!(out)?;
-    }
-    match &options.tensor {
-        Some(name) => details(out, path, &file.find(name)?)?,
-        None => table(out, path, &file)?,
-    }
+    let verdict = match &options.tensor {
+        Some(name) => {
+            let tensor = file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?;
+            details(out, path, bytes, &tensor, options.digest, &mut progress)?
+        }
+        None => table(out, path, &file, options.digest, &mut progress)?,
+    };
+    progress.end();
     for warning in warnings.iter() {
         let first = warnings.first_tensor(warning).and_then(|i| file.tensors().nth(usize::try_from(i).ok()?));
         let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(tensor.name())));
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
     }
-    Ok(())
+    verdict.map_err(Failure::Refused)
 }
 
-fn report(out: &mut impl Write, path: &str, refusal: &Refusal, as_json: bool) -> io::Result<()> {
-    let (kind, message, offset) = match refusal {
-        Refusal::Io(error) => ("Io", error.to_string(), None),
-        Refusal::File { error, sentence } => (error.kind().name(), sentence.clone(), error.offset()),
-    };
-    if as_json {
-        return writeln!(
-            out,
-            "{}",
-            json!({"file": path, "error": {"kind": kind, "message": message, "offset": offset}})
-        );
+/// How far the reading of all data has come, on a terminal and for files that take a while.
+struct Progress {
+    total: u64,
+    done: u64,
+    shown: bool,
+}
+
+impl Progress {
+    fn new(file: &File<'_>, reads_all: bool) -> Self {
+        const WORTH_SHOWING: u64 = 1 << 28;
+        let total = if reads_all { file.tensors().map(|tensor| stored(&tensor)).sum() } else { 0 };
+        Self { total, done: 0, shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
     }
-    out.flush()?;
-    writeln!(io::stderr(), "error: {path}: {message}")
-}
 
-fn tensor_json(tensor: &Tensor<'_>, digest: bool) -> Result<Json, Error> {
-    let data = if digest && tensor.layout() == Layout::Dense { Some(sha256(&tensor.data()?)?) } else { None };
-    if digest {
-        tensor.verify()?;
-        if matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
-            with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop))?;
+    fn add(&mut self, component: &Component<'_>) {
+        self.done = self.done.saturating_add(component.extent().length);
+        if self.shown {
+            let percent = u128::from(self.done) * 100 / u128::from(self.total.max(1));
+            let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
         }
     }
-    let order = match tensor.order() {
-        Order::ColumnMajor => "column-major",
-        _ => "row-major",
-    };
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr(), "\r{:60}\r", "");
+        }
+    }
+}
+
+/// Reads all of a tensor: digests, streams, sparse indices.
+fn verify(tensor: &Tensor<'_>, progress: &mut Progress) -> Result<Vec<Verification>, Error> {
+    let mut states = Vec::new();
+    for component in tensor.components() {
+        states.push(component.verify()?);
+        if component.encoding() != Encoding::Raw {
+            with_room(component.decoded_length(), |room| component.read_into(room).map(drop))?;
+        }
+        progress.add(&component);
+    }
+    if matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
+        with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop))?;
+    }
+    Ok(states)
+}
+
+fn tensor_json(tensor: &Tensor<'_>, digest: bool, progress: &mut Progress) -> Result<Json, Error> {
+    if digest {
+        verify(tensor, progress)?;
+    }
+    let data = if digest && tensor.layout() == Layout::Dense { Some(sha256(&tensor.data()?)?) } else { None };
     Ok(json!({
         "name": tensor.name(),
         "dtype": tensor.dtype().map(DType::name),
         "shape": tensor.shape().iter().collect::<Vec<_>>(),
         "layout": tensor.layout_name(),
-        "order": order,
+        "order": tensor.order().text(),
+        "attributes": attributes_json(tensor.attributes()),
         "data_sha256": data,
         "components": tensor.components().map(|c| component_json(&c, digest)).collect::<Result<Vec<_>, _>>()?,
     }))
@@ -228,6 +291,8 @@ fn component_json(component: &Component<'_>, digest: bool) -> Result<Json, Error
     Ok(json!({
         "role": component.role(),
         "dtype": component.dtype().map(DType::name),
+        "storage_dtype": component.storage_dtype().map(DType::name),
+        "byte_order": component.byte_order().text(),
         "offset": component.extent().offset,
         "length": component.extent().length,
         "encoding": component.encoding_name(),
@@ -237,10 +302,38 @@ fn component_json(component: &Component<'_>, digest: bool) -> Result<Json, Error
     }))
 }
 
+fn attributes_json(attributes: Attributes<'_>) -> Json {
+    let key = |key: Option<Value<'_>>| key.map(|key| line(&key)).unwrap_or_default();
+    Json::Object(attributes.map(|a| (key(a.key), value_json(&a.value))).collect::<Map<_, _>>())
+}
+
+fn value_json(value: &Value<'_>) -> Json {
+    match value {
+        Value::Null | Value::Undefined => Json::Null,
+        Value::Bool(truth) => json!(truth),
+        Value::Integer(n) => i64::try_from(*n)
+            .map(Json::from)
+            .or(u64::try_from(*n).map(Json::from))
+            .unwrap_or_else(|_| json!(n.to_string())),
+        Value::Float(x) if x.is_finite() => json!(x),
+        Value::Float(x) => json!(x.to_string()),
+        Value::Text(text) => json!(text),
+        Value::Bytes(bytes) => json!({ "$bytes": hex(bytes) }),
+        Value::Array(items) | Value::TextChunks(items) | Value::ByteChunks(items) => {
+            items.map(|item| value_json(&item.value)).collect()
+        }
+        Value::Map(items) => attributes_json(*items),
+        Value::Tagged(tag, items) => {
+            let mut items = *items;
+            json!({ "$tag": tag, "value": items.next().map(|item| value_json(&item.value)) })
+        }
+        other => json!(other.kind().text()),
+    }
+}
+
 /// SHA-256 of the elements, decoded, in little-endian order.
 fn sha256(component: &Component<'_>) -> Result<String, Error> {
-    let hex = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let size = component.dtype().map_or(1, |dtype| usize::try_from(dtype.size()).unwrap_or(1));
+    let size = element_size(component);
     // Where the file has them as they are to be hashed, they need not be copied.
     if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
         return Ok(hex(&Sha256::digest(component.bytes()?)));
@@ -254,6 +347,14 @@ fn sha256(component: &Component<'_>) -> Result<String, Error> {
     })
 }
 
+fn element_size(component: &Component<'_>) -> usize {
+    component.dtype().map_or(1, |dtype| usize::try_from(dtype.size()).unwrap_or(1))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Calls `f` with as much memory as it needs; where that is not known, with more and more.
 fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
     const FIRST: u64 = 1 << 16;
@@ -261,7 +362,11 @@ fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, E
     let mut length_now = length.unwrap_or(FIRST);
     loop {
         // Zeroed pages cost nothing until they are written: a length that lies is found out before.
-        let mut room = vec![0; usize::try_from(length_now).unwrap_or(usize::MAX)];
+        let mut room = Vec::new();
+        let wanted = usize::try_from(length_now).unwrap_or(usize::MAX);
+        if room.try_reserve_exact(wanted).is_ok() {
+            room = vec![0; wanted];
+        }
         match f(&mut room) {
             Err(error)
                 if length.is_none()
@@ -275,107 +380,174 @@ fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, E
     }
 }
 
-fn table(out: &mut impl Write, path: &str, file: &File<'_>) -> Result<(), Failure> {
-    let stored = |tensor: &Tensor<'_>| tensor.components().map(|c| c.extent().length).sum::<u64>();
+/// Prints the tensors of a file; what reading all of them came to.
+fn table(
+    out: &mut impl Write,
+    path: &Path,
+    file: &File<'_>,
+    digest: bool,
+    progress: &mut Progress,
+) -> Result<Result<(), Error>, Failure> {
     let total: u64 = file.tensors().map(|tensor| stored(&tensor)).sum();
     let version = file.version().map(|version| format!(" {}", printable(version))).unwrap_or_default();
     let count = file.tensor_count();
     let s = if count == 1 { "" } else { "s" };
-    writeln!(out, "{path}: {}{version}, {count} tensor{s}, {} of data", file.format(), size(total))?;
-    if count == 0 {
-        return Ok(());
-    }
+    writeln!(out, "{}: {}{version}, {count} tensor{s}, {} stored", path.display(), file.format(), size(total))?;
+    let mut verdict = Ok(());
     let mut rows = vec![["name", "dtype", "shape", "layout", "bytes", "encoding", "digest"].map(String::from)];
     for tensor in file.tensors() {
+        let state = if digest { Some(verify(&tensor, progress)) } else { None };
+        let kinds = distinct(tensor.components().map(|c| c.digest().map_or("-".into(), digest_kind)));
         rows.push([
             if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(tensor.name())) },
-            tensor.dtype().map_or("-", DType::name).into(),
+            dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
             tensor.shape().to_string(),
             printable(tensor.layout_name()),
             stored(&tensor).to_string(),
             distinct(tensor.components().map(|c| printable(c.encoding_name()))),
-            distinct(tensor.components().map(|c| c.digest().map_or("-".into(), digest_kind))),
+            match &state {
+                None => kinds,
+                Some(Ok(states)) if states.contains(&Verification::Verified) => format!("{kinds} verified"),
+                Some(Ok(_)) => kinds,
+                Some(Err(_)) => format!("{kinds} WRONG"),
+            },
         ]);
+        if let (Ok(()), Some(Err(error))) = (verdict, state) {
+            verdict = Err(error);
+        }
     }
-    print_rows(out, &rows)?;
-    Ok(())
+    if count > 0 {
+        print_rows(out, &rows)?;
+    }
+    print_attributes(out, file.attributes())?;
+    Ok(verdict)
 }
 
-/// The kind of a digest: what stands before the colon.
-fn digest_kind(digest: &str) -> String {
-    printable(digest.split(':').next().unwrap_or(digest))
-}
-
-fn details(out: &mut impl Write, path: &str, tensor: &Tensor<'_>) -> Result<(), Failure> {
-    writeln!(out, "{path}: tensor \"{}\"", printable(tensor.name()))?;
-    let dtype = tensor.dtype().map_or("-", DType::name);
-    writeln!(out, "  {dtype} {}, {}, {}", tensor.shape(), printable(tensor.layout_name()), tensor.order().text())?;
+/// Prints all there is to know of a tensor; what reading it came to.
+fn details(
+    out: &mut impl Write,
+    path: &Path,
+    bytes: &[u8],
+    tensor: &Tensor<'_>,
+    digest: bool,
+    progress: &mut Progress,
+) -> Result<Result<(), Error>, Failure> {
+    writeln!(out, "{}: tensor \"{}\"", path.display(), printable(tensor.name()))?;
+    let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
+    writeln!(
+        out,
+        "  {} {}, {}{order}",
+        dtype(tensor.dtype(), false),
+        tensor.shape(),
+        printable(tensor.layout_name())
+    )?;
     let mut rows = vec![["component", "dtype", "offset", "length", "encoding", "digest"].map(String::from)];
     for component in tensor.components() {
+        let stored_as = component.storage_dtype().filter(|stored| Some(*stored) != component.dtype());
+        let stored_as = stored_as.map(|stored| format!(" over {stored}")).unwrap_or_default();
+        let state = match component.verify() {
+            _ if !digest => "",
+            Ok(Verification::Verified) => " verified",
+            Ok(_) => "",
+            Err(_) => " WRONG",
+        };
         rows.push([
             printable(component.role()),
-            component.dtype().map_or("-", DType::name).into(),
+            dtype(component.dtype(), component.byte_order() == ByteOrder::Big) + &stored_as,
             component.extent().offset.to_string(),
             component.extent().length.to_string(),
             printable(component.encoding_name()),
-            component.digest().map_or("-".into(), printable),
+            component.digest().map_or("-".into(), printable) + state,
         ]);
     }
     print_rows(out, &rows)?;
-    if tensor.attributes().next().is_some() {
-        writeln!(out, "  attributes")?;
-        attributes(out, tensor.attributes(), 4)?;
-    }
+    print_attributes(out, tensor.attributes())?;
     for component in tensor.components() {
-        match first_values(&component) {
-            Ok(values) => writeln!(out, "  {}: {values}", printable(component.role()))?,
-            Err(error) => writeln!(out, "  {}: {error}", printable(component.role()))?,
+        writeln!(out, "  {}", printable(component.role()))?;
+        match with_room(component.decoded_length(), |room| {
+            let elements = component.read_into(room)?;
+            Ok(component
+                .dtype()
+                .map_or_else(|| "values of no known type".into(), |dtype| statistics(dtype, elements)))
+        }) {
+            Ok(text) => writeln!(out, "{text}")?,
+            Err(error) => writeln!(out, "    {}", error.explain(bytes))?,
         }
     }
-    Ok(())
+    Ok(if digest { verify(tensor, progress).map(drop) } else { Ok(()) })
 }
 
-/// The first elements of a component, or why they cannot be shown.
-fn first_values(component: &Component<'_>) -> Result<String, Error> {
-    fn show<T: Element + std::fmt::Debug>(component: &Component<'_>) -> Result<String, Error> {
-        const SHOWN: usize = 8;
-        let elements = component.elements::<T>()?;
-        let more = if elements.len() > SHOWN { ", …" } else { "" };
-        Ok(elements.take(SHOWN).map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ") + more)
+/// Minimum, maximum, mean and the first of some elements in this machine's byte order.
+fn statistics(dtype: DType, elements: &[u8]) -> String {
+    fn numbers<T: Element, N: Copy + Into<f64> + std::fmt::Debug>(bytes: &[u8], of: impl Fn(T) -> N) -> String {
+        let all = || bytes.chunks_exact(size_of::<T>()).filter_map(|e| T::from_bytes(e, ByteOrder::NATIVE)).map(&of);
+        describe(all().map(Into::into), all().map(|x| format!("{x:?}")))
     }
-    match component.dtype() {
-        Some(DType::F64) => show::<f64>(component),
-        Some(DType::F32) => show::<f32>(component),
-        Some(DType::I8) => show::<i8>(component),
-        Some(DType::I16) => show::<i16>(component),
-        Some(DType::I32) => show::<i32>(component),
-        Some(DType::I64) => show::<i64>(component),
-        Some(DType::U16) => show::<u16>(component),
-        Some(DType::U32) => show::<u32>(component),
-        Some(DType::U64) => show::<u64>(component),
-        Some(DType::U8 | DType::BOOL) => show::<u8>(component),
-        Some(DType::C64) => show::<[f32; 2]>(component),
-        Some(DType::C128) => show::<[f64; 2]>(component),
-        _ if component.encoding() == Encoding::Raw => Ok("(values of this type are not printed)".into()),
-        _ => component.bytes().map(|_| String::new()),
+    // 64-bit integers lose digits in a mean, not in the values that are printed.
+    fn wide<T: Element + std::fmt::Display>(bytes: &[u8], of: impl Fn(T) -> f64) -> String {
+        let all = || bytes.chunks_exact(size_of::<T>()).filter_map(|e| T::from_bytes(e, ByteOrder::NATIVE));
+        describe(all().map(of), all().map(|x| x.to_string()))
+    }
+    match dtype {
+        DType::F64 => numbers::<f64, _>(elements, |x| x),
+        DType::F32 => numbers::<f32, _>(elements, |x| x),
+        DType::F16 => numbers::<u16, _>(elements, |bits| f16::from_bits(bits).to_f32()),
+        DType::BF16 => numbers::<u16, _>(elements, |bits| bf16::from_bits(bits).to_f32()),
+        DType::I8 => numbers::<i8, _>(elements, |x| x),
+        DType::I16 => numbers::<i16, _>(elements, |x| x),
+        DType::I32 => numbers::<i32, _>(elements, |x| x),
+        DType::U8 | DType::BOOL => numbers::<u8, _>(elements, |x| x),
+        DType::U16 => numbers::<u16, _>(elements, |x| x),
+        DType::U32 => numbers::<u32, _>(elements, |x| x),
+        DType::I64 => wide::<i64>(elements, |x| x as f64),
+        DType::U64 => wide::<u64>(elements, |x| x as f64),
+        _ => {
+            let shown = elements.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+            format!("    bytes: {shown}{}", if elements.len() > 16 { " ..." } else { "" })
+        }
     }
 }
 
-fn attributes(out: &mut impl Write, all: Attributes<'_>, indent: usize) -> Result<(), Failure> {
+fn describe(numbers: impl Iterator<Item = f64>, texts: impl Iterator<Item = String>) -> String {
+    const SHOWN: usize = 8;
+    let (mut min, mut max, mut sum, mut count, mut nan) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64, 0_u64);
+    for x in numbers {
+        if x.is_nan() {
+            nan += 1;
+        } else {
+            (min, max, sum, count) = (min.min(x), max.max(x), sum + x, count + 1);
+        }
+    }
+    let mut shown: Vec<String> = texts.take(SHOWN + 1).collect();
+    if shown.len() > SHOWN {
+        shown[SHOWN] = "...".into();
+    }
+    let nan = if nan > 0 { format!(", {nan} NaN") } else { String::new() };
+    let range = if count > 0 { format!("min {min}, max {max}, mean {}", sum / count as f64) } else { "none".into() };
+    format!("    numbers: {range}{nan}\n    values:  {}", shown.join(" "))
+}
+
+fn print_attributes(out: &mut impl Write, attributes: Attributes<'_>) -> io::Result<()> {
+    if attributes.clone().next().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "  attributes")?;
+    print_values(out, attributes, 4)
+}
+
+fn print_values(out: &mut impl Write, all: Attributes<'_>, indent: usize) -> io::Result<()> {
     for attribute in all {
-        let key = attribute.key.map(|key| format!("{}: ", scalar(&key))).unwrap_or_default();
-        writeln!(out, "{:indent$}{key}{}", "", scalar(&attribute.value))?;
-        if let Some(items) = attribute.value.items()
-            && indent < 40
-        {
-            attributes(out, items, indent + 2)?;
+        let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
+        writeln!(out, "{:indent$}{key}{}", "", line(&attribute.value))?;
+        if let Some(items) = attribute.value.items() {
+            print_values(out, items, indent + 2)?; // as deep as the library lets a file nest
         }
     }
     Ok(())
 }
 
 /// A value in a line; of one that has others inside, its kind.
-fn scalar(value: &Value<'_>) -> String {
+fn line(value: &Value<'_>) -> String {
     match value {
         Value::Text(text) => printable(text),
         Value::Bool(truth) => truth.to_string(),
@@ -386,15 +558,29 @@ fn scalar(value: &Value<'_>) -> String {
     }
 }
 
+/// Bytes that a tensor takes in the file.
+fn stored(tensor: &Tensor<'_>) -> u64 {
+    tensor.components().map(|c| c.extent().length).sum()
+}
+
+fn dtype(dtype: Option<DType>, is_big: bool) -> String {
+    format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
+}
+
+/// The kind of a digest: what stands before the colon.
+fn digest_kind(digest: &str) -> String {
+    printable(digest.split(':').next().unwrap_or(digest))
+}
+
 /// Columns as wide as they need to be; numbers to the right.
 fn print_rows<const N: usize>(out: &mut impl Write, rows: &[[String; N]]) -> io::Result<()> {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
     for (i, row) in rows.iter().enumerate() {
         let mut line = String::from(" ");
         for (column, cell) in row.iter().enumerate() {
             let is_number = rows.len() > 1 && rows[1][column].bytes().all(|b| b.is_ascii_digit());
-            let pad = " ".repeat(widths[column] - cell.chars().count());
+            let pad = " ".repeat(widths[column] - cell.width());
             line += &if is_number { format!(" {pad}{cell} ") } else { format!(" {cell}{pad} ") };
         }
         let line = line.trim_end();
@@ -415,12 +601,19 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
     if all.is_empty() { "-".into() } else { all.join("+") }
 }
 
-/// A text of the file with its control characters escaped, those that turn a line around among them.
+/// A text of the file with what could deceive a reader escaped: quotation marks, backslashes, control
+/// characters, and those that turn a line around.
 fn printable(text: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .map(|c| if c.is_control() || turns(c) { c.escape_unicode().to_string() } else { c.to_string() })
-        .collect()
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => shown.extend(['\\', c]),
+            _ if c.is_control() || turns(c) => shown.extend(c.escape_unicode()),
+            _ => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// A name cut to what fits into a table.

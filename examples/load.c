@@ -18,9 +18,8 @@
 static int refuse(const char *path, const tenslice_error *error, const void *data, size_t size)
 {
     char text[512];
-    if (tenslice_error_text(error, data, size, text, sizeof text, NULL) != TENSLICE_OK)
-        strcpy(text, "unknown error");
-    fprintf(stderr, "error: %s: %s\n", path, text);
+    int is_short = tenslice_error_text(error, data, size, text, sizeof text, NULL) == TENSLICE_OK;
+    fprintf(stderr, "error: %s: %s\n", path, is_short ? text : tenslice_status_text(error->kind));
     return 1;
 }
 
@@ -30,8 +29,9 @@ static void print_tensor(const tenslice_tensor *tensor)
     uint64_t shape[8];
     uint32_t rank = 0, i;
 
-    info.struct_size = sizeof info;
-    tenslice_tensor_get_info(tensor, &info);
+    info.struct_size = sizeof info; /* of this program's header */
+    if (tenslice_tensor_get_info(tensor, &info) != TENSLICE_OK)
+        return;
     printf("  %-12.*s %-5s [", (int)info.name.length, info.name.data, info.dtype ? tenslice_dtype_name(info.dtype) : "-");
     if (tenslice_tensor_shape(tensor, shape, 8, &rank) == TENSLICE_OK)
         for (i = 0; i < rank; i++)

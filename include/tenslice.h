@@ -9,7 +9,21 @@
  *     if (tenslice_file_open(&file, model, model_size, NULL) != TENSLICE_OK) return fail();
  *     if (tenslice_file_find(&file, "layer1.weight", 13, &weight, NULL) != TENSLICE_OK) return fail();
  *     if (tenslice_tensor_bytes(&weight, TENSLICE_F32, &bytes, NULL) != TENSLICE_OK) return fail();
- *     const float *numbers = bytes.data;                                points into the model's bytes
+ *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
+ *
+ * Bytes that are not in memory: the library says which it needs, and never reads by itself.
+ *
+ *     tenslice_source source; tenslice_need need; tenslice_status status;
+ *     tenslice_source_init(&source, file_length);
+ *     while ((status = tenslice_file_open_source(&file, &source, &need, &error)) == TENSLICE_NEED) {
+ *         if (need.length > (uint64_t)(room_end - room)) return fail();      never trust the sizes of a file
+ *         read_from_card(need.offset, room, (size_t)need.length);
+ *         tenslice_source_add(&source, need.offset, room, (size_t)need.length);
+ *         room += need.length;
+ *     }
+ *
+ * The data stays outside: tenslice_component_get_info tells where it stands, and
+ * tenslice_component_with_bytes takes what was read from there.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
  * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source), which are plain structs to be
@@ -499,6 +513,62 @@ typedef struct {
 } tenslice_component_info;
 
 /**
+ * Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
+ * the front of the `capacity` bytes at `room`, and says in `length` how many there are. Never trusts a size
+ * that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
+ * is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
+ * decode.
+ */
+typedef tenslice_status (*tenslice_decode)(void *user,
+                                           uint32_t encoding,
+                                           const void *stored,
+                                           size_t stored_length,
+                                           void *room,
+                                           size_t capacity,
+                                           size_t *length);
+
+/**
+ * A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
+ * while the call that it was given to runs.
+ */
+typedef struct {
+    /**
+     * The function; not NULL.
+     */
+    tenslice_decode decode;
+    /**
+     * Handed to it.
+     */
+    void *user;
+} tenslice_decoder;
+
+/**
+ * What became of a component that was to be verified, or how many of several it became of.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * Components whose stored bytes are the ones that their digest was made of.
+     */
+    uint64_t verified;
+    /**
+     * Components for which the file states no digest.
+     */
+    uint64_t without_digest;
+    /**
+     * Components whose digest is of a kind that is not known here.
+     */
+    uint64_t unknown_digest;
+} tenslice_verified;
+
+/**
  * The values inside a value.
  */
 typedef struct {
@@ -811,6 +881,72 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
                                               tenslice_error *error);
 
 /**
+ * Writes the elements of a component, decoded, to the `capacity` bytes at `room`: in stored order, in this
+ * machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
+ * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
+ * more room.
+ *
+ * Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
+ * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
+ * INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_read_into(const tenslice_component *component,
+                                             const tenslice_decoder *decoder,
+                                             void *destination,
+                                             size_t capacity,
+                                             uint64_t *length,
+                                             tenslice_error *error);
+
+/**
+ * How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
+ * (`scratch`). Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+ * made dense.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
+                                        uint64_t *dense,
+                                        uint64_t *scratch);
+
+/**
+ * Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
+ * machine's byte order, dense data in its own order, sparse data row-major. `scratch` has the memory that
+ * tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
+ * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
+ * UINT64_MAX where the file does not say; then try with more.
+ *
+ * Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
+ * COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
+ */
+tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
+                                          const tenslice_decoder *decoder,
+                                          void *destination,
+                                          size_t capacity,
+                                          void *scratch,
+                                          size_t scratch_length,
+                                          uint64_t *length,
+                                          tenslice_error *error);
+
+/**
+ * Verifies a component against its digest: reads all its stored bytes. Exactly one of the counts is 1.
+ *
+ * Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
+ * where the library was built without digests.
+ */
+tenslice_status tenslice_component_verify(const tenslice_component *component,
+                                          tenslice_verified *verified,
+                                          tenslice_error *error);
+
+/**
+ * Verifies all components of a file against their digests.
+ *
+ * Errors: those of tenslice_component_verify, of the first component that fails.
+ */
+tenslice_status tenslice_file_verify(const tenslice_file *file,
+                                     tenslice_verified *verified,
+                                     tenslice_error *error);
+
+/**
  * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
  * there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
  * formats allow any value.
@@ -849,6 +985,10 @@ tenslice_status tenslice_source_add(tenslice_source *source,
                                     uint64_t offset,
                                     const void *data,
                                     size_t length);
+
+extern void *aligned_alloc(size_t alignment, size_t size);
+
+extern void free(void *place);
 
 #ifdef __cplusplus
 }  // extern "C"

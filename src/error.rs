@@ -17,11 +17,17 @@ macro_rules! pinned {
         #[repr($repr)]
         pub enum $name { $($(#[$doc])* #[doc = $text] $variant = $code,)* }
 
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.text())
+            }
+        }
+
         impl $name {
             /// Every value, in the order of its number.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The pinned number; the same in C.
+            /// The pinned number; the same in C, where a warning is given by its bit.
             #[must_use]
             pub const fn code(self) -> $repr {
                 #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
@@ -281,7 +287,7 @@ impl Warnings {
 ///
 /// 16 bytes, `Copy`, and without text of its own: [`Display`](core::fmt::Display) names format, rule, item
 /// and byte; [`Error::explain`] reads names and numbers from the file again and says the full sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Error {
     at: u64,
@@ -359,10 +365,11 @@ impl Error {
     }
 }
 
-impl core::error::Error for Error {}
-
-impl fmt::Display for Format {
+/// What `unwrap` and a failing `main` print.
+impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+        write!(f, "{} ({self})", self.kind.name())
     }
 }
+
+impl core::error::Error for Error {}

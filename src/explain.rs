@@ -121,7 +121,14 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         _ => out.write_str(kind.text())?,
     }
     match kind {
-        K::SizeMismatch | K::NotWhole | K::ShapeOverflow | K::CountMismatch => sizes(out, context)?,
+        K::SizeMismatch => {
+            sizes(out, context)?;
+            if let Some(expected) = context.expected_length {
+                out.write_str(", which takes ")?;
+                decimal(out, expected)?;
+            }
+        }
+        K::NotWhole | K::ShapeOverflow | K::CountMismatch => sizes(out, context)?,
         K::MissingKey | K::MissingComponent => {
             out.write_str(": ")?;
             quoted(out, context.missing.unwrap_or(error.item().text()))?;

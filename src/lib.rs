@@ -2,9 +2,8 @@
 //! ## The levels of the API
 //!
 //! - The common view: [`File`], [`Tensor`], [`Component`], for every format.
-//! - What only one format has: `as_ztensor()` and its kin.
+//! - What only one format has: [`File::as_ztensor`].
 //!
-//! Depends on everything, and holds no logic.
 #![no_std]
 #![deny(unsafe_code)]
 #![deny(missing_docs, unreachable_pub, unused_qualifications, rustdoc::broken_intra_doc_links)]

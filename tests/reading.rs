@@ -103,7 +103,7 @@ fn refusals_are_plain_errors() {
 #[test]
 fn other_files_are_named() {
     let refusal = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
-    assert_eq!(refusal(b""), "this is not a tensor file of a kind known here [at byte 0]");
+    assert_eq!(refusal(b""), "the bytes end too early [at byte 0]");
     assert_eq!(refusal(b"hello world, how do you do"), "this is not a tensor file of a kind known here [at byte 0]");
     assert_eq!(refusal(b"ZTEN"), "ztensor: header: the bytes end too early [at byte 0]");
     assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not read yet [at byte 0]");

@@ -26,19 +26,34 @@ pub struct Need {
 /// A file of which only some ranges are in memory.
 ///
 /// ```
-/// # let whole: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
-/// # let fetch = |extent: tenslice::Extent| &whole[extent.offset as usize..][..extent.length as usize];
-/// use tenslice::{File, Opened, Source};
+/// use std::io::{Read, Seek, SeekFrom};
+/// use tenslice::{Extent, File, MAX_SEGMENTS, Opened, Source};
 ///
-/// let mut source = Source::new(whole.len() as u64);
+/// let mut disk = std::fs::File::open("tests/fixtures/v1.2/dense_all_dtypes.zt")?;
+/// let mut fetch = |extent: Extent, room: &mut Vec<u8>| {
+///     room.resize(extent.length as usize, 0);
+///     disk.seek(SeekFrom::Start(extent.offset)).and_then(|_| disk.read_exact(room))
+/// };
+///
+/// let mut buffers = vec![Vec::new(); MAX_SEGMENTS]; // they outlive the source
+/// let mut unused = buffers.iter_mut();
+/// let mut source = Source::new(std::fs::metadata("tests/fixtures/v1.2/dense_all_dtypes.zt")?.len());
 /// let file = loop {
 ///     match File::open_source(&source)? {
 ///         Opened::File(file) => break file,
-///         Opened::Need(need) => source.add(need.extent.offset, fetch(need.extent))?,
+///         Opened::Need(need) => {
+///             let buffer = unused.next().ok_or("too many ranges")?;
+///             fetch(need.extent, buffer)?;
+///             source.add(need.extent.offset, buffer)?;
+///         }
 ///     }
 /// };
-/// assert_eq!(file.tensors().count(), 13);
-/// # Ok::<(), tenslice::Error>(())
+///
+/// let data = file.find("t.int32")?.data()?;
+/// let mut numbers = Vec::new();
+/// fetch(data.extent(), &mut numbers)?; // only what is wanted
+/// assert_eq!(data.with_bytes(&numbers)?.elements::<i32>()?.len(), 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// A range is found only inside one segment, so hand over each range just as it was asked for: the next

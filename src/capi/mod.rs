@@ -13,11 +13,15 @@ mod text;
 mod file;
 mod tensor;
 mod component;
+mod decode;
 mod attributes;
 mod source;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 mod panic;
+
+#[cfg(all(feature = "c-alloc", not(feature = "std")))]
+mod alloc;
 
 // A no_std library for a host names the C library itself, which has the memcpy that rustc calls.
 #[cfg(all(not(feature = "std"), unix))]

@@ -56,7 +56,10 @@ mod by_ruzstd {
             let descriptor = *stored.get(4).ok_or(cut)?;
             let is_single = descriptor & 0x20 != 0;
             let window_length = usize::from(!is_single);
-            let dictionary_length = [0, 1, 2, 4][usize::from(descriptor & 3)];
+            let dictionary_length = match descriptor & 3 {
+                3 => 4,
+                length => usize::from(length),
+            };
             let content_length = match descriptor >> 6 {
                 0 => usize::from(is_single),
                 1 => 2,

@@ -60,6 +60,8 @@ pub(crate) struct Context<'a> {
     pub(crate) decoded_length: Option<u64>,
     pub(crate) shape: Option<Shape<'a>>,
     pub(crate) dtype: Option<&'a str>,
+    /// How many bytes the shape and the dtype ask for.
+    pub(crate) expected_length: Option<u64>,
     /// The key or the role that is missing.
     pub(crate) missing: Option<&'a str>,
     /// The text or number at the offset of the error.
@@ -105,8 +107,9 @@ pub(crate) fn detect(head: &[u8], length: u64) -> Format {
 /// The error of a file that no module reads, which begins with `head`.
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     // A start of one of our own magics, and nothing behind it: the file was cut off.
-    let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && !head.is_empty() && magic.starts_with(head);
+    let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && magic.starts_with(head);
     match format {
+        _ if head.is_empty() => Error::at(ErrorKind::Truncated, Format::Unknown, Item::File, 0),
         Format::Ztensor => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
         Format::Unknown => match MAGICS.iter().find(cut) {
             Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),

@@ -49,6 +49,10 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             fields = v1::component_fields(manifest.generation);
         }
     }
+    let mut known = layout::LONG_DTYPES.iter().chain(layout::SHORT_DTYPES);
+    let size = known.find(|(name, _)| Some(*name) == context.dtype).map(|(_, dtype)| dtype.size());
+    let elements = context.shape.and_then(|shape| shape.elements());
+    context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
         context.missing = fields.iter().find(|field| field.item == error.item()).map(|field| field.key);
     }

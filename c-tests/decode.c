@@ -1,0 +1,218 @@
+/*
+ * Decoding, verifying, making dense. Argument: the fixtures.
+ *
+ * BUILT_IN is 1 for a library that decodes Zstandard by itself. With HAVE_LIBZSTD a decoder of ours calls
+ * libzstd, and both must give the same bytes.
+ */
+#include "support.h"
+
+#ifdef HAVE_LIBZSTD
+#include <zstd.h>
+#endif
+#ifndef BUILT_IN
+#define BUILT_IN 0
+#endif
+
+typedef struct {
+    tenslice_status answer; /* what to answer, where not TENSLICE_OK */
+    size_t claimed;         /* the length to claim, where not 0 */
+    int calls;
+} plan;
+
+static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
+                              size_t capacity, size_t *length)
+{
+    plan *p = (plan *)user;
+    p->calls++;
+    CHECK(encoding == TENSLICE_ENCODING_ZSTD && stored != NULL && stored_length > 0);
+    if (p->answer != TENSLICE_OK)
+        return p->answer;
+    if (p->claimed != 0) {
+        *length = p->claimed;
+        return TENSLICE_OK;
+    }
+#ifdef HAVE_LIBZSTD
+    {
+        size_t result = ZSTD_decompress(room, capacity, stored, stored_length);
+        if (ZSTD_isError(result))
+            return capacity < 100000 && strstr(ZSTD_getErrorName(result), "too small") ? TENSLICE_TOO_SMALL
+                                                                                        : TENSLICE_UNDECODABLE;
+        *length = result;
+        return TENSLICE_OK;
+    }
+#else
+    (void)room, (void)capacity, (void)length;
+    return TENSLICE_UNSUPPORTED_ENCODING;
+#endif
+}
+
+/* Reads a tensor into new memory, growing it where the file does not say how much is needed. */
+static tenslice_status read_tensor(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
+                                   unsigned char **bytes, size_t *size)
+{
+    uint64_t dense, scratch, length;
+    size_t scratch_size = 16;
+    tenslice_status status;
+
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(tensor, &dense, &scratch));
+    CHECK(dense != UINT64_MAX && dense < 1u << 24);
+    if (scratch != UINT64_MAX)
+        scratch_size = (size_t)scratch;
+    for (;;) {
+        void *room = malloc((size_t)dense + 1), *memory = malloc(scratch_size + 1);
+        CHECK(room != NULL && memory != NULL);
+        status = tenslice_tensor_read_into(tensor, decoder, room, (size_t)dense, memory, scratch_size, &length, NULL);
+        free(memory);
+        if (status == TENSLICE_OK) {
+            CHECK(length == dense);
+            *bytes = (unsigned char *)room;
+            *size = (size_t)dense;
+            return status;
+        }
+        free(room);
+        if (status != TENSLICE_OUT_OF_SCRATCH || scratch != UINT64_MAX)
+            return status;
+        scratch_size *= 2;
+    }
+}
+
+static void every_tensor(const char *folder, const char *name, const tenslice_decoder *decoder)
+{
+    blob b = load(folder, name);
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    int decoded = 0;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        tenslice_tensor_info info;
+        tenslice_bytes stored;
+        unsigned char *ours = NULL, *theirs = NULL;
+        size_t size = 0, their_size = 0;
+        int has_ours, has_theirs;
+
+        info.struct_size = sizeof info;
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        if (info.layout == TENSLICE_LAYOUT_QUANTIZED_GROUP || info.layout == TENSLICE_LAYOUT_OTHER) {
+            EXPECT(TENSLICE_UNSUPPORTED_LAYOUT,
+                   tenslice_tensor_read_into(&tensor, NULL, NULL, 0, NULL, 0, NULL, NULL));
+            continue;
+        }
+        has_ours = read_tensor(&tensor, NULL, &ours, &size) == TENSLICE_OK;
+        has_theirs = decoder != NULL && read_tensor(&tensor, decoder, &theirs, &their_size) == TENSLICE_OK;
+        CHECK(has_ours || !BUILT_IN);
+        CHECK(has_theirs || decoder == NULL);
+        if (has_ours && has_theirs)
+            CHECK(size == their_size && memcmp(ours, theirs, size) == 0);
+        if (has_ours && tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &stored, NULL) == TENSLICE_OK)
+            CHECK(size == stored.length); /* raw: a copy, in this machine's byte order */
+        decoded += has_ours || has_theirs;
+        free(ours);
+        free(theirs);
+    }
+    CHECK(decoded > 0 || !BUILT_IN);
+    free(b.data);
+}
+
+static void sizes_and_answers(const char *folder)
+{
+    blob b = load(folder, "v1.2/zstd.zt");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    unsigned char room[8];
+    uint64_t dense, length = 77;
+    plan p = {TENSLICE_OK, 0, 0};
+    tenslice_decoder decoder;
+    void *all;
+    size_t i;
+    static const struct {
+        tenslice_status answer, status;
+    } answers[] = {{TENSLICE_TOO_SMALL, TENSLICE_DECODED_LENGTH},
+                   {TENSLICE_UNSUPPORTED_ENCODING, TENSLICE_UNSUPPORTED_ENCODING},
+                   {TENSLICE_CHECKSUM_MISMATCH, TENSLICE_CHECKSUM_MISMATCH},
+                   {-1, TENSLICE_UNDECODABLE},
+                   {TENSLICE_END, TENSLICE_UNDECODABLE}};
+
+    decoder.decode = decode;
+    decoder.user = &p;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "pattern", 7, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, NULL));
+    memset(room, '#', sizeof room);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_into(&tensor, &decoder, room, sizeof room, NULL, 0, &length, NULL));
+    CHECK(length == dense && room[0] == '#' && p.calls == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_component_read_into(&component, &decoder, NULL, 0, &length, NULL));
+    CHECK(length == dense);
+    all = malloc((size_t)dense);
+    CHECK(all != NULL);
+    for (i = 0; i < sizeof answers / sizeof *answers; i++) {
+        p.answer = answers[i].answer;
+        EXPECT(answers[i].status, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    }
+    p.answer = TENSLICE_OK;
+    p.claimed = (size_t)dense + 1; /* more than there is room for */
+    EXPECT(TENSLICE_UNDECODABLE, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    p.claimed = (size_t)dense - 1;
+    EXPECT(TENSLICE_DECODED_LENGTH, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    decoder.decode = NULL;
+    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    EXPECT(BUILT_IN ? TENSLICE_OK : TENSLICE_UNSUPPORTED_ENCODING,
+           tenslice_component_read_into(&component, NULL, all, (size_t)dense, &length, NULL));
+    free(all);
+    free(b.data);
+}
+
+static void digests(const char *folder)
+{
+    blob b = load(folder, "v1.2/digests.zt");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_verified verified;
+    tenslice_error error;
+
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, &verified, NULL));
+    CHECK(verified.verified == 6 && verified.without_digest == 0 && verified.unknown_digest == 0);
+    b.data[64] ^= 1;
+    EXPECT(TENSLICE_DIGEST_MISMATCH, tenslice_file_verify(&file, &verified, &error));
+    CHECK(error.item == TENSLICE_ITEM_DIGEST && verified.verified == 6);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "c", 1, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, &verified, NULL));
+    CHECK(verified.verified == 1 && verified.without_digest == 0 && verified.unknown_digest == 0);
+    free(b.data);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const files[] = {"v0.1/zstd.zt", "v0.1/big_endian.zt", "v0.1/sparse_real_layouts.zt", "v1.0/zstd.zt",
+                                        "v1.0/sparse_zstd_crc32c.zt", "v1.1/sparse_csr_coo_zstd_sha256.zt",
+                                        "v1.2/zstd.zt", "v1.2/objects_sparse_quant_logical.zt",
+                                        "v1.2/syn_zstd_multi_frame.zt"};
+    size_t i;
+    const tenslice_decoder *with = NULL;
+#ifdef HAVE_LIBZSTD
+    plan p = {TENSLICE_OK, 0, 0};
+    tenslice_decoder decoder;
+    decoder.decode = decode;
+    decoder.user = &p;
+    with = &decoder;
+#endif
+
+    CHECK(argc == 2);
+    for (i = 0; i < sizeof files / sizeof *files; i++)
+        every_tensor(argv[1], files[i], with);
+#ifdef HAVE_LIBZSTD
+    CHECK(p.calls > 10);
+#endif
+    sizes_and_answers(argv[1]);
+    digests(argv[1]);
+    puts("decode: ok");
+    return 0;
+}

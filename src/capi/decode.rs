@@ -1,0 +1,305 @@
+//! Decoding, verifying, making dense.
+
+use core::ffi::c_void;
+
+use super::component::tenslice_component;
+use super::file::tenslice_file;
+use super::pointer::{held, out, out_optional, room};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::tensor::tenslice_tensor;
+use crate::bytes::num::to_u64;
+use crate::error::{Error, ErrorKind, Result};
+use crate::vocab::Encoding;
+use crate::{BuiltIn, Component, DecodeError, Decoder, Tensor};
+#[cfg(feature = "digest")]
+use crate::{Verification, Verified};
+
+/// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
+/// the front of the `capacity` bytes at `room`, and says in `length` how many there are. Never trusts a size
+/// that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
+/// is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
+/// decode.
+pub type tenslice_decode = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        encoding: u32,
+        stored: *const c_void,
+        stored_length: usize,
+        room: *mut c_void,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tenslice_status,
+>;
+
+/// A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
+/// while the call that it was given to runs.
+#[repr(C)]
+pub struct tenslice_decoder {
+    /// The function; not NULL.
+    pub decode: tenslice_decode,
+    /// Handed to it.
+    pub user: *mut c_void,
+}
+
+/// The caller's decoder, or what is built in where there is none.
+enum Chosen<'a> {
+    Callers(&'a tenslice_decoder),
+    BuiltIn(BuiltIn),
+}
+
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
+unsafe fn chosen<'a>(decoder: *const tenslice_decoder) -> Result<Chosen<'a>> {
+    // SAFETY: as the caller says; only read.
+    let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else { return Ok(Chosen::BuiltIn(BuiltIn)) };
+    // SAFETY: as the caller says.
+    match unsafe { &*decoder } {
+        tenslice_decoder { decode: None, .. } => Err(Error::new(ErrorKind::InvalidArgument)),
+        decoder => Ok(Chosen::Callers(decoder)),
+    }
+}
+
+impl Decoder for Chosen<'_> {
+    fn decode(
+        &mut self,
+        encoding: Encoding,
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
+        let decoder = match self {
+            Self::BuiltIn(built_in) => return built_in.decode(encoding, stored, room),
+            Self::Callers(decoder) => decoder,
+        };
+        let Some(decode) = decoder.decode else { return Err(DecodeError::Unsupported) };
+        let mut length = 0;
+        // SAFETY: the caller says that the function does what its type says.
+        let status = unsafe {
+            decode(
+                decoder.user,
+                u32::from(encoding.code()),
+                stored.as_ptr().cast(),
+                stored.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
+                &raw mut length,
+            )
+        };
+        let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
+        if status == OK && length <= room.len() {
+            Ok(length)
+        } else if is(ErrorKind::TooSmall) {
+            Err(DecodeError::DoesNotFit)
+        } else if is(ErrorKind::UnsupportedEncoding) {
+            Err(DecodeError::Unsupported)
+        } else if is(ErrorKind::ChecksumMismatch) {
+            Err(DecodeError::Checksum)
+        } else {
+            Err(DecodeError::Malformed)
+        }
+    }
+}
+
+/// Says how many bytes were written or, where that is why they were not, how many are needed.
+///
+/// # Safety
+/// `length` is NULL or can be written.
+unsafe fn report(
+    length: *mut u64,
+    needed: Option<u64>,
+    read: impl FnOnce() -> Result<usize>,
+) -> Result<tenslice_status> {
+    // SAFETY: as the caller says.
+    let length = unsafe { out_optional(length)? };
+    let result = read();
+    let count = match &result {
+        Ok(written) => Some(to_u64(*written)),
+        Err(error) if error.kind() == ErrorKind::TooSmall => Some(needed.unwrap_or(u64::MAX)),
+        Err(_) => None,
+    };
+    if let (Some(length), Some(count)) = (length, count) {
+        length.set(count);
+    }
+    result.map(|_| OK)
+}
+
+/// Writes the elements of a component, decoded, to the `capacity` bytes at `room`: in stored order, in this
+/// machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
+/// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
+/// more room.
+///
+/// Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
+/// INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_read_into(
+    component: *const tenslice_component,
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    length: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let component = held::<Component<'static>, _>(component)?;
+            let mut decoder = chosen(decoder)?;
+            let destination = room(destination.cast::<u8>(), capacity)?;
+            report(length, component.decoded_length(), || {
+                component.read_into_by(&mut decoder, destination).map(|written| written.len())
+            })
+        })
+    }
+}
+
+/// How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
+/// (`scratch`). Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+/// made dense.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_lengths(
+    tensor: *const tenslice_tensor,
+    dense: *mut u64,
+    scratch: *mut u64,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            let (dense, scratch) = (out_optional(dense)?, out_optional(scratch)?);
+            if let Some(dense) = dense {
+                dense.set(tensor.dense_len().unwrap_or(u64::MAX));
+            }
+            if let Some(scratch) = scratch {
+                scratch.set(tensor.scratch_len().unwrap_or(u64::MAX));
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
+/// machine's byte order, dense data in its own order, sparse data row-major. `scratch` has the memory that
+/// tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
+/// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
+/// UINT64_MAX where the file does not say; then try with more.
+///
+/// Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
+/// COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_read_into(
+    tensor: *const tenslice_tensor,
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    length: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            let mut decoder = chosen(decoder)?;
+            let destination = room(destination.cast::<u8>(), capacity)?;
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            report(length, tensor.dense_len(), || {
+                tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+            })
+        })
+    }
+}
+
+/// What became of a component that was to be verified, or how many of several it became of.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tenslice_verified {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Components whose stored bytes are the ones that their digest was made of.
+    pub verified: u64,
+    /// Components for which the file states no digest.
+    pub without_digest: u64,
+    /// Components whose digest is of a kind that is not known here.
+    pub unknown_digest: u64,
+}
+
+#[cfg(feature = "digest")]
+impl From<Verified> for tenslice_verified {
+    fn from(counts: Verified) -> Self {
+        Self {
+            struct_size: 0,
+            reserved: 0,
+            verified: counts.verified,
+            without_digest: counts.without_digest,
+            unknown_digest: counts.unknown_digest,
+        }
+    }
+}
+
+/// Verifies a component against its digest: reads all its stored bytes. Exactly one of the counts is 1.
+///
+/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
+/// where the library was built without digests.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_component_verify(
+    component: *const tenslice_component,
+    verified: *mut tenslice_verified,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let component = held::<Component<'static>, _>(component)?;
+            let verified = out(verified)?;
+            #[cfg(feature = "digest")]
+            {
+                let mut counts = Verified::default();
+                match component.verify()? {
+                    Verification::Verified => counts.verified = 1,
+                    Verification::NoDigest => counts.without_digest = 1,
+                    Verification::UnknownDigest => counts.unknown_digest = 1,
+                }
+                verified.set_info(counts.into())?;
+                Ok(OK)
+            }
+            #[cfg(not(feature = "digest"))]
+            {
+                let _ = (component, verified);
+                Err(Error::new(ErrorKind::NotBuiltIn))
+            }
+        })
+    }
+}
+
+/// Verifies all components of a file against their digests.
+///
+/// Errors: those of tenslice_component_verify, of the first component that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_file_verify(
+    file: *const tenslice_file,
+    verified: *mut tenslice_verified,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let file = held::<crate::File<'static>, _>(file)?;
+            let verified = out(verified)?;
+            #[cfg(feature = "digest")]
+            {
+                verified.set_info(file.verify()?.into())?;
+                Ok(OK)
+            }
+            #[cfg(not(feature = "digest"))]
+            {
+                let _ = (file, verified);
+                Err(Error::new(ErrorKind::NotBuiltIn))
+            }
+        })
+    }
+}
