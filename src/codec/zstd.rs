@@ -37,8 +37,9 @@ mod by_ruzstd {
     /// Decoded at most before what is there is moved to the room. Bounds the memory beside the window.
     const STEP: usize = 1 << 17;
 
-    /// RFC 8878 section 3.1.1.1.2: the smallest window.
+    /// RFC 8878 section 3.1.1.1.2: the smallest window, and what a window must have for blocks of any size.
     const MIN_WINDOW_LOG: u32 = 10;
+    const BLOCK_LOG: u32 = 17;
 
     /// What the library needs to know of the header of a frame (section 3.1.1.1).
     struct Header {
@@ -54,6 +55,9 @@ mod by_ruzstd {
         fn read(stored: &[u8], room: u64) -> Result<Self, DecodeError> {
             let cut = DecodeError::Malformed;
             let descriptor = *stored.get(4).ok_or(cut)?;
+            if descriptor & 0x08 != 0 {
+                return Err(DecodeError::Malformed); // reserved, and zero
+            }
             let is_single = descriptor & 0x20 != 0;
             let window_length = usize::from(!is_single);
             let dictionary_length = match descriptor & 3 {
@@ -76,9 +80,9 @@ mod by_ruzstd {
             content.iter_mut().zip(header.get(content_at..).unwrap_or_default()).for_each(|(to, from)| *to = *from);
             let content = u64::from_le_bytes(content).saturating_add(if content_length == 2 { 256 } else { 0 });
             // Matches never reach behind the start of the output, so a window as large as the output is
-            // enough for any stream that fits, and the memory of one that does not is bounded by it.
+            // enough for any stream that fits (and for a whole block), and bounds the memory of others.
             if let (false, Some(window)) = (is_single, bytes.get_mut(5)) {
-                let log = u64::BITS.saturating_sub(room.saturating_sub(1).leading_zeros()).max(MIN_WINDOW_LOG);
+                let log = u64::BITS.saturating_sub(room.saturating_sub(1).leading_zeros()).max(BLOCK_LOG);
                 let enough = log.saturating_sub(MIN_WINDOW_LOG).wrapping_shl(3);
                 *window = u8::try_from(enough).map_or(*window, |enough| enough.min(*window));
             }

@@ -1,0 +1,48 @@
+//! Any bytes, once as a file whose tensors are made dense, and once as a compressed stream. What is read
+//! has the size that was promised, and no sparse index leads outside.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tenslice::{BuiltIn, Decoder, Encoding, ErrorKind, File};
+
+const LARGEST: u64 = 1 << 20;
+
+fuzz_target!(|bytes: &[u8]| {
+    stream(bytes);
+    let Ok(file) = File::open(bytes) else { return };
+    for tensor in file.tensors() {
+        for component in tensor.components() {
+            let length = component.decoded_length().unwrap_or(4096);
+            let mut room = vec![0; length.min(LARGEST) as usize];
+            match component.read_into(&mut room) {
+                Ok(decoded) => assert!(component.decoded_length().is_none_or(|n| n == decoded.len() as u64)),
+                Err(error) => assert!(error.kind() != ErrorKind::TooSmall || length > LARGEST || component.decoded_length().is_none()),
+            }
+        }
+        let mut scratch = vec![0; tensor.scratch_len().unwrap_or(1 << 16).min(LARGEST) as usize];
+        if let Ok(sparse) = tensor.sparse(&mut scratch) {
+            let shape: Vec<u64> = sparse.shape().iter().collect();
+            assert_eq!(sparse.iter().count() as u64, sparse.stored());
+            for entry in &sparse {
+                for (dimension, length) in (0..).zip(&shape) {
+                    assert!(entry.index(dimension).unwrap() < *length);
+                }
+                assert_eq!(entry.bytes().unwrap().len() as u64, sparse.dtype().size());
+            }
+        }
+        let Some(length) = tensor.dense_len().filter(|length| *length <= LARGEST) else { continue };
+        let mut room = vec![0; length as usize];
+        if let Ok(dense) = tensor.read_into(&mut room, &mut scratch) {
+            assert_eq!(dense.len() as u64, length);
+        }
+    }
+});
+
+/// The first two bytes are the room, the others the stream.
+fn stream(bytes: &[u8]) {
+    let Some((room, stream)) = bytes.split_first_chunk::<2>() else { return };
+    let mut room = vec![0; usize::from(u16::from_le_bytes(*room))];
+    if let Ok(length) = BuiltIn.decode(Encoding::Zstd, stream, &mut room) {
+        assert!(length <= room.len());
+    }
+}

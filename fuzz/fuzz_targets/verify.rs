@@ -1,0 +1,23 @@
+//! Any bytes as a file whose digests are verified: the counts are those of the components, one by one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tenslice::{File, Verification};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(file) = File::open(bytes) else { return };
+    let states: Vec<_> = file.tensors().flat_map(|t| t.components()).map(|c| c.verify()).collect();
+    let count = |state| states.iter().filter(|s| **s == Ok(state)).count() as u64;
+    match file.verify() {
+        Ok(all) => {
+            assert_eq!(all.verified, count(Verification::Verified));
+            assert_eq!(all.without_digest, count(Verification::NoDigest));
+            assert_eq!(all.unknown_digest, count(Verification::UnknownDigest));
+            assert!(states.iter().all(Result::is_ok));
+        }
+        Err(error) => {
+            assert!(states.contains(&Err(error)));
+            assert!(!error.explain(bytes).to_string().is_empty());
+        }
+    }
+});

@@ -1,0 +1,407 @@
+//! Decoding, verifying, making dense: against the side-cars, against libzstd, and against damage.
+#![cfg(all(feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
+
+mod support;
+
+use sha2::{Digest, Sha256};
+use support::{Cbor, Random, cases, file_1_2, fixture};
+use tenslice::{
+    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Tensor, Verification,
+    Verified, Warning,
+};
+
+fn kind(error: Error) -> ErrorKind {
+    error.kind()
+}
+
+/// Calls `f` with more and more memory, until that is not what it lacks.
+fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
+    let mut room = vec![0; length.unwrap_or(1).min(1 << 24) as usize];
+    loop {
+        match f(&mut room) {
+            Err(error)
+                if length.is_none() && matches!(error.kind(), ErrorKind::TooSmall | ErrorKind::OutOfScratch) =>
+            {
+                assert!(room.len() < 1 << 24);
+                room.resize(room.len() * 4, 0);
+            }
+            result => return result,
+        }
+    }
+}
+
+fn decoded(component: &Component<'_>) -> Result<Vec<u8>, Error> {
+    with_room(component.decoded_length(), |room| component.read_into(room).map(|bytes| bytes.to_vec()))
+}
+
+fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
+    let mut room = vec![0xaa; tensor.dense_len().unwrap_or(0).min(1 << 24) as usize];
+    with_room(tensor.scratch_len(), |scratch| tensor.read_into(&mut room, scratch).map(|bytes| bytes.to_vec()))
+}
+
+/// Reads all of a file; what a reader who trusts nothing finds.
+fn read_all(file: &File<'_>) -> Result<(), Error> {
+    file.verify()?;
+    for tensor in file.tensors() {
+        for component in tensor.components() {
+            decoded(&component)?;
+        }
+        if tensor.layout() != Layout::QuantizedGroup && tensor.layout() != Layout::Other {
+            dense(&tensor)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn verdicts_on_the_data() {
+    let mut refused = 0;
+    for case in cases() {
+        let result = File::open(&case.bytes).and_then(|file| read_all(&file));
+        match case.expect() {
+            "reject" => assert!(result.is_err(), "{}: accepted", case.name()),
+            "accept" | "accept-with-warning" => assert_eq!(result, Ok(()), "{}", case.name()),
+            _ => {}
+        }
+        refused += usize::from(result.is_err());
+    }
+    assert!(refused > 30, "{refused}");
+}
+
+#[test]
+fn decoded_data_is_what_the_side_cars_say() {
+    let mut compared = 0;
+    for case in cases() {
+        let (Some(expected), Ok(file)) = (case.expected["tensors"].as_array(), File::open(&case.bytes)) else {
+            continue;
+        };
+        for (tensor, expected) in file.tensors().zip(expected) {
+            for component in tensor.components() {
+                let Some(hash) = expected["data_sha256"][component.role()].as_str() else { continue };
+                if component.encoding() == Encoding::Other {
+                    continue;
+                }
+                let mut bytes = decoded(&component).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+                if cfg!(target_endian = "big") {
+                    bytes.chunks_mut(component.dtype().map_or(1, DType::size) as usize).for_each(<[u8]>::reverse);
+                }
+                let ours: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(ours, hash, "{}: {:?}.{}", case.name(), tensor.name(), component.role());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn decoded_components_are_those_of_libzstd() {
+    let mut compared = 0;
+    for case in cases() {
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        for component in file.tensors().flat_map(|tensor| tensor.components()) {
+            if component.encoding() != Encoding::Zstd {
+                continue;
+            }
+            let reference = libzstd(component.stored().unwrap(), 1 << 23);
+            let ours = decoded(&component);
+            if let (Ok(reference), Ok(mut ours)) = (&reference, ours) {
+                let size = component.dtype().map_or(1, DType::size) as usize;
+                if cfg!(target_endian = "big") {
+                    ours.chunks_mut(size).for_each(<[u8]>::reverse);
+                }
+                assert_eq!(&ours, reference, "{}", case.name());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+/// What libzstd decodes, or why it does not.
+fn libzstd(stored: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
+    let mut out = Vec::with_capacity(room);
+    match zstd::zstd_safe::decompress(&mut out, stored) {
+        Ok(_) => Ok(out),
+        Err(code) => Err(zstd::zstd_safe::get_error_name(code)),
+    }
+}
+
+/// A frame of `data` with a checksum and, where asked for, its size.
+fn frame(data: &[u8], level: i32, states_size: bool) -> Vec<u8> {
+    use zstd::zstd_safe::{CCtx, CParameter};
+    let mut context = CCtx::create();
+    context.set_parameter(CParameter::ChecksumFlag(true)).unwrap();
+    context.set_parameter(CParameter::ContentSizeFlag(states_size)).unwrap();
+    context.set_parameter(CParameter::CompressionLevel(level)).unwrap();
+    let mut out = Vec::with_capacity(data.len() + 1024);
+    context.compress2(&mut out, data).unwrap();
+    out
+}
+
+fn built_in(stored: &[u8], room: usize) -> Result<Vec<u8>, DecodeError> {
+    let mut out = vec![0; room];
+    let length = BuiltIn.decode(Encoding::Zstd, stored, &mut out)?;
+    out.truncate(length);
+    Ok(out)
+}
+
+fn sample(random: &mut Random, length: usize) -> Vec<u8> {
+    let spread = 1 + random.below(255);
+    (0..length).map(|i| if i % 7 == 0 { random.below(spread) as u8 } else { (i / 5) as u8 }).collect()
+}
+
+#[test]
+fn streams_of_every_kind() {
+    let mut random = Random(7);
+    let (a, b) = (sample(&mut random, 5000), sample(&mut random, 300_000));
+    for states_size in [false, true] {
+        for level in [1, 3, 19] {
+            let (first, second) = (frame(&a, level, states_size), frame(&b, level, states_size));
+            let both: Vec<u8> = a.iter().chain(&b).copied().collect();
+            assert_eq!(built_in(&first, a.len()).unwrap(), a);
+            assert_eq!(built_in(&second, b.len() + 9).unwrap(), b);
+            // One after the other, with a skippable frame in between.
+            let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+            let chain = [&first[..], &skippable, &second, &skippable].concat();
+            assert_eq!(built_in(&chain, both.len()).unwrap(), both);
+            // Larger than the room, by one byte and by all.
+            assert_eq!(built_in(&chain, both.len() - 1), Err(DecodeError::DoesNotFit));
+            assert_eq!(built_in(&second, 0), Err(DecodeError::DoesNotFit));
+            // Cut off anywhere, and followed by what is no frame.
+            for cut in [1, 5, 9, first.len() / 2, first.len() - 5, first.len() - 1] {
+                assert!(built_in(&first[..cut], a.len()).is_err(), "{cut}");
+            }
+            assert!(built_in(&[&first[..], &[0]].concat(), a.len()).is_err());
+            assert!(built_in(&[&first[..], &skippable[..9]].concat(), a.len()).is_err());
+            // Another checksum.
+            let mut wrong = first.clone();
+            *wrong.last_mut().unwrap() ^= 1;
+            assert_eq!(built_in(&wrong, a.len()), Err(DecodeError::Checksum));
+        }
+    }
+    assert_eq!(built_in(&[], 10).unwrap(), b"");
+    assert_eq!(built_in(&frame(b"", 3, true), 10).unwrap(), b"");
+}
+
+#[test]
+fn a_stated_size_must_be_the_size() {
+    let data = [7; 600];
+    let good = frame(&data, 3, true);
+    let stated = good.windows(2).position(|size| size == (600_u16 - 256).to_le_bytes()).unwrap();
+    for (size, expected) in [(599_u16, Err(())), (600, Ok(())), (601, Err(()))] {
+        let mut bytes = good.clone();
+        bytes[stated..stated + 2].copy_from_slice(&(size - 256).to_le_bytes());
+        assert_eq!(built_in(&bytes, 600).map(drop).map_err(drop), expected, "{size}");
+        assert_eq!(libzstd(&bytes, 600).map(drop).map_err(drop), expected, "{size}");
+    }
+}
+
+#[test]
+fn a_dictionary_is_refused() {
+    let mut bytes = frame(&[5; 300], 3, false);
+    bytes[4] |= 1; // a dictionary id of one byte
+    bytes.insert(6, 42);
+    assert!(built_in(&bytes, 300).is_err());
+    assert!(libzstd(&bytes, 300).is_err());
+}
+
+#[test]
+fn a_bomb_takes_no_more_memory_than_its_room() {
+    // 64 MiB of zeros in 2 KiB, for a room of 384 bytes: the test ends at once, and little is allocated.
+    let bomb = frame(&vec![0; 64 << 20], 19, false);
+    assert!(bomb.len() < 8192);
+    assert_eq!(built_in(&bomb, 384), Err(DecodeError::DoesNotFit));
+}
+
+/// What libzstd refuses, the built-in decoder refuses too; what both accept is the same.
+#[test]
+fn damaged_frames_against_libzstd() {
+    let mut random = Random(0x5eed);
+    let (mut both_accept, mut both_refuse, mut lenient) = (0, 0, Vec::new());
+    for round in 0..12_000 {
+        let length = 1 + random.below(4000);
+        let data = sample(&mut random, length);
+        let mut bytes = frame(&data, [1, 3, 9][round % 3], round % 2 == 0);
+        if round % 4 == 1 {
+            bytes.extend(frame(&data[..length / 2], 3, true));
+        }
+        for _ in 0..random.below(4) {
+            let at = random.below(bytes.len());
+            match random.below(4) {
+                0 => bytes[at] ^= 1 << random.below(8),
+                1 => bytes[at] = random.next() as u8,
+                2 => bytes.truncate(at + 1),
+                _ => bytes.insert(at, random.next() as u8),
+            }
+        }
+        let room = length + length / 2;
+        match (built_in(&bytes, room), libzstd(&bytes, room)) {
+            (Ok(ours), Ok(reference)) => {
+                assert_eq!(ours, reference, "round {round}");
+                both_accept += 1;
+            }
+            (Ok(_), Err(why)) => lenient.push(why),
+            (Err(_), _) => both_refuse += 1,
+        }
+    }
+    assert!(both_accept > 1000 && both_refuse > 1000, "{both_accept} {both_refuse}");
+    assert!(lenient.is_empty(), "accepted here, refused by libzstd: {lenient:?}");
+}
+
+#[test]
+fn sparse_tensors_become_dense() {
+    for name in ["v1.0/sparse_csr_coo.zt", "v1.2/objects_sparse_quant_logical.zt", "v0.1/sparse_real_layouts.zt"] {
+        let bytes = fixture(name);
+        let file = File::open(&bytes).unwrap();
+        let mut seen = 0;
+        for tensor in file.tensors() {
+            if !matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
+                continue;
+            }
+            seen += 1;
+            let size = tensor.dtype().unwrap().size() as usize;
+            let shape: Vec<u64> = tensor.shape().iter().collect();
+            let numbers = dense(&tensor).unwrap();
+            assert_eq!(numbers.len() as u64, shape.iter().product::<u64>() * size as u64);
+            let mut expected = vec![0; numbers.len()];
+            let mut scratch = vec![0; tensor.scratch_len().unwrap() as usize];
+            let sparse = tensor.sparse(&mut scratch).unwrap();
+            assert_eq!((sparse.layout(), sparse.dtype()), (tensor.layout(), tensor.dtype().unwrap()));
+            assert_eq!(sparse.iter().count() as u64, sparse.stored());
+            for entry in &sparse {
+                let place =
+                    shape.iter().zip(0..).fold(0, |place, (length, d)| place * length + entry.index(d).unwrap());
+                assert_eq!(entry.index(shape.len() as u32), None);
+                expected[place as usize * size..][..size].copy_from_slice(entry.bytes().unwrap());
+            }
+            if cfg!(target_endian = "little") {
+                assert_eq!(numbers, expected, "{name} {:?}", tensor.name());
+            }
+        }
+        assert!(seen > 0, "{name}");
+    }
+}
+
+/// A file of 1.2 with a COO tensor of shape [2, 3] whose values and coordinates are these.
+fn coo(values: &[f32], coordinates: &[i64]) -> Vec<u8> {
+    let values: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let coordinates: Vec<u8> = coordinates.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
+    cbor.text("shape").array(2).uint(2).uint(3).text("format").text("sparse_coo").text("components").map(2);
+    for (role, dtype, offset, length) in
+        [("coords", "i64", 64, coordinates.len()), ("values", "f32", 64 + coordinates.len(), values.len())]
+    {
+        cbor.text(role).map(3).text("dtype").text(dtype).text("offset").uint(offset as u64);
+        cbor.text("length").uint(length as u64);
+    }
+    let mut file = file_1_2(&cbor.0);
+    file.splice(64..68, coordinates.into_iter().chain(values));
+    file
+}
+
+#[test]
+fn of_repeated_places_the_last_value_counts() {
+    let bytes = coo(&[1.0, 2.0, 3.0, 4.0], &[0, 1, 0, 1, 2, 0, 2, 0]);
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("m").unwrap();
+    let sparse = tensor.sparse(&mut []).unwrap();
+    let entries: Vec<_> = sparse.iter().map(|e| (e.index(0), e.index(1), e.value::<f32>())).collect();
+    let entry = |row, column, value| (Some(row), Some(column), Some(value));
+    assert_eq!(entries, [entry(0, 2, 1.0), entry(1, 0, 2.0), entry(0, 2, 3.0), entry(1, 0, 4.0)]);
+    let numbers: Vec<f32> =
+        dense(&tensor).unwrap().chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect();
+    assert_eq!(numbers, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
+    assert_eq!(tensor.sparse(&mut []).unwrap().iter().next().unwrap().value::<f64>(), None);
+}
+
+#[test]
+fn indices_outside_are_refused() {
+    for coordinates in [[2, 0], [0, 3], [-1, 0], [0, i64::MIN], [i64::MAX, 0]] {
+        let bytes = coo(&[1.0], &coordinates);
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("m").unwrap();
+        assert_eq!(
+            tensor.sparse(&mut []).map(drop).map_err(kind),
+            Err(ErrorKind::IndexOutOfRange),
+            "{coordinates:?}"
+        );
+        assert_eq!(dense(&tensor).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    }
+}
+
+#[test]
+fn too_little_room_is_said_before_anything_is_written() {
+    let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
+    let file = File::open(&bytes).unwrap();
+    for tensor in file.tensors() {
+        let Some(length) = tensor.dense_len().filter(|length| *length > 0) else {
+            let kind = tensor.read_into(&mut [0; 4096], &mut []).map(drop).map_err(kind);
+            assert_eq!(kind, Err(ErrorKind::UnsupportedLayout), "{:?}", tensor.name());
+            continue;
+        };
+        let mut room = vec![0x5a; length as usize - 1];
+        let mut scratch = vec![0; tensor.scratch_len().unwrap() as usize];
+        assert_eq!(tensor.read_into(&mut room, &mut scratch).map(drop).map_err(kind), Err(ErrorKind::TooSmall));
+        assert!(room.iter().all(|byte| *byte == 0x5a));
+        if let Some(less) = scratch.len().checked_sub(1) {
+            let mut room = vec![0; length as usize];
+            let result = tensor.read_into(&mut room, &mut scratch[..less]).map(drop).map_err(kind);
+            assert_eq!(result, Err(ErrorKind::OutOfScratch), "{:?}", tensor.name());
+        }
+    }
+}
+
+#[test]
+fn both_byte_orders_come_out_native() {
+    let bytes = fixture("v0.1/big_endian.zt");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("be.f32").unwrap();
+    let numbers = dense(&tensor).unwrap();
+    let expected = tensor.data().unwrap().elements::<f32>().unwrap().flat_map(f32::to_ne_bytes);
+    assert!(expected.eq(numbers));
+}
+
+#[test]
+fn digests() {
+    let bytes = fixture("v1.2/digests.zt");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.verify(), Ok(Verified { verified: 6, without_digest: 0, unknown_digest: 0 }));
+    for component in file.tensors().flat_map(|tensor| tensor.components()) {
+        assert_eq!(component.verify(), Ok(Verification::Verified));
+        let mut bytes = bytes.clone();
+        bytes[component.extent().offset as usize] ^= 0x10;
+        let error = File::open(&bytes).unwrap().verify().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DigestMismatch);
+    }
+    let bytes = fixture("bad/v1.2/digest_unknown_algo.zt");
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().contains(Warning::UnknownDigest));
+    assert_eq!(file.verify().unwrap().unknown_digest, 1);
+}
+
+#[test]
+fn a_decoder_of_the_callers_is_asked_and_not_trusted() {
+    struct Plan(Result<usize, DecodeError>);
+    impl Decoder for Plan {
+        fn decode(&mut self, encoding: Encoding, _: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+            assert_eq!(encoding, Encoding::Zstd);
+            room.fill(1);
+            self.0
+        }
+    }
+    let bytes = fixture("v1.2/zstd.zt");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.tensors().find(|t| t.dense_len().is_some_and(|n| n > 1)).unwrap();
+    let length = tensor.dense_len().unwrap() as usize;
+    let mut room = vec![0; length];
+    let mut ask = |answer| tensor.read_into_by(&mut Plan(answer), &mut room, &mut []).map(|b| b.len()).map_err(kind);
+    assert_eq!(ask(Ok(length)), Ok(length));
+    assert_eq!(ask(Ok(length - 1)), Err(ErrorKind::DecodedLength));
+    assert_eq!(ask(Ok(usize::MAX)), Err(ErrorKind::DecodedLength));
+    assert_eq!(ask(Err(DecodeError::DoesNotFit)), Err(ErrorKind::DecodedLength));
+    assert_eq!(ask(Err(DecodeError::Malformed)), Err(ErrorKind::Undecodable));
+    assert_eq!(ask(Err(DecodeError::Checksum)), Err(ErrorKind::ChecksumMismatch));
+    assert_eq!(ask(Err(DecodeError::Unsupported)), Err(ErrorKind::UnsupportedEncoding));
+}

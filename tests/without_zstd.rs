@@ -1,0 +1,39 @@
+//! A build without Zstandard refuses compressed components by name, and reads all others.
+#![cfg(not(any(feature = "zstd", feature = "zstd-c")))]
+
+mod support;
+
+use support::cases;
+use tenslice::{Encoding, ErrorKind, File, Layout};
+
+#[test]
+fn compressed_components_are_refused_and_others_read() {
+    let (mut refused, mut read) = (0, 0);
+    for case in cases() {
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        for tensor in file.tensors() {
+            let mut is_raw = true;
+            for component in tensor.components() {
+                let mut room = vec![0; component.decoded_length().unwrap_or(4096).min(1 << 20) as usize];
+                let result = component.read_into(&mut room);
+                if component.encoding() == Encoding::Raw {
+                    assert!(result.is_ok(), "{}: {result:?}", case.name());
+                    read += 1;
+                } else {
+                    is_raw = false;
+                    let error = result.unwrap_err();
+                    assert!(matches!(error.kind(), ErrorKind::UnsupportedEncoding | ErrorKind::TooSmall), "{error}");
+                    let sentence = error.explain(&case.bytes[..]).to_string();
+                    assert!(sentence.contains("tensor \""), "{sentence}");
+                    refused += 1;
+                }
+            }
+            if tensor.layout() == Layout::Dense && is_raw && tensor.dense_len().is_some_and(|length| length < 1 << 20)
+            {
+                let mut room = vec![0; tensor.dense_len().unwrap() as usize];
+                assert!(tensor.read_into(&mut room, &mut []).is_ok(), "{}", case.name());
+            }
+        }
+    }
+    assert!(refused > 30 && read > 1000, "{refused} {read}");
+}
