@@ -25,6 +25,7 @@
     test,
     allow(
         clippy::unwrap_used,
+        clippy::panic,
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
         clippy::as_conversions,
