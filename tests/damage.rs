@@ -36,7 +36,7 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
 fn every_prefix_is_refused() {
     let mut prefixes = 0;
     for case in cases().iter().filter(|case| case.bytes.len() < 8192) {
-        let is_good = File::open(&case.bytes).is_ok(); // what is refused as a whole may begin with a file
+        let is_good = case.expect().starts_with("accept"); // what is no good may begin with a file
         for length in 0..case.bytes.len() {
             let accepted = open_both_ways(&case.name(), &case.bytes[..length]);
             assert!(!accepted || !is_good, "{}: {length} bytes", case.name());
@@ -47,9 +47,9 @@ fn every_prefix_is_refused() {
 }
 
 #[test]
-fn prefixes_of_a_large_file_are_refused() {
+fn every_prefix_of_a_large_file_is_refused() {
     let bytes = support::fixture("v1.2/many_tensors.zt");
-    for length in (0..bytes.len()).step_by(97) {
+    for length in 0..bytes.len() {
         assert!(File::open(&bytes[..length]).is_err(), "{length} bytes");
     }
 }
