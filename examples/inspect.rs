@@ -333,7 +333,7 @@ fn value_json(value: &Value<'_>) -> Json {
 
 /// SHA-256 of the elements, decoded, in little-endian order.
 fn sha256(component: &Component<'_>) -> Result<String, Error> {
-    let size = element_size(component);
+    let size = component.dtype().map_or(1, DType::number_size);
     // Where the file has them as they are to be hashed, they need not be copied.
     if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
         return Ok(hex(&Sha256::digest(component.bytes()?)));
@@ -345,10 +345,6 @@ fn sha256(component: &Component<'_>) -> Result<String, Error> {
         }
         Ok(hex(&Sha256::digest(elements)))
     })
-}
-
-fn element_size(component: &Component<'_>) -> usize {
-    component.dtype().map_or(1, |dtype| usize::try_from(dtype.size()).unwrap_or(1))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -118,8 +118,9 @@ impl DType {
         }
     }
 
-    /// Bytes of one number of an element: half of it for complex ones.
-    pub(crate) fn number_size(self) -> usize {
+    /// Bytes of one number of an element, to which the byte order applies: half of it for complex ones.
+    #[must_use]
+    pub fn number_size(self) -> usize {
         let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { 0 };
         1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }

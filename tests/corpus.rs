@@ -94,7 +94,7 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
 
 fn sha256(component: &Component<'_>) -> String {
     let bytes = component.bytes().unwrap();
-    let size = component.dtype().map_or(1, DType::size) as usize;
+    let size = component.dtype().map_or(1, DType::number_size);
     let little: Vec<u8> = match component.byte_order() {
         ByteOrder::Big => bytes.chunks(size).flat_map(|element| element.iter().rev().copied()).collect(),
         _ => bytes.to_vec(),

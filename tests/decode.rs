@@ -83,7 +83,7 @@ fn decoded_data_is_what_the_side_cars_say() {
                 }
                 let mut bytes = decoded(&component).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
                 if cfg!(target_endian = "big") {
-                    bytes.chunks_mut(component.dtype().map_or(1, DType::size) as usize).for_each(<[u8]>::reverse);
+                    bytes.chunks_mut(component.dtype().map_or(1, DType::number_size)).for_each(<[u8]>::reverse);
                 }
                 let ours: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
                 assert_eq!(ours, hash, "{}: {:?}.{}", case.name(), tensor.name(), component.role());
@@ -106,7 +106,7 @@ fn decoded_components_are_those_of_libzstd() {
             let reference = libzstd(component.stored().unwrap(), 1 << 23);
             let ours = decoded(&component);
             if let (Ok(reference), Ok(mut ours)) = (&reference, ours) {
-                let size = component.dtype().map_or(1, DType::size) as usize;
+                let size = component.dtype().map_or(1, DType::number_size);
                 if cfg!(target_endian = "big") {
                     ours.chunks_mut(size).for_each(<[u8]>::reverse);
                 }

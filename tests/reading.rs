@@ -28,10 +28,12 @@ fn the_same_numbers_at_every_address() {
         assert!(data.elements::<f64>().unwrap().map(f64::to_bits).eq(f64s.iter().map(|x| x.to_bits())));
         match data.as_slice::<f64>() {
             Ok(slice) => {
-                assert!(shift == 0 && slice.iter().map(|x| x.to_bits()).eq(f64s.iter().map(|x| x.to_bits())))
+                assert_eq!(shift % align_of::<f64>(), 0);
+                assert!(slice.iter().map(|x| x.to_bits()).eq(f64s.iter().map(|x| x.to_bits())));
             }
             Err(error) => {
-                assert!(shift % align_of::<f64>() != 0 && error.kind() == ErrorKind::Misaligned);
+                assert!(shift % align_of::<f64>() != 0);
+                assert_eq!(error.kind(), ErrorKind::Misaligned);
             }
         }
         let data = file.find("t.uint16").unwrap().data().unwrap();
