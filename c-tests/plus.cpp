@@ -1,9 +1,10 @@
 // The header in C++: no warnings, constants usable in constant expressions, handles copied by assignment.
 // Argument: the fixtures.
+#include "tenslice.h" // first: it must not get into the way of what comes after
+
 #include <string>
 #include <type_traits>
 
-#include "tenslice.h"
 #include "support.h"
 
 static_assert(std::is_trivially_copyable<tenslice_file>::value, "handles are plain");

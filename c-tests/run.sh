@@ -58,6 +58,9 @@ for built_in in 0 1; do
     build="$c -DBUILT_IN=$built_in $libzstd c-tests/decode.c $with/libtenslice.a ${libzstd:+-lzstd}"
     $build -o "$out/decode-$built_in"
     "$out/decode-$built_in" "$fixtures"
+    $c -DBUILT_IN=$built_in $libzstd c-tests/decode.c -L"$with" -ltenslice ${libzstd:+-lzstd} -Wl,-rpath,"$with" \
+        -o "$out/decode-$built_in-shared"
+    "$out/decode-$built_in-shared" "$fixtures"
     if [ $has_sanitizers = 1 ]; then
         $build $sanitized -o "$out/decode-$built_in-sanitized"
         "$out/decode-$built_in-sanitized" "$fixtures" > /dev/null

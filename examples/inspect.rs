@@ -194,9 +194,13 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(1);
         warnings = file.check_names(&mut vec![0; words])?;
     }
-    let mut progress = Progress::new(&file, options.digest);
+    let total: u64 = match &options.tensor {
+        Some(name) => stored(&file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?),
+        None => file.tensors().map(|tensor| stored(&tensor)).sum(),
+    };
+    let mut reader = options.digest.then(|| Reader::new(total));
     if options.json {
-        let tensors = file.tensors().map(|tensor| tensor_json(&tensor, options.digest, &mut progress));
+        let tensors = file.tensors().map(|tensor| tensor_json(&tensor, reader.as_mut()));
         let record = json!({
             "file": path.to_string_lossy(),
             "format": file.format().text(),
@@ -205,18 +209,14 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
             "attributes": attributes_json(file.attributes()),
             "tensors": tensors.collect::<Result<Vec<_>, _>>()?,
         });
-        progress.end();
         writeln!(out, "{record}")?;
         return Ok(());
     }
     let verdict = match &options.tensor {
-        Some(name) => {
-            let tensor = file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?;
-            details(out, path, bytes, &tensor, options.digest, &mut progress)?
-        }
-        None => table(out, path, &file, options.digest, &mut progress)?,
+        Some(name) => details(out, path, bytes, &file.find(name)?, reader.as_mut())?,
+        None => table(out, path, &file, reader.as_mut())?,
     };
-    progress.end();
+    drop(reader);
     for warning in warnings.iter() {
         let first = warnings.first_tensor(warning).and_then(|i| file.tensors().nth(usize::try_from(i).ok()?));
         let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(tensor.name())));
@@ -225,56 +225,72 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     verdict.map_err(Failure::Refused)
 }
 
-/// How far the reading of all data has come, on a terminal and for files that take a while.
-struct Progress {
+/// Reads all data, and shows on a terminal how far it has come, where that takes a while.
+struct Reader {
     total: u64,
     done: u64,
-    shown: bool,
+    is_shown: bool,
 }
 
-impl Progress {
-    fn new(file: &File<'_>, reads_all: bool) -> Self {
+/// What the reading of a tensor came to: the state of each component's digest, and the first error.
+struct Reading {
+    digests: Vec<&'static str>,
+    verdict: Result<(), Error>,
+}
+
+impl Reader {
+    fn new(total: u64) -> Self {
         const WORTH_SHOWING: u64 = 1 << 28;
-        let total = if reads_all { file.tensors().map(|tensor| stored(&tensor)).sum() } else { 0 };
-        Self { total, done: 0, shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
+        Self { total, done: 0, is_shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
     }
 
-    fn add(&mut self, component: &Component<'_>) {
-        self.done = self.done.saturating_add(component.extent().length);
-        if self.shown {
-            let percent = u128::from(self.done) * 100 / u128::from(self.total.max(1));
-            let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
+    /// Reads all of a tensor: digests, streams, sparse indices.
+    fn read(&mut self, tensor: &Tensor<'_>) -> Reading {
+        let mut reading = Reading { digests: Vec::new(), verdict: Ok(()) };
+        for component in tensor.components() {
+            let (state, result) = match component.verify() {
+                Ok(Verification::Verified) => ("verified", Ok(())),
+                Ok(Verification::NoDigest) => ("", Ok(())),
+                Ok(_) => ("of unknown kind", Ok(())),
+                Err(error) => ("WRONG", Err(error)),
+            };
+            reading.digests.push(state);
+            let decoded = match component.encoding() {
+                Encoding::Raw => Ok(()),
+                _ => with_room(component.decoded_length(), |room| component.read_into(room).map(drop)),
+            };
+            reading.verdict = reading.verdict.and(result).and(decoded);
+            self.done = self.done.saturating_add(component.extent().length);
+            if self.is_shown {
+                let percent = u128::from(self.done) * 100 / u128::from(self.total.max(1));
+                let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
+            }
         }
+        if reading.verdict.is_ok() && matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
+            reading.verdict = with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop));
+        }
+        reading
     }
+}
 
-    fn end(&mut self) {
-        if std::mem::take(&mut self.shown) {
+/// Takes the progress off the screen.
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.is_shown {
             let _ = write!(io::stderr(), "\r{:60}\r", "");
         }
     }
 }
 
-/// Reads all of a tensor: digests, streams, sparse indices.
-fn verify(tensor: &Tensor<'_>, progress: &mut Progress) -> Result<Vec<Verification>, Error> {
-    let mut states = Vec::new();
-    for component in tensor.components() {
-        states.push(component.verify()?);
-        if component.encoding() != Encoding::Raw {
-            with_room(component.decoded_length(), |room| component.read_into(room).map(drop))?;
-        }
-        progress.add(&component);
+fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json, Error> {
+    let reading = reader.map(|reader| reader.read(tensor));
+    if let Some(reading) = &reading {
+        reading.verdict?;
     }
-    if matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
-        with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop))?;
-    }
-    Ok(states)
-}
-
-fn tensor_json(tensor: &Tensor<'_>, digest: bool, progress: &mut Progress) -> Result<Json, Error> {
-    if digest {
-        verify(tensor, progress)?;
-    }
-    let data = if digest && tensor.layout() == Layout::Dense { Some(sha256(&tensor.data()?)?) } else { None };
+    let is_dense = reading.is_some() && tensor.layout() == Layout::Dense;
+    let components = tensor.components().enumerate().map(|(i, component)| {
+        component_json(&component, reading.as_ref().and_then(|reading| reading.digests.get(i).copied()))
+    });
     Ok(json!({
         "name": tensor.name(),
         "dtype": tensor.dtype().map(DType::name),
@@ -282,12 +298,13 @@ fn tensor_json(tensor: &Tensor<'_>, digest: bool, progress: &mut Progress) -> Re
         "layout": tensor.layout_name(),
         "order": tensor.order().text(),
         "attributes": attributes_json(tensor.attributes()),
-        "data_sha256": data,
-        "components": tensor.components().map(|c| component_json(&c, digest)).collect::<Result<Vec<_>, _>>()?,
+        "data_sha256": if is_dense { Some(sha256(&tensor.data()?)?) } else { None },
+        "components": components.collect::<Result<Vec<_>, _>>()?,
     }))
 }
 
-fn component_json(component: &Component<'_>, digest: bool) -> Result<Json, Error> {
+/// A component; where it was read, with the state of its digest.
+fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Result<Json, Error> {
     Ok(json!({
         "role": component.role(),
         "dtype": component.dtype().map(DType::name),
@@ -298,7 +315,8 @@ fn component_json(component: &Component<'_>, digest: bool) -> Result<Json, Error
         "encoding": component.encoding_name(),
         "decoded_length": component.decoded_length(),
         "digest": component.digest(),
-        "sha256": if digest { Some(sha256(component)?) } else { None },
+        "digest_state": digest_state,
+        "sha256": if digest_state.is_some() { Some(sha256(component)?) } else { None },
     }))
 }
 
@@ -376,13 +394,18 @@ fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, E
     }
 }
 
+/// The kind of a digest, which stands before the colon, and what verifying it came to.
+fn digest(component: &Component<'_>, state: &str) -> String {
+    let kind = component.digest().map_or("-", |digest| digest.split(':').next().unwrap_or(digest));
+    format!("{} {state}", printable(kind)).trim_end().into()
+}
+
 /// Prints the tensors of a file; what reading all of them came to.
 fn table(
     out: &mut impl Write,
     path: &Path,
     file: &File<'_>,
-    digest: bool,
-    progress: &mut Progress,
+    mut reader: Option<&mut Reader>,
 ) -> Result<Result<(), Error>, Failure> {
     let total: u64 = file.tensors().map(|tensor| stored(&tensor)).sum();
     let version = file.version().map(|version| format!(" {}", printable(version))).unwrap_or_default();
@@ -392,8 +415,8 @@ fn table(
     let mut verdict = Ok(());
     let mut rows = vec![["name", "dtype", "shape", "layout", "bytes", "encoding", "digest"].map(String::from)];
     for tensor in file.tensors() {
-        let state = if digest { Some(verify(&tensor, progress)) } else { None };
-        let kinds = distinct(tensor.components().map(|c| c.digest().map_or("-".into(), digest_kind)));
+        let reading = reader.as_mut().map(|reader| reader.read(&tensor));
+        let state = |i: usize| reading.as_ref().map_or("", |reading| reading.digests[i]);
         rows.push([
             if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(tensor.name())) },
             dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
@@ -401,16 +424,9 @@ fn table(
             printable(tensor.layout_name()),
             stored(&tensor).to_string(),
             distinct(tensor.components().map(|c| printable(c.encoding_name()))),
-            match &state {
-                None => kinds,
-                Some(Ok(states)) if states.contains(&Verification::Verified) => format!("{kinds} verified"),
-                Some(Ok(_)) => kinds,
-                Some(Err(_)) => format!("{kinds} WRONG"),
-            },
+            distinct(tensor.components().enumerate().map(|(i, c)| digest(&c, state(i)))),
         ]);
-        if let (Ok(()), Some(Err(error))) = (verdict, state) {
-            verdict = Err(error);
-        }
+        verdict = verdict.and(reading.map_or(Ok(()), |reading| reading.verdict));
     }
     if count > 0 {
         print_rows(out, &rows)?;
@@ -425,9 +441,9 @@ fn details(
     path: &Path,
     bytes: &[u8],
     tensor: &Tensor<'_>,
-    digest: bool,
-    progress: &mut Progress,
+    reader: Option<&mut Reader>,
 ) -> Result<Result<(), Error>, Failure> {
+    let reading = reader.map(|reader| reader.read(tensor));
     writeln!(out, "{}: tensor \"{}\"", path.display(), printable(tensor.name()))?;
     let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
     writeln!(
@@ -438,22 +454,17 @@ fn details(
         printable(tensor.layout_name())
     )?;
     let mut rows = vec![["component", "dtype", "offset", "length", "encoding", "digest"].map(String::from)];
-    for component in tensor.components() {
+    for (i, component) in tensor.components().enumerate() {
         let stored_as = component.storage_dtype().filter(|stored| Some(*stored) != component.dtype());
         let stored_as = stored_as.map(|stored| format!(" over {stored}")).unwrap_or_default();
-        let state = match component.verify() {
-            _ if !digest => "",
-            Ok(Verification::Verified) => " verified",
-            Ok(_) => "",
-            Err(_) => " WRONG",
-        };
+        let state = reading.as_ref().map_or("", |reading| reading.digests[i]);
         rows.push([
             printable(component.role()),
             dtype(component.dtype(), component.byte_order() == ByteOrder::Big) + &stored_as,
             component.extent().offset.to_string(),
             component.extent().length.to_string(),
             printable(component.encoding_name()),
-            component.digest().map_or("-".into(), printable) + state,
+            format!("{} {state}", component.digest().map_or("-".into(), printable)).trim_end().into(),
         ]);
     }
     print_rows(out, &rows)?;
@@ -464,13 +475,13 @@ fn details(
             let elements = component.read_into(room)?;
             Ok(component
                 .dtype()
-                .map_or_else(|| "values of no known type".into(), |dtype| statistics(dtype, elements)))
+                .map_or_else(|| "    values of no one type".into(), |dtype| statistics(dtype, elements)))
         }) {
             Ok(text) => writeln!(out, "{text}")?,
             Err(error) => writeln!(out, "    {}", error.explain(bytes))?,
         }
     }
-    Ok(if digest { verify(tensor, progress).map(drop) } else { Ok(()) })
+    Ok(reading.map_or(Ok(()), |reading| reading.verdict))
 }
 
 /// Minimum, maximum, mean and the first of some elements in this machine's byte order.
@@ -561,11 +572,6 @@ fn stored(tensor: &Tensor<'_>) -> u64 {
 
 fn dtype(dtype: Option<DType>, is_big: bool) -> String {
     format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
-}
-
-/// The kind of a digest: what stands before the colon.
-fn digest_kind(digest: &str) -> String {
-    printable(digest.split(':').next().unwrap_or(digest))
 }
 
 /// Columns as wide as they need to be; numbers to the right.

@@ -28,7 +28,8 @@
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
  * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source), which are plain structs to be
  * placed anywhere and copied by assignment (a source only as long as nothing has been opened from it).
- * Nothing is allocated, so nothing is freed. What is inside a handle is nobody's business, and its size
+ * Nothing is allocated, so nothing is freed. (A library with Zstandard built in allocates while it decodes:
+ * up to twice the smaller of the stream's window and its output. Out of memory, it ends the program.) What is inside a handle is nobody's business, and its size
  * is the same on every machine and in every build.
  *
  * Lifetimes. A handle, a text or a pointer to bytes is good for as long as the bytes that the file was
@@ -109,9 +110,9 @@ enum {
     TENSLICE_COUNT_MISMATCH = 224, /**< the index component has not as many elements as the layout requires */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
-    TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this format */
+    TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
     TENSLICE_UNSUPPORTED_VERSION = 303, /**< this major version is not read */
-    TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding is not known here */
+    TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding cannot be decoded here */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
     TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the manifest is larger than 1 GiB */
     TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< tensors of this layout cannot be made dense */
@@ -886,7 +887,7 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
  * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
  * more room.
  *
- * Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
+ * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
  * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
@@ -915,7 +916,7 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
  * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
  * UINT64_MAX where the file does not say; then try with more.
  *
- * Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
+ * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
  * COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
@@ -938,7 +939,8 @@ tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_error *error);
 
 /**
- * Verifies all components of a file against their digests.
+ * Verifies all components of a file against their digests: reads all their stored bytes, also those that
+ * several share. The work is that of the sum of their lengths, which may exceed the file's.
  *
  * Errors: those of tenslice_component_verify, of the first component that fails.
  */
@@ -985,10 +987,6 @@ tenslice_status tenslice_source_add(tenslice_source *source,
                                     uint64_t offset,
                                     const void *data,
                                     size_t length);
-
-extern void *aligned_alloc(size_t alignment, size_t size);
-
-extern void free(void *place);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -172,8 +172,8 @@ impl<'a> Component<'a> {
     /// many there are, give some, and more after `TooSmall`.
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written. `UnsupportedEncoding`, `NotInMemory`. `Undecodable`,
-    /// `DecodedLength`, `ChecksumMismatch`: `room` holds nothing of use then.
+    /// `TooSmall`, then nothing was written where the length is known. `UnsupportedEncoding`, `NotInMemory`.
+    /// `Undecodable`, `DecodedLength`, `ChecksumMismatch`, `NotWhole`: `room` holds nothing of use then.
     pub fn read_into<'r>(&self, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_by(&mut BuiltIn, room)
     }

@@ -112,9 +112,9 @@ pinned! {
 
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";
-        NotBuiltIn = 302, "the library was built without this format";
+        NotBuiltIn = 302, "the library was built without this";
         UnsupportedVersion = 303, "this major version is not read";
-        UnsupportedEncoding = 304, "the encoding is not known here";
+        UnsupportedEncoding = 304, "the encoding cannot be decoded here";
         TooDeep = 305, "values are nested too deeply";
         ManifestTooLarge = 306, "the manifest is larger than 1 GiB";
         UnsupportedLayout = 307, "tensors of this layout cannot be made dense";

@@ -129,6 +129,12 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
             }
         }
         K::NotWhole | K::ShapeOverflow | K::CountMismatch => sizes(out, context)?,
+        K::UnsupportedEncoding | K::Encoded => {
+            if let Some(encoding) = context.encoding {
+                out.write_str(": ")?;
+                quoted(out, encoding)?;
+            }
+        }
         K::MissingKey | K::MissingComponent => {
             out.write_str(": ")?;
             quoted(out, context.missing.unwrap_or(error.item().text()))?;

@@ -163,7 +163,8 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.check_names(scratch))
     }
 
-    /// Verifies all components against their digests: reads every byte of those that have one.
+    /// Verifies all components against their digests: reads every byte of those that have one, also where
+    /// several share their bytes. The work is that of the sum of their lengths, which may exceed the file's.
     ///
     /// # Errors
     /// Those of [`Component::verify`](crate::Component::verify), of the first component that fails.

@@ -125,7 +125,8 @@ impl<'a> Sparse<'a> {
         match self.indices {
             Indices::Rows { pointers, columns } => {
                 let mut dimensions = self.shape.iter();
-                let (Some(rows), Some(width)) = (dimensions.next(), dimensions.next()) else {
+                let (Some(rows), Some(width), None) = (dimensions.next(), dimensions.next(), dimensions.next())
+                else {
                     return Err(fail(ErrorKind::RankMismatch));
                 };
                 let mut last = 0;
@@ -195,7 +196,8 @@ impl<'a> Sparse<'a> {
     }
 
     /// Writes the tensor to `room`, which has its dense length and is zero: native byte order, row-major.
-    pub(crate) fn scatter(&self, room: &mut [u8]) {
+    /// `None` where a value has no place, as changed bytes may have it.
+    pub(crate) fn scatter(&self, room: &mut [u8]) -> Option<()> {
         for entry in self.iter() {
             let place = self.shape.iter().zip(0_u32..).try_fold(0_u64, |place, (length, dimension)| {
                 place.checked_mul(length)?.checked_add(entry.index(dimension)?)
@@ -205,11 +207,11 @@ impl<'a> Sparse<'a> {
                 let from = to_usize(offset)?;
                 room.get_mut(from..)?.get_mut(..to_usize(size)?)
             });
-            if let (Some(to), Some(from)) = (to, self.values.element(entry.k)) {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-                self.values.order.to_native(to, self.values.dtype);
-            }
+            let (to, from) = (to?, self.values.element(entry.k)?);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            self.values.order.to_native(to, self.values.dtype);
         }
+        Some(())
     }
 }
 

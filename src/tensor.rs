@@ -143,15 +143,20 @@ impl<'a> Tensor<'a> {
     }
 
     /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    /// what the encoded components of a sparse tensor decode to. `None` where the file does not say.
+    /// what the encoded components of a sparse tensor decode to. `None` where the file does not say, or where
+    /// the tensor cannot be made dense.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
-        if !matches!(self.layout(), Layout::SparseCsr | Layout::SparseCoo) {
-            return Some(0);
-        }
-        self.components()
-            .filter(|component| component.encoding() != Encoding::Raw)
-            .try_fold(0, |sum: u64, component| sum.checked_add(component.decoded_length()?))
+        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
+        let roles: &[&str] = match (self.layout(), is_packed) {
+            (Layout::Dense, _) => return Some(0),
+            (Layout::SparseCsr | Layout::SparseCoo, true) => &["data"],
+            (Layout::SparseCsr, false) => &["values", "indices", "indptr"],
+            (Layout::SparseCoo, false) => &["values", "coords"],
+            _ => return None,
+        };
+        let encoded = self.components().filter(|c| c.encoding() != Encoding::Raw && roles.contains(&c.role()));
+        encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
 
     /// The tensor as a dense array in `room`, whatever its layout: in this machine's byte order, dense
@@ -161,8 +166,8 @@ impl<'a> Tensor<'a> {
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written. `UnsupportedLayout`, those of [`sparse`](Self::sparse) and of
-    /// [`Component::read_into`]: `room` holds nothing of use then.
+    /// `TooSmall`, then nothing was written where [`dense_len`](Self::dense_len) is known. `UnsupportedLayout`,
+    /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]: `room` holds nothing of use then.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -194,7 +199,7 @@ impl<'a> Tensor<'a> {
                 let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
                 let sparse = self.sparse_by(decoder, scratch)?;
                 room.fill(0);
-                sparse.scatter(room);
+                sparse.scatter(room).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
                 Ok(room)
             }
             _ => Err(self.error(ErrorKind::UnsupportedLayout)),

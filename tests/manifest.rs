@@ -117,6 +117,11 @@ fn names_in_any_order_are_compared() {
         assert_eq!(error.kind(), ErrorKind::RepeatedName, "{first} {second}");
         let sentence = error.explain(&bytes[..]).to_string();
         assert!(sentence.contains(&format!("\"{}\"", names[first])), "{sentence}");
+        // The second of the two is at fault.
+        let mut name = Cbor::default();
+        name.text(&names[first]).map(3);
+        let last = bytes.windows(name.0.len()).rposition(|window| window == name.0);
+        assert_eq!(error.offset(), last.map(|at| at as u64));
     }
 }
 
@@ -149,6 +154,61 @@ fn version_0_1_may_repeat_names() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().first_tensor(Warning::RepeatedName), Some(2));
     assert_eq!((file.tensor_count(), file.find("b").unwrap().index()), (3, 0));
+}
+
+/// A file of 1.2 with one tensor of shape [4] and these components: role, dtype and length, all at 64.
+fn with_components(layout: &str, components: &[(&str, &str, u64)]) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+    cbor.text("shape").array(1).uint(4).text("format").text(layout).text("components").map(components.len() as u64);
+    for (role, dtype, length) in components {
+        cbor.text(role).map(3).text("dtype").text(dtype).text("offset").uint(64).text("length").uint(*length);
+    }
+    file_1_2(&cbor.0)
+}
+
+#[test]
+fn no_role_stands_twice() {
+    let ok = [("data", "u8", 4), ("a", "u8", 1), ("z", "u8", 1), ("b", "u8", 1)];
+    assert!(File::open(&with_components("dense", &ok)).is_ok());
+    for roles in [["data", "a", "data"], ["a", "data", "a"], ["z", "data", "z"], ["data", "z", "z"]] {
+        let components = roles.map(|role| (role, "u8", if role == "data" { 4 } else { 1 }));
+        let bytes = with_components("dense", &components);
+        assert_eq!(File::open(&bytes).map_err(kind).unwrap_err(), ErrorKind::RepeatedKey, "{roles:?}");
+        assert_eq!(File::open(&bytes).unwrap_err().item(), tenslice::Item::Role);
+    }
+    // Known roles are told apart among any number of others.
+    let many: Vec<String> = (0..200).map(|i| format!("r{:03}", 999 - i)).collect();
+    let mut components = vec![("data", "u8", 4)];
+    components.extend(many.iter().map(|role| (role.as_str(), "u8", 1)));
+    assert!(File::open(&with_components("dense", &components)).is_ok());
+    components.push(("data", "u8", 4));
+    assert!(File::open(&with_components("dense", &components)).is_err());
+}
+
+#[test]
+fn a_sparse_tensor_is_of_the_type_of_its_values() {
+    let bytes = with_components("sparse_coo", &[("coords", "u8", 1), ("data", "u8", 3), ("values", "f32", 4)]);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
+    assert_eq!(file.find("w").unwrap().dense_len(), Some(16));
+}
+
+#[test]
+fn rows_need_two_dimensions() {
+    let mut cbor = Cbor::default();
+    cbor.array(1).map(7).text("name").text("m").text("offset").uint(64).text("size").uint(4);
+    cbor.text("dtype")
+        .text("float32")
+        .text("layout")
+        .text("sparsecsr")
+        .text("shape")
+        .array(3)
+        .uint(2)
+        .uint(3)
+        .uint(1);
+    cbor.text("encoding").text("raw");
+    assert_eq!(File::open(&file_0_1(&cbor.0)).map_err(kind).unwrap_err(), ErrorKind::RankMismatch);
 }
 
 #[test]

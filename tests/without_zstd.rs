@@ -24,7 +24,8 @@ fn compressed_components_are_refused_and_others_read() {
                     let error = result.unwrap_err();
                     assert!(matches!(error.kind(), ErrorKind::UnsupportedEncoding | ErrorKind::TooSmall), "{error}");
                     let sentence = error.explain(&case.bytes[..]).to_string();
-                    assert!(sentence.contains("tensor \""), "{sentence}");
+                    let names_it = sentence.contains(&format!("\"{}\"", component.encoding_name()));
+                    assert!(names_it || error.kind() == ErrorKind::TooSmall, "{sentence}");
                     refused += 1;
                 }
             }

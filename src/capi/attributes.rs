@@ -2,7 +2,7 @@
 
 use core::ffi::c_char;
 
-use super::pointer::{Out, held, held_mut, out, out_optional};
+use super::pointer::{held, held_mut, out, out_info};
 use super::status::{END, OK, finish, tenslice_error, tenslice_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
@@ -100,34 +100,20 @@ pub unsafe extern "C" fn tenslice_attributes_next(
     unsafe {
         finish(error, || {
             let attributes = held_mut::<Attributes<'static>, _>(cursor)?;
-            let key_out: Option<Out<tenslice_value>> = out_optional(key)?;
-            let value_out = out(value)?;
-            // Both sizes are looked at before the cursor moves or anything is written.
-            if !has_size(value) || (!key.is_null() && !has_size(key)) {
-                return Err(Error::new(ErrorKind::InvalidArgument));
-            }
+            let key_out = if key.is_null() { None } else { Some(out_info(key)?) };
+            let value_out = out_info(value)?;
             let (key, value) = match (attributes.next(), attributes.error()) {
                 (Some(next), _) => (tenslice_value::new(next.key)?, tenslice_value::new(Some(next.value))?),
                 (None, Some(error)) => return Err(error),
                 (None, None) => return Ok(END),
             };
             if let Some(key_out) = key_out {
-                key_out.set_info(key)?;
+                key_out.fill(key);
             }
-            value_out.set_info(value)?;
+            value_out.fill(value);
             Ok(OK)
         })
     }
-}
-
-/// Whether the caller has said how large the struct is.
-///
-/// # Safety
-/// `value` can be read.
-unsafe fn has_size(value: *const tenslice_value) -> bool {
-    // SAFETY: as the caller says.
-    let size = unsafe { (&raw const (*value).struct_size).read() };
-    usize::try_from(size).is_ok_and(|size| size >= size_of::<tenslice_value>())
 }
 
 /// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
@@ -142,11 +128,8 @@ pub unsafe extern "C" fn tenslice_value_items(
     // SAFETY: as the header asks.
     unsafe {
         finish(core::ptr::null_mut(), || {
-            let _ = out(value.cast_mut())?; // neither NULL nor misaligned
+            let _ = out_info(value.cast_mut())?; // neither NULL nor misaligned, and filled as a whole
             let cursor = out(cursor)?;
-            if !has_size(value) {
-                return Err(Error::new(ErrorKind::InvalidArgument));
-            }
             let items = held::<Attributes<'static>, _>(&raw const (*value).items);
             cursor.hold(*items.map_err(|_| Error::new(ErrorKind::WrongType))?);
             Ok(OK)

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::pointer::{bytes, held, out};
+use super::pointer::{bytes, held, out, out_info};
 use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn tenslice_component_get_info(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let component = held::<Component<'static>, _>(component)?;
-            out(info)?.set_info(tenslice_component_info {
+            out_info(info)?.fill(tenslice_component_info {
                 struct_size: 0,
                 dtype: to_code(component.dtype()),
                 storage_dtype: to_code(component.storage_dtype()),
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn tenslice_component_get_info(
                 offset: component.extent().offset,
                 length: component.extent().length,
                 decoded_length: component.decoded_length().unwrap_or(u64::MAX),
-            })?;
+            });
             Ok(OK)
         })
     }

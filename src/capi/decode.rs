@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::component::tenslice_component;
 use super::file::tenslice_file;
-use super::pointer::{held, out, out_optional, room};
+use super::pointer::{held, out_info, out_optional, room};
 use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
@@ -34,6 +34,7 @@ pub type tenslice_decode = Option<
 /// A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
 /// while the call that it was given to runs.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tenslice_decoder {
     /// The function; not NULL.
     pub decode: tenslice_decode,
@@ -42,24 +43,24 @@ pub struct tenslice_decoder {
 }
 
 /// The caller's decoder, or what is built in where there is none.
-enum Chosen<'a> {
-    Callers(&'a tenslice_decoder),
+enum Chosen {
+    Callers(tenslice_decoder),
     BuiltIn(BuiltIn),
 }
 
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
-unsafe fn chosen<'a>(decoder: *const tenslice_decoder) -> Result<Chosen<'a>> {
+unsafe fn chosen(decoder: *const tenslice_decoder) -> Result<Chosen> {
     // SAFETY: as the caller says; only read.
     let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else { return Ok(Chosen::BuiltIn(BuiltIn)) };
-    // SAFETY: as the caller says.
-    match unsafe { &*decoder } {
+    // SAFETY: as the caller says. A copy, since the function may change its struct while it runs.
+    match unsafe { decoder.read() } {
         tenslice_decoder { decode: None, .. } => Err(Error::new(ErrorKind::InvalidArgument)),
         decoder => Ok(Chosen::Callers(decoder)),
     }
 }
 
-impl Decoder for Chosen<'_> {
+impl Decoder for Chosen {
     fn decode(
         &mut self,
         encoding: Encoding,
@@ -127,7 +128,7 @@ unsafe fn report(
 /// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
 /// more room.
 ///
-/// Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
+/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn tenslice_component_read_into(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
-            let component = held::<Component<'static>, _>(component)?;
+            let component = *held::<Component<'static>, _>(component)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let destination = room(destination.cast::<u8>(), capacity)?;
             report(length, component.decoded_length(), || {
@@ -185,7 +186,7 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 /// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
 /// UINT64_MAX where the file does not say; then try with more.
 ///
-/// Errors: TOO_SMALL, then nothing was written; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
+/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
 /// COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tensor_read_into(
@@ -201,7 +202,7 @@ pub unsafe extern "C" fn tenslice_tensor_read_into(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
+            let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let destination = room(destination.cast::<u8>(), capacity)?;
             let scratch = room(scratch.cast::<u8>(), scratch_length)?;
@@ -255,7 +256,7 @@ pub unsafe extern "C" fn tenslice_component_verify(
     unsafe {
         finish(error, || {
             let component = held::<Component<'static>, _>(component)?;
-            let verified = out(verified)?;
+            let verified = out_info(verified)?;
             #[cfg(feature = "digest")]
             {
                 let mut counts = Verified::default();
@@ -264,7 +265,7 @@ pub unsafe extern "C" fn tenslice_component_verify(
                     Verification::NoDigest => counts.without_digest = 1,
                     Verification::UnknownDigest => counts.unknown_digest = 1,
                 }
-                verified.set_info(counts.into())?;
+                verified.fill(counts.into());
                 Ok(OK)
             }
             #[cfg(not(feature = "digest"))]
@@ -276,7 +277,8 @@ pub unsafe extern "C" fn tenslice_component_verify(
     }
 }
 
-/// Verifies all components of a file against their digests.
+/// Verifies all components of a file against their digests: reads all their stored bytes, also those that
+/// several share. The work is that of the sum of their lengths, which may exceed the file's.
 ///
 /// Errors: those of tenslice_component_verify, of the first component that fails.
 #[unsafe(no_mangle)]
@@ -289,10 +291,10 @@ pub unsafe extern "C" fn tenslice_file_verify(
     unsafe {
         finish(error, || {
             let file = held::<crate::File<'static>, _>(file)?;
-            let verified = out(verified)?;
+            let verified = out_info(verified)?;
             #[cfg(feature = "digest")]
             {
-                verified.set_info(file.verify()?.into())?;
+                verified.fill(file.verify()?.into());
                 Ok(OK)
             }
             #[cfg(not(feature = "digest"))]

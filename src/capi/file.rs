@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
-use super::pointer::{bytes, held, held_mut, out, out_optional, room, text};
+use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room, text};
 use super::source::{tenslice_need, tenslice_source};
 use super::status::{END, NEED, OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn tenslice_file_get_info(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let file = held::<File<'static>, _>(file)?;
-            out(info)?.set_info(tenslice_file_info {
+            out_info(info)?.fill(tenslice_file_info {
                 struct_size: 0,
                 format: u32::from(file.format().code()),
                 length: file.length(),
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn tenslice_file_get_info(
                 version: file.version().into(),
                 warnings: file.warnings().bits(),
                 reserved: 0,
-            })?;
+            });
             Ok(OK)
         })
     }

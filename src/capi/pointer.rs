@@ -69,28 +69,42 @@ impl<H> Out<H> {
         // SAFETY: as for `set`; the slot fits into the handle, as checked above.
         unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: T::TAG, held: value }) }
     }
+}
 
-    /// Fills an info struct, of which the caller's version is as large as it says at its beginning: at
-    /// least what the first version of it was, so that nothing is ever filled by half.
-    ///
-    /// # Safety
-    /// `H` is `repr(C)` and begins with that size as a `u32`.
-    pub(super) unsafe fn set_info(self, value: H) -> Result<()> {
-        // SAFETY: `out` was told that the pointer may be read as an `H`'s beginning, which is the size.
-        let claimed = unsafe { self.0.cast::<u32>().read() };
-        let Ok(claimed) = usize::try_from(claimed) else { return Err(Error::new(ErrorKind::InvalidArgument)) };
-        let length = size_of::<H>(); // of the first version, too: none has grown yet
-        if claimed < length {
-            return Err(Error::new(ErrorKind::InvalidArgument));
-        }
+/// Where an info struct goes: it begins with its size in the caller's header, which has been looked at.
+pub(super) struct OutInfo<T>(*mut T);
+
+/// The size must be what the first version of the struct had at least, so that nothing is filled by half.
+///
+/// # Safety
+/// As for [`out`], for as many bytes as the struct says at its beginning; `T` is `repr(C)` and begins with
+/// that size as a `u32`.
+pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Result<OutInfo<T>> {
+    // SAFETY: as the caller says.
+    let Out(pointer) = unsafe { out(pointer)? };
+    // SAFETY: as the caller says, the size can be read.
+    let claimed = unsafe { pointer.cast::<u32>().read() };
+    // That of the first version is the size as it is: no struct has grown yet.
+    if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
+        Ok(OutInfo(pointer))
+    } else {
+        Err(Error::new(ErrorKind::InvalidArgument))
+    }
+}
+
+impl<T> OutInfo<T> {
+    /// Writes all but the size, which stays the caller's.
+    pub(super) fn fill(self, value: T) {
         let from = ptr::from_ref(&value).cast::<u8>();
-        // SAFETY: the caller says that `claimed` bytes may be written; `length` is not more, and what
-        // `value` has. The first four stay, so that the caller's size is what it was.
+        let skip = size_of::<u32>();
+        // SAFETY: `out_info` found that the caller's struct is no smaller than ours.
         unsafe {
-            let skip = size_of::<u32>();
-            ptr::copy_nonoverlapping(from.add(skip), self.0.cast::<u8>().add(skip), length.wrapping_sub(skip));
+            ptr::copy_nonoverlapping(
+                from.add(skip),
+                self.0.cast::<u8>().add(skip),
+                size_of::<T>().wrapping_sub(skip),
+            );
         }
-        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{held, held_mut, out, out_optional, room, text};
+use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
 use super::status::{END, OK, finish, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::{Error, ErrorKind};
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
         finish(core::ptr::null_mut(), || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let shape = tensor.shape();
-            out(info)?.set_info(tenslice_tensor_info {
+            out_info(info)?.fill(tenslice_tensor_info {
                 struct_size: 0,
                 dtype: to_code(tensor.dtype()),
                 name: Some(tensor.name()).into(),
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
                 elements: shape.elements().unwrap_or(u64::MAX),
                 rank: shape.rank(),
                 warnings: tensor.warnings(),
-            })?;
+            });
             Ok(OK)
         })
     }

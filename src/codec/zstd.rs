@@ -34,12 +34,19 @@ mod by_ruzstd {
     use super::DecodeError;
     use crate::bytes::num::{to_u64, to_usize};
 
-    /// Decoded at most before what is there is moved to the room. Bounds the memory beside the window.
-    const STEP: usize = 1 << 17;
+    /// RFC 8878 section 3.1.1.2.3: no block decodes to more.
+    const LARGEST_BLOCK: u64 = 1 << 17;
 
-    /// RFC 8878 section 3.1.1.1.2: the smallest window, and what a window must have for blocks of any size.
+    /// RFC 8878 section 3.1.1.1.2: the smallest window.
     const MIN_WINDOW_LOG: u32 = 10;
-    const BLOCK_LOG: u32 = 17;
+
+    /// A window for `room` bytes. Matches never reach behind the start of the output, so one as large as the
+    /// output is enough for any stream that fits, and it bounds the memory that any other takes. By a block
+    /// more, so that a block that begins inside the room has all it may ask for.
+    fn enough_log(room: u64) -> u32 {
+        let enough = room.saturating_add(LARGEST_BLOCK);
+        u64::BITS.saturating_sub(enough.saturating_sub(1).leading_zeros())
+    }
 
     /// What the library needs to know of the header of a frame (section 3.1.1.1).
     struct Header {
@@ -48,18 +55,18 @@ mod by_ruzstd {
         length: usize,
         /// The size of the content, where the frame states it.
         content: Option<u64>,
+        /// Whether the window was cut.
+        is_cut: bool,
     }
 
     impl Header {
-        /// Reads the header of the frame that `stored` begins with, which decodes to `room` bytes at most.
+        /// Reads the header of the frame that `stored` begins with, which is to decode to `room` bytes at most.
         fn read(stored: &[u8], room: u64) -> Result<Self, DecodeError> {
-            let cut = DecodeError::Malformed;
-            let descriptor = *stored.get(4).ok_or(cut)?;
+            let descriptor = *stored.get(4).ok_or(DecodeError::Malformed)?;
             if descriptor & 0x08 != 0 {
                 return Err(DecodeError::Malformed); // reserved, and zero
             }
             let is_single = descriptor & 0x20 != 0;
-            let window_length = usize::from(!is_single);
             let dictionary_length = match descriptor & 3 {
                 3 => 4,
                 length => usize::from(length),
@@ -71,28 +78,35 @@ mod by_ruzstd {
                 _ => 8,
             };
             // 4 + 1 + 1 + 4 + 8 at most
-            let content_at = window_length.saturating_add(dictionary_length).saturating_add(5);
+            let content_at = usize::from(!is_single).saturating_add(dictionary_length).saturating_add(5);
             let length = content_at.saturating_add(content_length);
-            let header = stored.get(..length).ok_or(cut)?;
+            let header = stored.get(..length).ok_or(DecodeError::Malformed)?;
             let mut bytes = [0; 18];
             bytes.iter_mut().zip(header).for_each(|(to, from)| *to = *from);
             let mut content = [0; 8];
             content.iter_mut().zip(header.get(content_at..).unwrap_or_default()).for_each(|(to, from)| *to = *from);
             let content = u64::from_le_bytes(content).saturating_add(if content_length == 2 { 256 } else { 0 });
-            // Matches never reach behind the start of the output, so a window as large as the output is
-            // enough for any stream that fits (and for a whole block), and bounds the memory of others.
-            if let (false, Some(window)) = (is_single, bytes.get_mut(5)) {
-                let log = u64::BITS.saturating_sub(room.saturating_sub(1).leading_zeros()).max(BLOCK_LOG);
-                let enough = log.saturating_sub(MIN_WINDOW_LOG).wrapping_shl(3);
-                *window = u8::try_from(enough).map_or(*window, |enough| enough.min(*window));
+
+            let log = enough_log(room);
+            let mut is_cut = false;
+            if is_single {
+                // The content is the window. What is larger than ours takes four bytes at least.
+                let window = 1_u64.checked_shl(log).unwrap_or(u64::MAX);
+                if content > window {
+                    is_cut = true;
+                    let field = bytes.get_mut(content_at..length).unwrap_or_default();
+                    field.iter_mut().zip(window.to_le_bytes()).for_each(|(to, from)| *to = from);
+                }
+            } else if let Some(window) = bytes.get_mut(5) {
+                let enough = u8::try_from(log.saturating_sub(MIN_WINDOW_LOG).wrapping_shl(3)).unwrap_or(u8::MAX);
+                is_cut = enough < *window;
+                *window = enough.min(*window);
             }
-            Ok(Self { bytes, length, content: (content_length > 0).then_some(content) })
+            Ok(Self { bytes, length, content: (content_length > 0).then_some(content), is_cut })
         }
     }
 
     pub(crate) fn decode(mut stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-        let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(u64::MAX); // cut down in the header
         let mut written = 0_usize;
         while !stored.is_empty() {
             if let Some(rest) = behind_skippable(stored)? {
@@ -101,14 +115,8 @@ mod by_ruzstd {
             }
             let room = room.get_mut(written..).unwrap_or_default();
             let header = Header::read(stored, to_u64(room.len()))?;
-            if header.content.is_some_and(|content| content > to_u64(room.len())) {
-                return Err(DecodeError::DoesNotFit);
-            }
-            decoder
-                .reset(header.bytes.get(..header.length).unwrap_or_default())
-                .map_err(|_| DecodeError::Malformed)?;
             stored = stored.get(header.length..).unwrap_or_default();
-            let length = frame(&mut decoder, &mut stored, room)?;
+            let length = frame(&header, &mut stored, room)?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
                 return Err(DecodeError::Malformed);
             }
@@ -129,13 +137,23 @@ mod by_ruzstd {
         }
     }
 
-    /// Decodes the blocks of a frame whose header has been read.
-    fn frame(decoder: &mut FrameDecoder, stored: &mut &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    /// Decodes the blocks of a frame, block by block.
+    fn frame(header: &Header, stored: &mut &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+        let mut decoder = FrameDecoder::new(); // a new one: one that is reset takes the whole window at once
+        decoder.set_max_window_size(u64::MAX); // cut down in the header
+        let bytes = header.bytes.get(..header.length).unwrap_or_default();
+        decoder.reset(bytes).map_err(|_| DecodeError::Malformed)?;
         let mut written = 0_usize;
         loop {
-            let done = decoder
-                .decode_blocks(&mut *stored, BlockDecodingStrategy::UptoBytes(STEP))
-                .map_err(|_| DecodeError::Malformed)?;
+            // How much has been decoded is not to be had, only how many blocks. Beyond the room a match may
+            // reach behind a window that was cut: then more room tells what is really wrong.
+            let most = to_u64(decoder.blocks_decoded()).saturating_mul(LARGEST_BLOCK);
+            let blame = match header.is_cut && most > to_u64(room.len()) {
+                true => DecodeError::DoesNotFit,
+                false => DecodeError::Malformed,
+            };
+            let is_done =
+                decoder.decode_blocks(&mut *stored, BlockDecodingStrategy::UptoBlocks(1)).map_err(|_| blame)?;
             loop {
                 let rest = room.get_mut(written..).unwrap_or_default();
                 let read = decoder.read(rest).map_err(|_| DecodeError::Malformed)?;
@@ -147,7 +165,7 @@ mod by_ruzstd {
             if decoder.can_collect() > 0 {
                 return Err(DecodeError::DoesNotFit);
             }
-            if done {
+            if is_done {
                 break;
             }
         }

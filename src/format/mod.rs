@@ -58,6 +58,7 @@ pub(crate) struct Context<'a> {
     pub(crate) offset: Option<u64>,
     pub(crate) length: Option<u64>,
     pub(crate) decoded_length: Option<u64>,
+    pub(crate) encoding: Option<&'a str>,
     pub(crate) shape: Option<Shape<'a>>,
     pub(crate) dtype: Option<&'a str>,
     /// How many bytes the shape and the dtype ask for.

@@ -37,6 +37,12 @@ fn header(check: bool) -> Result<(), Box<dyn Error>> {
     config.after_includes = Some(codes()?);
     let mut text = Vec::new();
     cbindgen::Builder::new().with_crate(root).with_config(config).generate()?.write(&mut text);
+    let foreign = String::from_utf8(text.clone())?;
+    let foreign =
+        foreign.lines().find(|line| line.contains('(') && line.ends_with(';') && !line.contains("tenslice_"));
+    if let Some(line) = foreign.filter(|line| !line.starts_with(' ')) {
+        return Err(format!("the header would declare what is not ours: {line}").into());
+    }
     if !check {
         std::fs::write(&path, text)?;
     } else if std::fs::read(&path)? != text {

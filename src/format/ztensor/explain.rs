@@ -71,6 +71,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at:
         Item::Offset => context.offset = reader.unsigned().ok(),
         Item::Length => context.length = reader.unsigned().ok(),
         Item::DType => context.dtype = reader.text().ok(),
+        Item::Encoding => context.encoding = reader.text().ok(),
         Item::Layout => layout = v1::layout(manifest.generation, reader.text().unwrap_or_default()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
@@ -134,6 +135,7 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
                 Item::Offset => context.offset = reader.unsigned().ok(),
                 Item::Length => context.length = reader.unsigned().ok(),
                 Item::DecodedLength => context.decoded_length = reader.unsigned().ok(),
+                Item::Encoding => context.encoding = reader.text().ok(),
                 Item::DType => context.dtype = reader.text().ok(),
                 _ => {}
             });

@@ -137,7 +137,7 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// What the layouts ask of a shape.
 pub(super) struct Volume {
-    at: u32,
+    pub(super) at: u32,
     /// The length of the first dimension.
     rows: u64,
     /// The product of the lengths, from left to right; `None` beyond 64 bits.
@@ -223,12 +223,13 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Adds the measure of a component.
-    pub(super) fn add(&mut self, role: &str, measure: Measure) {
+    /// Adds the measure of a component; `false` where one of this known role is there already.
+    pub(super) fn add(&mut self, role: &str, measure: Measure) -> bool {
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        if let Some((_, place)) = self.with_roles().find(|(known, _)| *known == role) {
-            *place = measure;
+        match self.with_roles().find(|(known, _)| *known == role) {
+            Some((_, place)) => !core::mem::replace(place, measure).is_there,
+            None => true,
         }
     }
 
@@ -237,11 +238,14 @@ impl Measures {
         ROLES.into_iter().zip(&mut self.of_role)
     }
 
-    /// The type of the tensor: that of `data` or `values`, else of the only component.
-    pub(super) fn dtype(&self) -> Option<DType> {
+    /// The type of a tensor of that layout: that of `data` or `values`, else of the only component.
+    pub(super) fn dtype(&self, layout: Layout) -> Option<DType> {
         let [data, values, ..] = &self.of_role;
         let only = if self.count == 1 { self.last } else { None };
-        data.dtype.or(values.dtype).or(only)
+        match layout {
+            Layout::SparseCsr | Layout::SparseCoo => values.dtype,
+            _ => data.dtype.or(values.dtype).or(only),
+        }
     }
 }
 

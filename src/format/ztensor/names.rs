@@ -51,12 +51,13 @@ fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>>
             break; // the bytes have changed
         }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
-        sort_by(sorted, |a, b| name(a) < name(b));
+        sort_by(sorted, |a, b| (name(a), a) < (name(b), b));
         let mut index = first;
         while let Some(at) = rest.next()? {
-            // Of two equal names in the block the search finds one; looking up the other finds it too.
-            let found = sorted.binary_search_by(|&other| name(other).cmp(&name(at)));
-            if found.ok().and_then(|found| sorted.get(found)).is_some_and(|other| *other != at) {
+            // Where the first of the block with this name would stand: no name stands at position 0.
+            let place = sorted.binary_search_by(|&other| (name(other), other).cmp(&(name(at), 0)));
+            let first_of_name = sorted.get(place.unwrap_or_else(|place| place));
+            if first_of_name.is_some_and(|&first| first < at && name(first) == name(at)) {
                 return Ok(Some((index, at)));
             }
             index = index.saturating_add(1);

@@ -5,7 +5,7 @@
 
 use super::layout::{self, Measure, Measures};
 use super::{File, Manifest, Parsed, Tensor};
-use crate::codec::cbor::{Field, Reader};
+use crate::codec::cbor::{Fault, Field, Reader};
 use crate::error::{ErrorKind, Item, Result};
 use crate::format::Part;
 use crate::vocab::{ByteOrder, Encoding, Layout};
@@ -81,6 +81,9 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     *reader = manifest.reader(behind);
     tensor.warnings = part.warnings;
     // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
+    if tensor.layout == Layout::SparseCsr && tensor.rank != 2 {
+        return Err(Fault { kind: ErrorKind::RankMismatch, item: Item::Shape, at: volume.at });
+    }
     if !matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo) {
         let measure = Measure::of(&part, at);
         measure.elements()?;

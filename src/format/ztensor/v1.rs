@@ -155,7 +155,7 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
             part.elements()?;
         }
     } else {
-        tensor.dtype = parts.dtype();
+        tensor.dtype = parts.dtype(tensor.layout);
     }
     layout::check(&mut tensor, &volume, &parts)?;
     Ok(tensor)
@@ -177,21 +177,20 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
     tensor.components = reader.position();
     let mut left = reader.map()?;
     let all = left;
-    let mut last_role = None;
+    let mut largest_role = None;
     while reader.more_pairs(&mut left)? {
         let at = reader.position();
         let part = component(tensor.manifest, reader, tensor.entry)?;
         tensor.warnings |= part.warnings;
-        // Rising roles, as real programs write them, are different ones; others are compared.
-        let is_rising = last_role.is_none_or(|last| last < part.role);
-        if !is_rising && stands_before(tensor, all, part.role, at)? {
+        let measure = Measure::of(&part, at);
+        measure.elements()?;
+        // Larger than all before, as real programs write them, is different from all; others are compared.
+        let is_largest = largest_role.is_none_or(|largest| largest < part.role);
+        if !parts.add(part.role, measure) || (!is_largest && stands_before(tensor, all, part.role, at)?) {
             reader.item = Item::Role;
             return Err(reader.fault(ErrorKind::RepeatedKey, at));
         }
-        last_role = Some(part.role);
-        let measure = Measure::of(&part, at);
-        measure.elements()?;
-        parts.add(part.role, measure);
+        largest_role = largest_role.max(Some(part.role));
         reader.item = Item::Components;
     }
     Ok(())
@@ -199,7 +198,7 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
 
 /// Whether one of the first components, those before position `end`, has this role.
 fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> Parsed<bool> {
-    /// Bounds the comparisons; no layout has nearly as many roles.
+    /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
     const COMPARED: u32 = 64;
     let mut reader = tensor.manifest.reader(tensor.components);
     reader.map()?;
