@@ -105,7 +105,11 @@ fn decoded_components_are_those_of_libzstd() {
             }
             let reference = libzstd(component.stored().unwrap(), 1 << 23);
             let ours = decoded(&component);
-            assert!(case.expect() == "reject" || (ours.is_ok() && reference.is_ok()), "{}: {ours:?}", case.name());
+            assert!(
+                !case.expect().starts_with("accept") || (ours.is_ok() && reference.is_ok()),
+                "{}: {ours:?}",
+                case.name()
+            );
             if let (Ok(reference), Ok(mut ours)) = (&reference, ours) {
                 let size = component.dtype().map_or(1, DType::number_size);
                 if cfg!(target_endian = "big") {
