@@ -28,9 +28,10 @@
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
  * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source), which are plain structs to be
  * placed anywhere and copied by assignment (a source only as long as nothing has been opened from it).
- * Nothing is allocated, so nothing is freed. (A library with Zstandard built in allocates while it decodes:
- * up to twice the smaller of the stream's window and its output. Out of memory, it ends the program.) What is inside a handle is nobody's business, and its size
- * is the same on every machine and in every build.
+ * Nothing is allocated, so nothing is freed. What is inside a handle is nobody's business, and its size is
+ * the same on every machine and in every build. (A library with Zstandard built in does allocate, while it
+ * decodes: up to about twice the smaller of a stream's window and its output. Out of memory, it ends the
+ * program.)
  *
  * Lifetimes. A handle, a text or a pointer to bytes is good for as long as the bytes that the file was
  * opened from stay where they are, unchanged; those opened from a source need the source too, unmoved and
@@ -42,8 +43,9 @@
  * and tenslice_error_text makes a sentence of them: which rule is broken, by which tensor, at which byte.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, handles set to zero (tenslice_file file = {0};) and
- * handles of another kind give a code, not a crash. Memory to be written must not overlap the file's. Texts in are a pointer and a length; texts out are a tenslice_str, which is not closed by a NUL:
- * print it with printf("%.*s", (int)name.length, name.data).
+ * handles of another kind give a code, not a crash. Memory to be written must not overlap the file's. Texts
+ * in are a pointer and a length; texts out are a tenslice_str, which is not closed by a NUL: print it with
+ * printf("%.*s", (int)name.length, name.data), and mind that a file may put any character into it.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of
  * threads at once.
@@ -67,7 +69,7 @@
 
 /**
  * What a call came to (tenslice_status). 1xx: the caller's; 2xx: the file is malformed; 3xx: it is not
- * supported here; 5xx: too little room. Numbers are never used again.
+ * supported here; 4xx: the data is not what it should be; 5xx: too little room. Numbers are never used again.
  */
 enum {
     TENSLICE_OK = 0, /**< success */
@@ -700,7 +702,7 @@ tenslice_status tenslice_file_open_source(tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * Fills `info`, as much of it as its `struct_size` says there is.
+ * Fills `info`, of which the caller has set `struct_size`.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -717,9 +719,9 @@ tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t
 
 /**
  * Compares all names exactly, where opening could not without memory (TENSLICE_WARNING_NAMES_UNCHECKED).
- * `scratch` has `count` words of the caller's, at least 1; with one for each tensor it takes one pass
- * over the metadata, with less as many as it takes. `warnings` (may be NULL) gets the file's warnings as
- * they are then.
+ * `scratch` has `count` words of the caller's, at least 1. With one for each tensor the names are sorted
+ * and looked up once; with less the metadata is read once for each part that fits. `warnings` (may be
+ * NULL) gets the file's warnings as they are then.
  *
  * Errors: REPEATED_NAME where the format forbids it, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -766,7 +768,7 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor,
 tenslice_status tenslice_file_attributes(const tenslice_file *file, tenslice_cursor *cursor);
 
 /**
- * Fills `info`, as much of it as its `struct_size` says there is.
+ * Fills `info`, of which the caller has set `struct_size`.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -788,7 +790,7 @@ tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor,
  * The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
  * this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
  *
- * Errors: NOT_DENSE, WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
+ * Errors: NOT_DENSE, WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
  * NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor,
@@ -841,7 +843,7 @@ tenslice_status tenslice_components_next(tenslice_cursor *cursor,
 tenslice_status tenslice_tensor_attributes(const tenslice_tensor *tensor, tenslice_cursor *cursor);
 
 /**
- * Fills `info`, as much of it as its `struct_size` says there is.
+ * Fills `info`, of which the caller has set `struct_size`.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -852,7 +854,7 @@ tenslice_status tenslice_component_get_info(const tenslice_component *component,
  * The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
  * machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
  *
- * Errors: WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+ * Errors: WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
  * INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_bytes(const tenslice_component *component,
@@ -950,7 +952,7 @@ tenslice_status tenslice_file_verify(const tenslice_file *file,
 
 /**
  * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
- * there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
+ * there is none, `value` the value; set `struct_size` of both. TENSLICE_END behind the last. A key is most often a text, but the
  * formats allow any value.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the

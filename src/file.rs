@@ -154,8 +154,8 @@ impl<'a> File<'a> {
     /// Compares all names exactly, where [`open`](Self::open) could not without memory
     /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked)). The warnings as they are then.
     ///
-    /// `scratch` may be of any size but empty: with one word a tensor it is done in one pass over the
-    /// metadata, with less in as many as it takes.
+    /// `scratch` may be of any size but empty. With one word a tensor the names are sorted and looked up
+    /// once; with less the metadata is read once for each part that fits.
     ///
     /// # Errors
     /// `RepeatedName` where the format forbids it, `OutOfScratch`.

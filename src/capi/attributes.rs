@@ -84,7 +84,7 @@ impl tenslice_value {
 }
 
 /// The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
-/// there is none, `value` the value. TENSLICE_END behind the last. A key is most often a text, but the
+/// there is none, `value` the value; set `struct_size` of both. TENSLICE_END behind the last. A key is most often a text, but the
 /// formats allow any value.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the

@@ -71,7 +71,7 @@ pub(super) fn typed_bytes(component: &Component<'_>, dtype: u32) -> Result<tensl
     component.bytes().map(Into::into)
 }
 
-/// Fills `info`, as much of it as its `struct_size` says there is.
+/// Fills `info`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn tenslice_component_get_info(
 /// The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
 /// machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
 ///
-/// Errors: WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+/// Errors: WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
 /// INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_component_bytes(

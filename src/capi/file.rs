@@ -92,7 +92,7 @@ pub unsafe extern "C" fn tenslice_file_open_source(
     }
 }
 
-/// Fills `info`, as much of it as its `struct_size` says there is.
+/// Fills `info`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -143,9 +143,9 @@ pub unsafe extern "C" fn tenslice_file_warning_tensor(
 }
 
 /// Compares all names exactly, where opening could not without memory (TENSLICE_WARNING_NAMES_UNCHECKED).
-/// `scratch` has `count` words of the caller's, at least 1; with one for each tensor it takes one pass
-/// over the metadata, with less as many as it takes. `warnings` (may be NULL) gets the file's warnings as
-/// they are then.
+/// `scratch` has `count` words of the caller's, at least 1. With one for each tensor the names are sorted
+/// and looked up once; with less the metadata is read once for each part that fits. `warnings` (may be
+/// NULL) gets the file's warnings as they are then.
 ///
 /// Errors: REPEATED_NAME where the format forbids it, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]

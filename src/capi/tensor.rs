@@ -41,7 +41,7 @@ pub struct tenslice_tensor_info {
     pub warnings: u32,
 }
 
-/// Fills `info`, as much of it as its `struct_size` says there is.
+/// Fills `info`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
 /// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
 /// this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
 ///
-/// Errors: NOT_DENSE, WRONG_TYPE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
+/// Errors: NOT_DENSE, WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
 /// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tensor_bytes(

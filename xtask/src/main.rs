@@ -64,7 +64,7 @@ fn codes() -> Result<String, Box<dyn Error>> {
     writeln!(
         out,
         "\n/**\n * What a call came to (tenslice_status). 1xx: the caller's; 2xx: the file is malformed; 3xx: it is not\n \
-         * supported here; 5xx: too little room. Numbers are never used again.\n */\nenum {{"
+         * supported here; 4xx: the data is not what it should be; 5xx: too little room. Numbers are never used again.\n */\nenum {{"
     )?;
     let kinds = ErrorKind::ALL.iter().map(|kind| (kind.name(), i32::from(kind.code()), kind.text()));
     let success =
