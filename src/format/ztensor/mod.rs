@@ -267,19 +267,19 @@ impl<'a> File<'a> {
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
-    fn check_entries(&mut self, reader: &mut Reader<'a>, left: Left) -> Result<()> {
+    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) -> Result<()> {
+        let manifest = self.manifest;
         self.entries = reader.position();
         self.left = left;
-        let mut tensors = self.tensors();
         let mut last_name = None;
-        for tensor in tensors.by_ref() {
-            self.warnings.add_tensor(tensor.warnings, tensor.index);
+        while manifest.more(reader, &mut left).map_err(|fault| manifest.error(fault, 0))? {
+            let tensor = manifest.entry(reader, self.count)?;
+            self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
             last_name = Some(tensor.name);
+            self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
-        self.count = tensors.index;
-        *reader = self.manifest.reader(tensors.position);
-        tensors.error.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
