@@ -152,11 +152,13 @@ impl<'a> Manifest<'a> {
     /// Reads the entry at which `reader` stands, with every check of a tensor.
     fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Result<Tensor<'a>> {
         let at = reader.position();
-        let tensor = match self.generation {
-            Generation::V0_1 => v0::entry(*self, reader, index),
-            Generation::V1_0 | Generation::V1_2 => v1::entry(*self, reader, index),
+        let mut tensor = Tensor::new(*self, index, at);
+        let checked = match self.generation {
+            Generation::V0_1 => v0::entry(&mut tensor, reader),
+            Generation::V1_0 | Generation::V1_2 => v1::entry(&mut tensor, reader),
         };
-        tensor.map_err(|fault| self.error(fault, at))
+        checked.map_err(|fault| self.error(fault, at))?;
+        Ok(tensor)
     }
 
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
@@ -486,19 +488,19 @@ impl<'a> Components<'a> {
     fn read(&mut self) -> Parsed<Option<Part<'a>>> {
         let manifest = self.tensor.manifest;
         let mut reader = manifest.reader(self.position);
-        let mut part = if manifest.generation == Generation::V0_1 {
-            if self.left == Left::NONE {
-                return Ok(None);
-            }
+        // One entry is one component in 0.1.
+        let is_list = manifest.generation == Generation::V0_1;
+        let more = if is_list { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
+        if !more? {
             self.left = Left::NONE;
-            v0::component(manifest, &mut reader, self.tensor.entry)?
+            return Ok(None);
+        }
+        let mut part = manifest.part("data", reader.position(), self.tensor.entry);
+        if is_list {
+            v0::component(manifest, &mut reader, &mut part)?;
         } else {
-            if !reader.more_pairs(&mut self.left)? {
-                self.left = Left::NONE;
-                return Ok(None);
-            }
-            v1::component(manifest, &mut reader, self.tensor.entry)?
-        };
+            v1::component(manifest, &mut reader, &mut part)?;
+        }
         self.position = reader.position();
         self.tensor.complete(&mut part);
         Ok(Some(part))

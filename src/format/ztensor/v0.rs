@@ -50,9 +50,8 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>) -> Parsed<(&'a str, u32)> {
 
 /// Reads an entry, with every check of a tensor.
 #[inline(never)] // one frame at a time: stack is scarce
-pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: u32) -> Parsed<Tensor<'a>> {
-    let at = reader.position();
-    let mut tensor = Tensor::new(manifest, index, at);
+pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Parsed<()> {
+    let (manifest, at) = (tensor.manifest, tensor.entry);
     tensor.components = at;
     tensor.attributes = at;
     let mut volume = layout::Volume::default();
@@ -61,7 +60,7 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     while let Some(item) = reader.field(&mut record)? {
         match item {
             Item::Name => tensor.name = reader.text()?,
-            Item::Shape => volume = layout::shape(reader, &mut tensor)?,
+            Item::Shape => volume = layout::shape(reader, tensor)?,
             Item::DType => tensor.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
             Item::Layout => {
                 tensor.layout_name = reader.text()?;
@@ -77,7 +76,8 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
         }
     }
     let behind = reader.position();
-    let part = component(manifest, &mut manifest.reader(at), at)?;
+    let mut part = manifest.part("data", at, at);
+    component(manifest, &mut manifest.reader(at), &mut part)?;
     *reader = manifest.reader(behind);
     tensor.warnings = part.warnings;
     // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
@@ -89,15 +89,14 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
         measure.elements()?;
         let mut parts = Measures::default();
         parts.add(part.role, measure);
-        layout::check(&mut tensor, &volume, &parts)?;
+        layout::check(tensor, &volume, &parts)?;
     }
-    Ok(tensor)
+    Ok(())
 }
 
 /// Reads the one component of the entry at which `reader` stands.
-pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, entry: u32) -> Parsed<Part<'a>> {
+pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let at = reader.position();
-    let mut part = manifest.part("data", at, entry);
     reader.item = Item::Tensor;
     let mut record = reader.record(ENTRY)?;
     while let Some(item) = reader.field(&mut record)? {
@@ -105,8 +104,8 @@ pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, ent
             Item::Offset => part.extent.offset = reader.unsigned()?,
             Item::Length => part.extent.length = reader.unsigned()?,
             Item::DType => part.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
-            Item::Encoding => layout::encoding(reader, &mut part)?,
-            Item::Digest => layout::digest(reader, &mut part)?,
+            Item::Encoding => layout::encoding(reader, part)?,
+            Item::Digest => layout::digest(reader, part)?,
             Item::ByteOrder => {
                 let at = reader.position();
                 part.order = match reader.text()? {
@@ -122,6 +121,5 @@ pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, ent
         part.order = ByteOrder::Little; // the key is defined for raw data only
     }
     part.storage = part.dtype;
-    layout::placed(manifest, &mut part, at)?;
-    Ok(part)
+    layout::placed(manifest, part, at)
 }

@@ -129,8 +129,8 @@ fn attributes(reader: &mut Reader<'_>) -> Parsed<u32> {
 
 /// Reads the entry of a tensor, its name and its record, with every check of a tensor.
 #[inline(never)] // one frame at a time: stack is scarce
-pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: u32) -> Parsed<Tensor<'a>> {
-    let mut tensor = Tensor::new(manifest, index, reader.position());
+pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Parsed<()> {
+    let manifest = tensor.manifest;
     reader.item = Item::Name;
     tensor.name = reader.text()?;
     let mut volume = layout::Volume::default();
@@ -140,13 +140,13 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     while let Some(item) = reader.field(&mut record)? {
         match item {
             Item::DType => tensor.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
-            Item::Shape => volume = layout::shape(reader, &mut tensor)?,
+            Item::Shape => volume = layout::shape(reader, tensor)?,
             Item::Attributes => tensor.attributes = attributes(reader)?,
             Item::Layout => {
                 tensor.layout_name = reader.text()?;
                 tensor.layout = layout(manifest.generation, tensor.layout_name);
             }
-            _ => components(&mut tensor, reader, &mut parts)?,
+            _ => components(tensor, reader, &mut parts)?,
         }
     }
     if manifest.generation == Generation::V1_0 {
@@ -157,8 +157,8 @@ pub(super) fn entry<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, index: 
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
-    layout::check(&mut tensor, &volume, &parts)?;
-    Ok(tensor)
+    layout::check(tensor, &volume, &parts)?;
+    Ok(())
 }
 
 /// The layout of that name (section 5; 1.1 added the last one).
@@ -180,7 +180,8 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
     let mut largest_role = None;
     while reader.more_pairs(&mut left)? {
         let at = reader.position();
-        let part = component(tensor.manifest, reader, tensor.entry)?;
+        let mut part = tensor.manifest.part("", at, tensor.entry);
+        component(tensor.manifest, reader, &mut part)?;
         tensor.warnings |= part.warnings;
         let measure = Measure::of(&part, at);
         measure.elements()?;
@@ -217,10 +218,10 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> P
 /// Reads a component, its role and its record.
 ///
 /// In 1.0 the dtype is the tensor's and may stand behind: see [`dtype_of_role`].
-pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, entry: u32) -> Parsed<Part<'a>> {
+pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let at = reader.position();
     reader.item = Item::Role;
-    let mut part = manifest.part(reader.text()?, at, entry);
+    part.role = reader.text()?;
     reader.item = Item::Component;
     let mut logical = None;
     let mut record = reader.record(component_fields(manifest.generation))?;
@@ -234,17 +235,17 @@ pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, ent
             Item::Offset => part.extent.offset = reader.unsigned()?,
             Item::Length => part.extent.length = reader.unsigned()?,
             Item::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
-            Item::Encoding => layout::encoding(reader, &mut part)?,
-            _ => layout::digest(reader, &mut part)?,
+            Item::Encoding => layout::encoding(reader, part)?,
+            _ => layout::digest(reader, part)?,
         }
     }
-    layout::placed(manifest, &mut part, at)?;
+    layout::placed(manifest, part, at)?;
     part.dtype = part.storage;
     if let Some((logical, at)) = logical {
         reader.item = Item::LogicalType;
-        layout::logical_type(reader, &mut part, logical, at)?;
+        layout::logical_type(reader, part, logical, at)?;
     }
-    Ok(part)
+    Ok(())
 }
 
 /// 1.0: the type of a component's elements, by its role (sections 4.2, 5.1 to 5.3).
