@@ -147,14 +147,10 @@ impl<'a> Tensor<'a> {
     /// the tensor cannot be made dense.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
-        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
-        let roles: &[&str] = match (self.layout(), is_packed) {
-            (Layout::Dense, _) => return Some(0),
-            (Layout::SparseCsr | Layout::SparseCoo, true) => &["data"],
-            (Layout::SparseCsr, false) => &["values", "indices", "indptr"],
-            (Layout::SparseCoo, false) => &["values", "coords"],
-            _ => return None,
-        };
+        if self.layout() == Layout::Dense {
+            return Some(0);
+        }
+        let roles = self.sparse_roles()?;
         let encoded = self.components().filter(|c| c.encoding() != Encoding::Raw && roles.contains(&c.role()));
         encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
@@ -237,17 +233,16 @@ impl<'a> Tensor<'a> {
         'a: 's,
     {
         let shape = self.shape();
-        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
         let mut column = |role: &str| self.component(role)?.column(decoder, &mut scratch);
-        let (sparse, uneven) = match (self.layout(), is_packed) {
-            (Layout::SparseCsr, true) => (Sparse::packed_csr(shape, column("data")?), ErrorKind::PackedLength),
-            (Layout::SparseCoo, true) => (Sparse::packed_coo(shape, column("data")?), ErrorKind::PackedLength),
-            (Layout::SparseCsr, false) => {
-                let (values, columns, pointers) = (column("values")?, column("indices")?, column("indptr")?);
+        let (sparse, uneven) = match (self.layout(), self.sparse_roles().unwrap_or_default()) {
+            (Layout::SparseCsr, [blob]) => (Sparse::packed_csr(shape, column(blob)?), ErrorKind::PackedLength),
+            (Layout::SparseCoo, [blob]) => (Sparse::packed_coo(shape, column(blob)?), ErrorKind::PackedLength),
+            (Layout::SparseCsr, [values, indices, indptr]) => {
+                let (values, columns, pointers) = (column(values)?, column(indices)?, column(indptr)?);
                 (Sparse::csr(shape, values, columns, pointers), ErrorKind::CountMismatch)
             }
-            (Layout::SparseCoo, false) => {
-                let (values, coordinates) = (column("values")?, column("coords")?);
+            (Layout::SparseCoo, [values, coords]) => {
+                let (values, coordinates) = (column(values)?, column(coords)?);
                 (Sparse::coo(shape, values, coordinates), ErrorKind::CountMismatch)
             }
             _ => return Err(self.error(ErrorKind::UnsupportedLayout)),
@@ -255,6 +250,18 @@ impl<'a> Tensor<'a> {
         let sparse = sparse.ok_or_else(|| self.error(uneven))?;
         sparse.check(|kind| self.error(kind))?;
         Ok(sparse)
+    }
+
+    /// The roles of the components that a sparse tensor is read from, in the order in which they are:
+    /// values and indices, or one blob of both. `None` where it is not sparse.
+    fn sparse_roles(&self) -> Option<&'static [&'static str]> {
+        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
+        match (self.layout(), is_packed) {
+            (Layout::SparseCsr | Layout::SparseCoo, true) => Some(&["data"]),
+            (Layout::SparseCsr, false) => Some(&["values", "indices", "indptr"]),
+            (Layout::SparseCoo, false) => Some(&["values", "coords"]),
+            _ => None,
+        }
     }
 
     /// Verifies its components against their digests.

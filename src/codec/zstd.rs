@@ -1,6 +1,6 @@
 //! Zstandard (RFC 8878) into memory of a known size, by ruzstd or by libzstd.
 //!
-//! Depends on `decode` for the names of errors. Both decode frames one after the other, pass skippable
+//! Depends on `decode` for the names of errors, and on `bytes`. Both decode frames one after the other, pass skippable
 //! ones, refuse dictionaries and whatever follows the last frame, and hold the data to the frame's own
 //! size and checksum. The output is bounded by the room, never by what a frame says of itself.
 #![forbid(unsafe_code)]

@@ -157,8 +157,7 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Par
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
-    layout::check(tensor, &volume, &parts)?;
-    Ok(())
+    layout::check(tensor, &volume, &parts)
 }
 
 /// The layout of that name (section 5; 1.1 added the last one).
