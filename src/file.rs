@@ -5,9 +5,9 @@
 
 use core::iter::FusedIterator;
 
+use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Need, Source, Stop};
-use crate::codec::cbor::Attributes;
 use crate::error::{Error, ErrorKind, Format, Result, Warnings};
 use crate::format;
 use crate::tensor::Tensor;

@@ -39,6 +39,7 @@ extern crate std;
 #[cfg(not(feature = "ztensor"))]
 compile_error!("tenslice: choose at least one format: enable the feature `ztensor`");
 
+mod attributes;
 mod bytes;
 #[cfg(feature = "capi")]
 #[allow(unsafe_code)]
@@ -56,10 +57,10 @@ mod sparse;
 mod tensor;
 mod vocab;
 
+pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;
 pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
 pub use codec::BuiltIn;
-pub use codec::cbor::{Attribute, Attributes, Value, ValueKind};
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};

@@ -5,10 +5,10 @@
 
 use core::iter::FusedIterator;
 
+use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
 use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
-use crate::codec::cbor::Attributes;
 use crate::component::Component;
 #[cfg(feature = "digest")]
 use crate::component::Verification;

@@ -39,6 +39,7 @@ fn layer(module: &str) -> usize {
         &["shape", "element", "decode"],
         &["sparse"],
         &["codec"],
+        &["attributes"],
         &["format"],
         &["component"],
         &["tensor"],

@@ -3,9 +3,8 @@
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
-use crate::codec::cbor::Attributes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{Component, Components, File, Source, Tensor, Tensors};
+use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
 
 /// Length of the words that every handle begins with and that name what it holds.
 type Tag = u64;

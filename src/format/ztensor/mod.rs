@@ -28,10 +28,11 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::Part;
+use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Stop};
-use crate::codec::cbor::{Attributes, Fault, Left, Reader};
+use crate::codec::cbor::{Fault, Field, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
@@ -185,11 +186,11 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    fn attributes(&self, position: u32, hidden: &'static [crate::codec::cbor::Field]) -> Attributes<'a> {
+    fn attributes(&self, position: u32, hidden: &'static [Field]) -> Attributes<'a> {
         if position == 0 {
             return Attributes::NONE;
         }
-        Attributes::map(self.region, Format::Ztensor, position, hidden)
+        Attributes::cbor(self.region, Format::Ztensor, position, hidden)
     }
 }
 

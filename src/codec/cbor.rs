@@ -7,10 +7,6 @@
 //! Texts are valid UTF-8 wherever they stand. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
-mod value;
-
-pub use value::{Attribute, Attributes, Value, ValueKind};
-
 use minicbor::data::Type;
 use minicbor::decode::{Decoder, Error as DecodeError};
 
@@ -81,7 +77,7 @@ impl Left {
 
 /// One item, or the head of one that has others inside.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Token<'a> {
+pub(crate) enum Token<'a> {
     Null,
     Undefined,
     Bool(bool),
@@ -101,7 +97,7 @@ enum Token<'a> {
 
 impl Token<'_> {
     /// What is inside; `None` for a single item.
-    fn inside(&self) -> Option<Left> {
+    pub(crate) fn inside(&self) -> Option<Left> {
         match *self {
             Self::Array(left) | Self::Map(left) => Some(left),
             Self::Tag(_) => Some(Left::ONE),
@@ -393,7 +389,7 @@ impl<'a> Reader<'a> {
 
     /// Passes the items of an open container, its end included.
     #[inline(never)] // the counters stay off the stack of whoever passes a single item
-    fn skip_inside(&mut self, mut left: Left) -> Result<()> {
+    pub(crate) fn skip_inside(&mut self, mut left: Left) -> Result<()> {
         let mut outer = heapless::Vec::<Left, MAX_DEPTH>::new();
         loop {
             // Leave the containers that are complete.
@@ -431,7 +427,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one item, or the head of one that has others inside.
-    fn token(&mut self) -> Result<Token<'a>> {
+    pub(crate) fn token(&mut self) -> Result<Token<'a>> {
         let at = self.position();
         let refused = |reader: &Self, error| reader.refused(&error, at, ErrorKind::Malformed);
         let datatype = self.decoder.datatype().map_err(|error| refused(self, error))?;

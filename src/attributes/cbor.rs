@@ -1,0 +1,120 @@
+//! Values written in CBOR, one after the other.
+//!
+//! Depends on `super`, `error`, `bytes`, `codec::cbor`.
+#![forbid(unsafe_code)]
+
+use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::extent::Region;
+use crate::codec::cbor::{Fault, Field, Left, Reader, Token};
+use crate::error::{Error, ErrorKind, Format};
+
+type Result<T> = core::result::Result<T, Fault>;
+
+/// The items of a container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Items<'a> {
+    region: Region<'a>,
+    format: Format,
+    position: u32,
+    left: Left,
+    is_map: bool,
+    /// Keys that are not attributes.
+    hidden: &'static [Field],
+    fault: Option<Fault>,
+}
+
+impl<'a> Attributes<'a> {
+    /// The pairs of the map at `position` of `region`, of a file of kind `format`, but those whose keys are
+    /// `hidden`.
+    pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: &'static [Field]) -> Self {
+        let mut reader = Reader::new(region.bytes, position);
+        let (left, fault) = match reader.map() {
+            Ok(left) => (left, None),
+            Err(fault) => (Left::NONE, Some(fault)),
+        };
+        let position = reader.position();
+        Self(Inner::Cbor(Items { region, format, position, left, is_map: true, hidden, fault }))
+    }
+}
+
+impl<'a> Items<'a> {
+    /// Why the iterator ended early.
+    pub(super) fn error(&self) -> Option<Error> {
+        self.fault.map(|fault| fault.in_file(self.format, self.region.start, 0))
+    }
+
+    fn read(&mut self) -> Result<Option<Attribute<'a>>> {
+        let mut reader = Reader::new(self.region.bytes, self.position);
+        loop {
+            let more = if self.is_map { reader.more_pairs(&mut self.left)? } else { reader.more(&mut self.left)? };
+            let attribute = if !more {
+                None
+            } else if self.is_map {
+                let key = self.value(&mut reader)?;
+                let value = self.value(&mut reader)?;
+                if matches!(key, Value::Text(text) if self.hidden.iter().any(|field| field.key == text)) {
+                    continue;
+                }
+                Some(Attribute { key: Some(key), value })
+            } else {
+                Some(Attribute { key: None, value: self.value(&mut reader)? })
+            };
+            self.position = reader.position();
+            return Ok(attribute);
+        }
+    }
+
+    /// Reads a value, passing what is inside it.
+    fn value(&self, reader: &mut Reader<'a>) -> Result<Value<'a>> {
+        let at = reader.position();
+        let token = reader.token()?;
+        let inside = Items {
+            position: reader.position(),
+            left: token.inside().unwrap_or(Left::NONE),
+            is_map: matches!(token, Token::Map(_)),
+            hidden: &[],
+            ..*self
+        };
+        if token.inside().is_some() {
+            reader.skip_inside(inside.left)?;
+        }
+        let items = Attributes(Inner::Cbor(inside));
+        Ok(match token {
+            Token::Null => Value::Null,
+            Token::Undefined => Value::Undefined,
+            Token::Bool(truth) => Value::Bool(truth),
+            Token::Integer(n) => Value::Integer(n),
+            Token::Float(x) => Value::Float(x),
+            Token::Simple(n) => Value::Simple(n),
+            Token::Text(text) => Value::Text(text),
+            Token::Bytes(bytes) => Value::Bytes(bytes),
+            Token::Array(_) => Value::Array(items),
+            Token::Map(_) => Value::Map(items),
+            Token::Tag(tag) => Value::Tagged(tag, items),
+            Token::TextChunks => Value::TextChunks(items),
+            Token::ByteChunks => Value::ByteChunks(items),
+            Token::Break => return Err(reader.fault(ErrorKind::Malformed, at)),
+        })
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Attribute<'a>> {
+        if self.fault.is_some() {
+            return None;
+        }
+        match self.read() {
+            Ok(Some(attribute)) => Some(attribute),
+            Ok(None) => {
+                self.left = Left::NONE;
+                None
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a file or a tensor says besides: named values, and the values inside them.
+//!
+//! Depends on `error`, `codec`. Each format writes them in its own way; what a user sees is the same.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "ztensor")]
+mod cbor;
+
+use core::iter::FusedIterator;
+use core::marker::PhantomData;
+
+use crate::error::{Error, pinned};
+
+/// A value of an attribute.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// Null.
+    Null,
+    /// Undefined.
+    Undefined,
+    /// A truth value.
+    Bool(bool),
+    /// An integer from -2^64 to 2^64 - 1.
+    Integer(i128),
+    /// A number of 16, 32 or 64 bits, widened without loss.
+    Float(f64),
+    /// Another simple value, by its number.
+    Simple(u8),
+    /// A text.
+    Text(&'a str),
+    /// A byte string.
+    Bytes(&'a [u8]),
+    /// A list of values.
+    Array(Attributes<'a>),
+    /// A map.
+    Map(Attributes<'a>),
+    /// A tag, and the one value that it marks.
+    Tagged(u64, Attributes<'a>),
+    /// A text in pieces, each a [`Value::Text`].
+    TextChunks(Attributes<'a>),
+    /// A byte string in pieces, each a [`Value::Bytes`].
+    ByteChunks(Attributes<'a>),
+}
+
+pinned! {
+    /// The kind of a [`Value`].
+    ValueKind: u8 {
+        Null = 1, "null";
+        Undefined = 2, "undefined";
+        Bool = 3, "truth value";
+        Integer = 4, "integer";
+        Float = 5, "floating-point number";
+        Simple = 6, "simple value";
+        Text = 7, "text";
+        Bytes = 8, "byte string";
+        Array = 9, "list";
+        Map = 10, "map";
+        Tagged = 11, "tagged value";
+        TextChunks = 12, "text in pieces";
+        ByteChunks = 13, "byte string in pieces";
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> ValueKind {
+        match self {
+            Self::Null => ValueKind::Null,
+            Self::Undefined => ValueKind::Undefined,
+            Self::Bool(_) => ValueKind::Bool,
+            Self::Integer(_) => ValueKind::Integer,
+            Self::Float(_) => ValueKind::Float,
+            Self::Simple(_) => ValueKind::Simple,
+            Self::Text(_) => ValueKind::Text,
+            Self::Bytes(_) => ValueKind::Bytes,
+            Self::Array(_) => ValueKind::Array,
+            Self::Map(_) => ValueKind::Map,
+            Self::Tagged(..) => ValueKind::Tagged,
+            Self::TextChunks(_) => ValueKind::TextChunks,
+            Self::ByteChunks(_) => ValueKind::ByteChunks,
+        }
+    }
+
+    /// The values inside it; `None` for a single value.
+    #[must_use]
+    pub const fn items(&self) -> Option<Attributes<'a>> {
+        match self {
+            Self::Array(items)
+            | Self::Map(items)
+            | Self::Tagged(_, items)
+            | Self::TextChunks(items)
+            | Self::ByteChunks(items) => Some(*items),
+            _ => None,
+        }
+    }
+}
+
+/// One of [`Attributes`].
+#[derive(Clone, Copy, Debug)]
+pub struct Attribute<'a> {
+    /// The key, in a map most often a text; `None` where the values are no map's.
+    pub key: Option<Value<'a>>,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+/// The attributes of a file or a tensor, or the values inside one of them: an iterator over the bytes.
+///
+/// The structure was checked when the file was opened. Should the bytes have changed since, the iterator
+/// ends early and [`error`](Self::error) says why.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a>(Inner<'a>);
+
+/// The values as they are written.
+#[derive(Clone, Copy, Debug)]
+enum Inner<'a> {
+    None(PhantomData<&'a [u8]>),
+    #[cfg(feature = "ztensor")]
+    Cbor(cbor::Items<'a>),
+}
+
+impl<'a> Attributes<'a> {
+    /// No attributes.
+    pub(crate) const NONE: Self = Self(Inner::None(PhantomData));
+
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        match &self.0 {
+            Inner::None(_) => None,
+            #[cfg(feature = "ztensor")]
+            Inner::Cbor(items) => items.error(),
+        }
+    }
+
+    /// The value of the first attribute whose key is the text `key`. Linear.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+        let mut all = *self;
+        all.find(|attribute| matches!(attribute.key, Some(Value::Text(text)) if text == key))
+            .map(|attribute| attribute.value)
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Attribute<'a>> {
+        match &mut self.0 {
+            Inner::None(_) => None,
+            #[cfg(feature = "ztensor")]
+            Inner::Cbor(items) => items.next(),
+        }
+    }
+}
+
+impl FusedIterator for Attributes<'_> {}
