@@ -110,14 +110,26 @@ enum {
     TENSLICE_RANK_MISMATCH = 222, /**< the layout does not go with this rank */
     TENSLICE_INDEX_TYPE = 223, /**< the index component is not of an integer type */
     TENSLICE_COUNT_MISMATCH = 224, /**< the index component has not as many elements as the layout requires */
+    TENSLICE_NUMBER_TYPE = 225, /**< the format has no numbers of this type and width */
+    TENSLICE_NUMBER_COUNT = 226, /**< an element has 1, 2, 4 or 8 numbers */
+    TENSLICE_UNKNOWN_FLAGS = 227, /**< flags are set that the format does not define */
+    TENSLICE_CHUNK_SIZE = 228, /**< a chunk cannot be of this size */
+    TENSLICE_MISSING_DATA = 229, /**< there is no data */
+    TENSLICE_UNEXPECTED_DATA = 230, /**< the data is not stored in the way that the header announces */
+    TENSLICE_UNKNOWN_INDEX_NAME = 231, /**< a symmetry names an index that the tensor does not have */
+    TENSLICE_NOT_PERMUTATION = 232, /**< a symmetry does not permute indices of equal lengths */
+    TENSLICE_TOO_MANY_PAIRS = 233, /**< more pairs are announced than the tensor has elements */
+    TENSLICE_BOUNDARY_RANK = 234, /**< the first and the last bond dimension must be 1 */
+    TENSLICE_ZERO_LENGTH = 235, /**< no dimension and no bond dimension may be 0 */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
     TENSLICE_UNSUPPORTED_VERSION = 303, /**< this major version is not read */
     TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding cannot be decoded here */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
-    TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the manifest is larger than 1 GiB */
-    TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< tensors of this layout cannot be made dense */
+    TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than 1 GiB */
+    TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< the elements of tensors of this layout cannot be read */
+    TENSLICE_BYTE_SWAPPED = 308, /**< the header was written in the other byte order */
     TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes are not those that the digest was made of */
     TENSLICE_INVALID_DIGEST = 401, /**< the digest has not as many hexadecimal digits as its kind */
     TENSLICE_UNDECODABLE = 402, /**< the stored bytes do not decode */
@@ -201,6 +213,14 @@ enum {
     TENSLICE_ITEM_LOGICAL_TYPE = 21, /**< logical type */
     TENSLICE_ITEM_KEY = 22, /**< key */
     TENSLICE_ITEM_VALUE = 23, /**< value */
+    TENSLICE_ITEM_NUMBER_TYPE = 24, /**< number type */
+    TENSLICE_ITEM_FLAGS = 25, /**< flags */
+    TENSLICE_ITEM_CHUNK = 26, /**< chunk */
+    TENSLICE_ITEM_SYMMETRY = 27, /**< symmetry */
+    TENSLICE_ITEM_DATA = 28, /**< data */
+    TENSLICE_ITEM_PAIRS = 29, /**< pairs */
+    TENSLICE_ITEM_BOND_DIMENSION = 30, /**< bond dimension */
+    TENSLICE_ITEM_CORE = 31, /**< core */
 };
 
 /** How the components of a tensor add up to it. */
@@ -209,6 +229,9 @@ enum {
     TENSLICE_LAYOUT_SPARSE_CSR = 1, /**< sparse_csr */
     TENSLICE_LAYOUT_SPARSE_COO = 2, /**< sparse_coo */
     TENSLICE_LAYOUT_QUANTIZED_GROUP = 3, /**< quantized_group */
+    TENSLICE_LAYOUT_INDEX_VALUE = 4, /**< index_value */
+    TENSLICE_LAYOUT_PACKED = 5, /**< packed */
+    TENSLICE_LAYOUT_TENSOR_TRAIN = 6, /**< tensor_train */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 
@@ -257,6 +280,17 @@ enum {
     TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file is of a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
     TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check_names does */
+    TENSLICE_WARNING_TRAILING_BYTES = 2048, /**< bytes follow that belong to nothing */
+    TENSLICE_WARNING_RESERVED_BYTES = 4096, /**< bytes that must be 0 are not */
+    TENSLICE_WARNING_LEGACY_LAYOUT = 8192, /**< the data follows without a chunk, as programs write it against the format's text */
+    TENSLICE_WARNING_LEGACY_COMPLEX_WIDTH = 16384, /**< the width of a number was stated as that of a complex one; the file's length tells */
+    TENSLICE_WARNING_LEGACY_VERSION = 32768, /**< chunks are used in a version that has none */
+    TENSLICE_WARNING_CHUNK_LENGTH = 65536, /**< a chunk is not as long as its contents ask for */
+    TENSLICE_WARNING_UNCLEAR_SYMMETRY = 131072, /**< a symmetry has no operation, or permutes indices that share a name */
+    TENSLICE_WARNING_OPAQUE_ORDER = 262144, /**< the elements are packed in an order that the format does not define */
+    TENSLICE_WARNING_UNSORTED_INDICES = 524288, /**< the indices do not rise */
+    TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index stands twice; the last value counts */
+    TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the format's text does not foresee */
 };
 
 

@@ -109,6 +109,17 @@ pinned! {
         RankMismatch = 222, "the layout does not go with this rank";
         IndexType = 223, "the index component is not of an integer type";
         CountMismatch = 224, "the index component has not as many elements as the layout requires";
+        NumberType = 225, "the format has no numbers of this type and width";
+        NumberCount = 226, "an element has 1, 2, 4 or 8 numbers";
+        UnknownFlags = 227, "flags are set that the format does not define";
+        ChunkSize = 228, "a chunk cannot be of this size";
+        MissingData = 229, "there is no data";
+        UnexpectedData = 230, "the data is not stored in the way that the header announces";
+        UnknownIndexName = 231, "a symmetry names an index that the tensor does not have";
+        NotPermutation = 232, "a symmetry does not permute indices of equal lengths";
+        TooManyPairs = 233, "more pairs are announced than the tensor has elements";
+        BoundaryRank = 234, "the first and the last bond dimension must be 1";
+        ZeroLength = 235, "no dimension and no bond dimension may be 0";
 
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";
@@ -116,8 +127,9 @@ pinned! {
         UnsupportedVersion = 303, "this major version is not read";
         UnsupportedEncoding = 304, "the encoding cannot be decoded here";
         TooDeep = 305, "values are nested too deeply";
-        ManifestTooLarge = 306, "the manifest is larger than 1 GiB";
-        UnsupportedLayout = 307, "tensors of this layout cannot be made dense";
+        ManifestTooLarge = 306, "the metadata is larger than 1 GiB";
+        UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
+        ByteSwapped = 308, "the header was written in the other byte order";
 
         DigestMismatch = 400, "the stored bytes are not those that the digest was made of";
         InvalidDigest = 401, "the digest has not as many hexadecimal digits as its kind";
@@ -180,6 +192,14 @@ pinned! {
         LogicalType = 21, "logical type";
         Key = 22, "key";
         Value = 23, "value";
+        NumberType = 24, "number type";
+        Flags = 25, "flags";
+        Chunk = 26, "chunk";
+        Symmetry = 27, "symmetry";
+        Data = 28, "data";
+        Pairs = 29, "pairs";
+        BondDimension = 30, "bond dimension";
+        Core = 31, "core";
     }
 }
 
@@ -195,6 +215,17 @@ pinned! {
         NewerMinor = 8, "the file is of a newer minor version; new features may be missed";
         NoMinor = 9, "the version has no minor number; read as 0";
         NamesUnchecked = 10, "too many unsorted names to compare without memory; check_names does";
+        TrailingBytes = 11, "bytes follow that belong to nothing";
+        ReservedBytes = 12, "bytes that must be 0 are not";
+        LegacyLayout = 13, "the data follows without a chunk, as programs write it against the format's text";
+        LegacyComplexWidth = 14, "the width of a number was stated as that of a complex one; the file's length tells";
+        LegacyVersion = 15, "chunks are used in a version that has none";
+        ChunkLength = 16, "a chunk is not as long as its contents ask for";
+        UnclearSymmetry = 17, "a symmetry has no operation, or permutes indices that share a name";
+        OpaqueOrder = 18, "the elements are packed in an order that the format does not define";
+        UnsortedIndices = 19, "the indices do not rise";
+        RepeatedIndices = 20, "an index stands twice; the last value counts";
+        OneDimension = 21, "a tensor train of one core, which the format's text does not foresee";
     }
 }
 
@@ -254,6 +285,11 @@ impl Warnings {
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
         let index = self.first.get(usize::from(warning.code()))?;
         self.contains(warning).then_some(u64::from(*index))
+    }
+
+    /// The warnings of a file that knows them as bits, none of them a tensor's.
+    pub(crate) const fn of_bits(bits: u32) -> Self {
+        Self { bits, first: [0; TENSOR_WARNINGS] }
     }
 
     /// Adds a warning that concerns the file.

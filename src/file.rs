@@ -7,12 +7,12 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Need, Source, Stop};
+use crate::bytes::source::{Input, Need, Opening, Source, Stop};
 use crate::error::{Error, ErrorKind, Format, Result, Warnings};
-use crate::format;
-use crate::tensor::Tensor;
+use crate::format::{self, dispatch, map_each, one_of_each};
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
+use crate::tensor::{Inner as InnerTensor, Tensor};
 
 /// An open tensor file.
 ///
@@ -23,21 +23,9 @@ pub struct File<'a> {
     inner: Inner<'a>,
 }
 
-/// The file of its format.
-#[derive(Clone, Copy, Debug)]
-enum Inner<'a> {
-    #[cfg(feature = "ztensor")]
-    Ztensor(format::ztensor::File<'a>),
-}
-
-/// Evaluates an expression for the format's own object, whichever format it is of.
-macro_rules! dispatch {
-    ($inner:expr, $object:ident => $value:expr) => {
-        match $inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor($object) => $value,
-        }
-    };
+one_of_each! {
+    /// The file of its format.
+    Inner of File
 }
 
 /// What [`File::open_source`] came to.
@@ -67,7 +55,7 @@ impl<'a> File<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
-        match open(bytes.into()) {
+        match open(&Opening::of(bytes.into())) {
             Ok(file) => Ok(file),
             Err(Stop::Error(error)) => Err(error),
             // A slice has every range that lies in the file, and no other is ever needed.
@@ -82,11 +70,14 @@ impl<'a> File<'a> {
     /// # Errors
     /// The first rule of the format that the file breaks, and where.
     pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
-        match open(source.into()) {
-            Ok(file) => Ok(Opened::File(file)),
-            Err(Stop::Need(need)) => Ok(Opened::Need(need)),
-            Err(Stop::Error(error)) => Err(error),
-        }
+        let opening = Opening::of_source(source);
+        let (opened, need) = match open(&opening) {
+            Ok(file) => (Ok(Opened::File(file)), None),
+            Err(Stop::Need(need)) => (Ok(Opened::Need(need)), Some(need)),
+            Err(Stop::Error(error)) => (Err(error), None),
+        };
+        source.note(opening.walk.get(), need);
+        opened
     }
 
     /// The kind of file.
@@ -101,7 +92,7 @@ impl<'a> File<'a> {
     /// The version as the file states it, such as `1.2.0`; `None` where it states none.
     #[must_use]
     pub const fn version(&self) -> Option<&'a str> {
-        dispatch!(&self.inner, file => file.version())
+        dispatch!(Inner &self.inner, file => file.version())
     }
 
     /// Length of the file in bytes.
@@ -113,25 +104,19 @@ impl<'a> File<'a> {
     /// What the format's text says to warn about.
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
-        dispatch!(&self.inner, file => file.warnings())
+        dispatch!(Inner &self.inner, file => file.warnings())
     }
 
     /// How many tensors there are.
     #[must_use]
     pub fn tensor_count(&self) -> u64 {
-        dispatch!(&self.inner, file => file.count())
+        dispatch!(Inner &self.inner, file => file.count())
     }
 
     /// The tensors, in the order of the file.
     #[must_use]
     pub const fn tensors(&self) -> Tensors<'a> {
-        Tensors {
-            input: self.input,
-            inner: match &self.inner {
-                #[cfg(feature = "ztensor")]
-                Inner::Ztensor(file) => InnerTensors::Ztensor(file.tensors()),
-            },
-        }
+        Tensors { input: self.input, inner: map_each!(Inner &self.inner, file => InnerTensors file.tensors()) }
     }
 
     /// The first tensor of that name, compared byte by byte. Linear in the bytes of the metadata.
@@ -139,16 +124,13 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; or the bytes are not what they were when the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        match &self.inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor(file) => Ok(Tensor::ztensor(file.find(name)?, self.input)),
-        }
+        Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.find(name)?), self.input))
     }
 
     /// What else the file says about itself.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
-        dispatch!(&self.inner, file => file.attributes())
+        dispatch!(Inner &self.inner, file => file.attributes())
     }
 
     /// Compares all names exactly, where [`open`](Self::open) could not without memory
@@ -160,7 +142,7 @@ impl<'a> File<'a> {
     /// # Errors
     /// `RepeatedName` where the format forbids it, `OutOfScratch`.
     pub fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        dispatch!(&self.inner, file => file.check_names(scratch))
+        dispatch!(Inner &self.inner, file => file.check_names(scratch))
     }
 
     /// Verifies all components against their digests: reads every byte of those that have one, also where
@@ -181,21 +163,25 @@ impl<'a> File<'a> {
     /// What only zTensor files have; `None` for the others.
     #[cfg(feature = "ztensor")]
     #[must_use]
+    #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_ztensor(&self) -> Option<format::ztensor::File<'a>> {
         match self.inner {
             Inner::Ztensor(file) => Some(file),
+            _ => None,
         }
     }
 }
 
 /// The one way in: for slices and for sources.
-fn open(input: Input<'_>) -> core::result::Result<File<'_>, Stop> {
-    let head = input.need(Extent::new(0, input.length().min(format::HEAD)))?;
-    match format::detect(head, input.length()) {
+fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+    let input = opening.input;
+    let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
+    let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => Ok(File { input, inner: Inner::Ztensor(format::ztensor::open(input)?) }),
-        other => Err(Stop::Error(format::not_read(head, other))),
-    }
+        Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
+        other => return Err(Stop::Error(format::not_read(head, other))),
+    };
+    Ok(File { input, inner })
 }
 
 /// The tensors of a file. See [`File::tensors`].
@@ -208,20 +194,13 @@ pub struct Tensors<'a> {
     inner: InnerTensors<'a>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum InnerTensors<'a> {
-    #[cfg(feature = "ztensor")]
-    Ztensor(format::ztensor::Tensors<'a>),
-}
+one_of_each! { InnerTensors of Tensors }
 
 impl Tensors<'_> {
     /// Why the iterator ended early: the bytes are not what they were when the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
-        match &self.inner {
-            #[cfg(feature = "ztensor")]
-            InnerTensors::Ztensor(tensors) => tensors.error,
-        }
+        dispatch!(InnerTensors &self.inner, tensors => tensors.error)
     }
 }
 
@@ -229,10 +208,8 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     fn next(&mut self) -> Option<Tensor<'a>> {
-        match &mut self.inner {
-            #[cfg(feature = "ztensor")]
-            InnerTensors::Ztensor(tensors) => Some(Tensor::ztensor(tensors.next()?, self.input)),
-        }
+        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor tensors.next()?);
+        Some(Tensor::new(next, self.input))
     }
 }
 

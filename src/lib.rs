@@ -63,7 +63,7 @@ pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
 pub use codec::BuiltIn;
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
-pub use element::{Element, Elements};
+pub use element::{Element, Elements, binary128_to_f64};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};

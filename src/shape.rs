@@ -41,15 +41,19 @@ impl<'a> Shape<'a> {
         self.iter().nth(usize::try_from(index).ok()?)
     }
 
-    /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may.
+    /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may. With a length
+    /// of 0 it is 0, whatever the others are.
     #[must_use]
     pub fn elements(&self) -> Option<u64> {
-        let mut product = 1_u64;
+        let mut product = Some(1_u64);
         let mut dimensions = self.iter();
         for length in dimensions.by_ref() {
-            product = product.checked_mul(length)?;
+            product = if length == 0 { Some(0) } else { product.and_then(|product| product.checked_mul(length)) };
+            if product == Some(0) {
+                return product;
+            }
         }
-        (dimensions.left == 0).then_some(product) // else the bytes have changed since
+        product.filter(|_| dimensions.left == 0) // else the bytes have changed since
     }
 }
 

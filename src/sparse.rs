@@ -6,7 +6,7 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::element::Element;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Layout};
 
@@ -57,20 +57,30 @@ impl<'a> Column<'a> {
 /// Where the indices of the values stand.
 #[derive(Clone, Copy, Debug)]
 enum Indices<'a> {
-    Rows { pointers: Column<'a>, columns: Column<'a> },
-    Coordinates { of_first: Column<'a>, to_next_dimension: u64 },
+    Rows {
+        pointers: Column<'a>,
+        columns: Column<'a>,
+    },
+    Coordinates {
+        of_first: Column<'a>,
+        to_next_dimension: u64,
+    },
+    /// Places among all elements, the first dimension the fastest.
+    Places(Column<'a>),
 }
 
 /// A sparse tensor whose structure has been checked: every index is inside the shape.
 ///
-/// Where one place is given several values, the last of them counts when it is made dense; the iterator
-/// gives them all.
+/// Where one place is given several values, the last of them counts when it is made dense or looked up; the
+/// iterator gives them all.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse<'a> {
     shape: Shape<'a>,
     values: Column<'a>,
     count: u64,
     indices: Indices<'a>,
+    /// `Warning::bit`s.
+    warnings: u32,
 }
 
 impl<'a> Sparse<'a> {
@@ -84,7 +94,7 @@ impl<'a> Sparse<'a> {
     ) -> Option<Self> {
         let count = values.count();
         let is_even = columns.count() == count && pointers.count() == shape.dimension(0)?.checked_add(1)?;
-        is_even.then_some(Self { shape, values, count, indices: Indices::Rows { pointers, columns } })
+        is_even.then_some(Self { shape, values, count, indices: Indices::Rows { pointers, columns }, warnings: 0 })
     }
 
     /// Coordinates: all those of the first dimension, then all of the next, and so on. `None` where they
@@ -94,7 +104,7 @@ impl<'a> Sparse<'a> {
         let is_even = coordinates.count() == count.checked_mul(u64::from(shape.rank()))?;
         let to_next_dimension = count.checked_mul(coordinates.step)?;
         let indices = Indices::Coordinates { of_first: coordinates, to_next_dimension };
-        is_even.then_some(Self { shape, values, count, indices })
+        is_even.then_some(Self { shape, values, count, indices, warnings: 0 })
     }
 
     /// Compressed sparse rows in one blob: pointers, columns (`u64` both), values. `None` where the bytes
@@ -106,7 +116,7 @@ impl<'a> Sparse<'a> {
         let count = divide(rest, index.step.checked_add(blob.step)?)?;
         let values_at = count.checked_mul(index.step)?.checked_add(columns_at)?;
         let indices = Indices::Rows { pointers: index, columns: Column { start: columns_at, ..index } };
-        Some(Self { shape, values: Column { start: values_at, ..blob }, count, indices })
+        Some(Self { shape, values: Column { start: values_at, ..blob }, count, indices, warnings: 0 })
     }
 
     /// Coordinates in one blob: for each value its coordinates (`u64`), then the value.
@@ -116,11 +126,22 @@ impl<'a> Sparse<'a> {
         let count = divide(to_u64(blob.bytes.len()), step)?;
         let of_first = Column { dtype: DType::U64, step, ..blob };
         let indices = Indices::Coordinates { of_first, to_next_dimension: DType::U64.size() };
-        Some(Self { shape, values: Column { start: value_at, step, ..blob }, count, indices })
+        Some(Self { shape, values: Column { start: value_at, step, ..blob }, count, indices, warnings: 0 })
     }
 
-    /// Checks every index, in one pass (1.0 sections 5.2 and 5.3): nothing indexes with them before.
-    pub(crate) fn check(&self, fail: impl Fn(ErrorKind) -> Error) -> Result<()> {
+    /// Pairs in one blob: the place of a value among all elements (`u64`, little-endian), then the value.
+    /// `None` where the bytes do not come out even.
+    pub(crate) fn pairs(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
+        let value_at = DType::U64.size();
+        let step = value_at.checked_add(blob.step)?;
+        let count = divide(to_u64(blob.bytes.len()), step)?;
+        let places = Column { dtype: DType::U64, order: ByteOrder::Little, step, ..blob };
+        let values = Column { start: value_at, step, ..blob };
+        Some(Self { shape, values, count, indices: Indices::Places(places), warnings: 0 })
+    }
+
+    /// Checks every index, in one pass: nothing indexes with them before.
+    pub(crate) fn check(&mut self, fail: impl Fn(ErrorKind) -> Error) -> Result<()> {
         let out_of_range = || fail(ErrorKind::IndexOutOfRange);
         match self.indices {
             Indices::Rows { pointers, columns } => {
@@ -141,6 +162,7 @@ impl<'a> Sparse<'a> {
                     columns.index(k).filter(|&column| column < width).ok_or_else(out_of_range)?;
                 }
             }
+            Indices::Places(places) => self.check_places(places).ok_or_else(out_of_range)?,
             Indices::Coordinates { .. } => {
                 for (dimension, length) in (0_u64..).zip(self.shape) {
                     for k in 0..self.count {
@@ -152,6 +174,45 @@ impl<'a> Sparse<'a> {
         Ok(())
     }
 
+    /// Checks places: that they are inside the shape; whether they rise.
+    fn check_places(&mut self, places: Column<'a>) -> Option<()> {
+        let elements = self.shape.elements()?;
+        let mut last = None;
+        for k in 0..self.count {
+            let place = places.index(k).filter(|&place| place < elements)?;
+            self.warnings |= match last {
+                Some(last) if place < last => Warning::UnsortedIndices.bit(),
+                Some(last) if place == last => Warning::RepeatedIndices.bit(),
+                _ => 0,
+            };
+            last = Some(place);
+        }
+        Some(())
+    }
+
+    /// The value at a place among all elements, the first dimension the fastest: of several the last.
+    /// `None` where none is stored, or where it is not by their places that values are stored. Where the
+    /// places rise, as they do in most files, the time is logarithmic in their number, else linear.
+    pub(crate) fn at(&self, place: u64) -> Option<&'a [u8]> {
+        let Indices::Places(places) = self.indices else { return None };
+        if self.warnings & Warning::UnsortedIndices.bit() != 0 {
+            let last = (0..self.count).rev().find(|&k| places.index(k) == Some(place))?;
+            return self.values.element(last);
+        }
+        // The first whose place lies behind: the last at the place stands before it.
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.saturating_add(high.saturating_sub(low).wrapping_shr(1));
+            if places.index(middle)? > place {
+                high = middle;
+            } else {
+                low = middle.saturating_add(1);
+            }
+        }
+        let last = low.checked_sub(1)?;
+        if places.index(last)? == place { self.values.element(last) } else { None }
+    }
+
     fn coordinate(&self, k: u64, dimension: u64) -> Option<u64> {
         match self.indices {
             Indices::Coordinates { of_first, to_next_dimension } => {
@@ -159,7 +220,34 @@ impl<'a> Sparse<'a> {
                 Column { start, ..of_first }.index(k)
             }
             Indices::Rows { columns, .. } => columns.index(k),
+            Indices::Places(places) => {
+                let mut rest = places.index(k)?;
+                let mut lengths = self.shape.iter();
+                for _ in 0..dimension {
+                    rest = rest.checked_div(lengths.next()?)?;
+                }
+                rest.checked_rem(lengths.next()?)
+            }
         }
+    }
+
+    /// The place of an entry in the dense array, row-major.
+    fn dense_place(&self, entry: &Entry<'_, 'a>) -> Option<u64> {
+        let dimensions = self.shape.iter().zip(0_u32..);
+        let mut place = 0_u64;
+        if let Indices::Places(places) = self.indices {
+            // All indices in one pass: there may be many dimensions.
+            let mut rest = places.index(entry.k)?;
+            for (length, _) in dimensions {
+                place = place.checked_mul(length)?.checked_add(rest.checked_rem(length)?)?;
+                rest = rest.checked_div(length)?;
+            }
+            return Some(place);
+        }
+        for (length, dimension) in dimensions {
+            place = place.checked_mul(length)?.checked_add(entry.index(dimension)?)?;
+        }
+        Some(place)
     }
 
     /// The shape of the tensor.
@@ -174,13 +262,20 @@ impl<'a> Sparse<'a> {
         self.values.dtype
     }
 
-    /// [`Layout::SparseCsr`] or [`Layout::SparseCoo`].
+    /// [`Layout::SparseCsr`], [`Layout::SparseCoo`] or [`Layout::IndexValue`].
     #[must_use]
     pub const fn layout(&self) -> Layout {
         match self.indices {
             Indices::Rows { .. } => Layout::SparseCsr,
             Indices::Coordinates { .. } => Layout::SparseCoo,
+            Indices::Places(_) => Layout::IndexValue,
         }
+    }
+
+    /// What the check found to warn of: [`Warning::bit`]s.
+    #[must_use]
+    pub const fn warnings(&self) -> u32 {
+        self.warnings
     }
 
     /// How many values are stored, zeros and repeated places included.
@@ -199,11 +294,8 @@ impl<'a> Sparse<'a> {
     /// `None` where a value has no place, as changed bytes may have it.
     pub(crate) fn scatter(&self, room: &mut [u8]) -> Option<()> {
         for entry in self.iter() {
-            let place = self.shape.iter().zip(0_u32..).try_fold(0_u64, |place, (length, dimension)| {
-                place.checked_mul(length)?.checked_add(entry.index(dimension)?)
-            });
             let size = self.values.dtype.size();
-            let to = place.and_then(|place| place.checked_mul(size)).and_then(|offset| {
+            let to = self.dense_place(&entry).and_then(|place| place.checked_mul(size)).and_then(|offset| {
                 let from = to_usize(offset)?;
                 room.get_mut(from..)?.get_mut(..to_usize(size)?)
             });
@@ -265,7 +357,7 @@ pub struct Entry<'s, 'a> {
 }
 
 impl<'a> Entry<'_, 'a> {
-    /// The index in a dimension; `None` where there is no such dimension.
+    /// The index in a dimension; `None` where there is no such dimension. Of pairs, linear in `dimension`.
     #[must_use]
     pub fn index(&self, dimension: u32) -> Option<u64> {
         if dimension >= self.sparse.shape.rank() {

@@ -14,7 +14,7 @@ use crate::component::Component;
 use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Result};
-use crate::format;
+use crate::format::{self, dispatch, map_each, one_of_each};
 use crate::shape::Shape;
 use crate::sparse::Sparse;
 use crate::vocab::{DType, Encoding, Layout, Order};
@@ -28,86 +28,88 @@ pub struct Tensor<'a> {
     inner: Inner<'a>,
 }
 
-/// The tensor of the format it comes from.
-#[derive(Clone, Copy, Debug)]
-enum Inner<'a> {
-    #[cfg(feature = "ztensor")]
-    Ztensor(format::ztensor::Tensor<'a>),
-}
-
-/// Evaluates an expression for the format's own object, whichever format it is of.
-macro_rules! dispatch {
-    ($inner:expr, $object:ident => $value:expr) => {
-        match $inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor($object) => $value,
-        }
-    };
+one_of_each! {
+    /// The tensor of the format it comes from.
+    pub(crate) Inner of Tensor
 }
 
 impl<'a> Tensor<'a> {
+    pub(crate) const fn new(inner: Inner<'a>, input: Input<'a>) -> Self {
+        Self { input, inner }
+    }
+
     /// Its name, which may be empty or hold any character.
     #[must_use]
     pub const fn name(&self) -> &'a str {
-        dispatch!(&self.inner, tensor => tensor.name)
+        dispatch!(Inner &self.inner, tensor => tensor.name())
     }
 
     /// The type of its elements: that of `data` or `values`, else of its only component, else `None`.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
-        dispatch!(&self.inner, tensor => tensor.dtype)
+        dispatch!(Inner &self.inner, tensor => tensor.dtype())
     }
 
     /// Its dimensions, outermost first.
     #[must_use]
     pub fn shape(&self) -> Shape<'a> {
-        dispatch!(&self.inner, tensor => tensor.shape())
+        dispatch!(Inner &self.inner, tensor => tensor.shape())
     }
 
-    /// The order of the elements of a dense array.
+    /// The order of the elements, as they are stored in a dense array, or as [`read_into`](Self::read_into)
+    /// writes them.
     #[must_use]
     pub const fn order(&self) -> Order {
-        match self.inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor(_) => Order::RowMajor, // 1.0 section 2
-        }
+        dispatch!(Inner &self.inner, tensor => tensor.order())
     }
 
     /// How its components add up to it.
     #[must_use]
     pub const fn layout(&self) -> Layout {
-        dispatch!(&self.inner, tensor => tensor.layout)
+        dispatch!(Inner &self.inner, tensor => tensor.layout())
     }
 
     /// The name of the layout, as the file spells it.
     #[must_use]
     pub const fn layout_name(&self) -> &'a str {
-        dispatch!(&self.inner, tensor => tensor.layout_name)
+        dispatch!(Inner &self.inner, tensor => tensor.layout_name())
+    }
+
+    /// The kind of file that it is in.
+    const fn format(&self) -> Format {
+        match self.inner {
+            #[cfg(feature = "ztensor")]
+            Inner::Ztensor(_) => Format::Ztensor,
+        }
     }
 
     /// Its place among the tensors of the file, from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
-        dispatch!(&self.inner, tensor => u64::from(tensor.index))
+        dispatch!(Inner &self.inner, tensor => tensor.index())
     }
 
     /// What there is to warn of it alone, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a
     /// look at other tensors too, a repeated name, is among those of the file.
     #[must_use]
     pub fn warnings(&self) -> u32 {
-        dispatch!(&self.inner, tensor => u32::from(tensor.warnings))
+        dispatch!(Inner &self.inner, tensor => tensor.warnings())
     }
 
     /// What else the file says about it.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
-        dispatch!(&self.inner, tensor => tensor.attributes())
+        dispatch!(Inner &self.inner, tensor => tensor.attributes())
     }
 
     /// Its components, in the order of the file.
     #[must_use]
     pub fn components(&self) -> Components<'a> {
-        Components { input: self.input, inner: dispatch!(&self.inner, tensor => tensor.components().into()) }
+        Components {
+            input: self.input,
+            format: self.format(),
+            inner: map_each!(Inner &self.inner, tensor => InnerComponents tensor.components()),
+        }
     }
 
     /// The first component of that role. Linear in the number of components.
@@ -137,7 +139,9 @@ impl<'a> Tensor<'a> {
     pub fn dense_len(&self) -> Option<u64> {
         match self.layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
-            Layout::SparseCsr | Layout::SparseCoo => self.shape().elements()?.checked_mul(self.dtype()?.size()),
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
+                self.shape().elements()?.checked_mul(self.dtype()?.size())
+            }
             _ => None,
         }
     }
@@ -156,7 +160,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The tensor as a dense array in `room`, whatever its layout: in this machine's byte order, dense
-    /// data in its [`order`](Self::order), sparse data row-major. The part written.
+    /// data in its [`order`](Self::order), all else row-major. The part written.
     ///
     /// `room` has at least [`dense_len`](Self::dense_len) bytes, `scratch` [`scratch_len`](Self::scratch_len);
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
@@ -189,7 +193,7 @@ impl<'a> Tensor<'a> {
     ) -> Result<&'r mut [u8]> {
         match self.layout() {
             Layout::Dense => self.data()?.read_into_by(decoder, room),
-            Layout::SparseCsr | Layout::SparseCoo => {
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
                 let length = self.dense_len().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
                 let room = to_usize(length).and_then(|length| room.get_mut(..length));
                 let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
@@ -237,6 +241,7 @@ impl<'a> Tensor<'a> {
         let (sparse, uneven) = match (self.layout(), self.sparse_roles().unwrap_or_default()) {
             (Layout::SparseCsr, [blob]) => (Sparse::packed_csr(shape, column(blob)?), ErrorKind::PackedLength),
             (Layout::SparseCoo, [blob]) => (Sparse::packed_coo(shape, column(blob)?), ErrorKind::PackedLength),
+            (Layout::IndexValue, [blob]) => (Sparse::pairs(shape, column(blob)?), ErrorKind::PackedLength),
             (Layout::SparseCsr, [values, indices, indptr]) => {
                 let (values, columns, pointers) = (column(values)?, column(indices)?, column(indptr)?);
                 (Sparse::csr(shape, values, columns, pointers), ErrorKind::CountMismatch)
@@ -247,7 +252,7 @@ impl<'a> Tensor<'a> {
             }
             _ => return Err(self.error(ErrorKind::UnsupportedLayout)),
         };
-        let sparse = sparse.ok_or_else(|| self.error(uneven))?;
+        let mut sparse = sparse.ok_or_else(|| self.error(uneven))?;
         sparse.check(|kind| self.error(kind))?;
         Ok(sparse)
     }
@@ -255,11 +260,12 @@ impl<'a> Tensor<'a> {
     /// The roles of the components that a sparse tensor is read from, in the order in which they are:
     /// values and indices, or one blob of both. `None` where it is not sparse.
     fn sparse_roles(&self) -> Option<&'static [&'static str]> {
-        let is_packed = dispatch!(&self.inner, tensor => tensor.is_packed());
+        let is_packed = dispatch!(Inner &self.inner, tensor => tensor.is_packed());
         match (self.layout(), is_packed) {
             (Layout::SparseCsr | Layout::SparseCoo, true) => Some(&["data"]),
             (Layout::SparseCsr, false) => Some(&["values", "indices", "indptr"]),
             (Layout::SparseCoo, false) => Some(&["values", "coords"]),
+            (Layout::IndexValue, _) => Some(&["pairs"]),
             _ => None,
         }
     }
@@ -279,14 +285,7 @@ impl<'a> Tensor<'a> {
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
-        dispatch!(&self.inner, tensor => tensor.error(kind))
-    }
-}
-
-#[cfg(feature = "ztensor")]
-impl<'a> Tensor<'a> {
-    pub(crate) const fn ztensor(tensor: format::ztensor::Tensor<'a>, input: Input<'a>) -> Self {
-        Self { input, inner: Inner::Ztensor(tensor) }
+        dispatch!(Inner &self.inner, tensor => tensor.error(kind))
     }
 }
 
@@ -327,30 +326,17 @@ impl Verified {
 #[derive(Clone, Copy, Debug)]
 pub struct Components<'a> {
     input: Input<'a>,
+    format: Format,
     inner: InnerComponents<'a>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum InnerComponents<'a> {
-    #[cfg(feature = "ztensor")]
-    Ztensor(format::ztensor::Components<'a>),
-}
-
-#[cfg(feature = "ztensor")]
-impl<'a> From<format::ztensor::Components<'a>> for InnerComponents<'a> {
-    fn from(components: format::ztensor::Components<'a>) -> Self {
-        Self::Ztensor(components)
-    }
-}
+one_of_each! { InnerComponents of Components }
 
 impl Components<'_> {
     /// Why the iterator ended early: the bytes are not what they were when the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
-        match &self.inner {
-            #[cfg(feature = "ztensor")]
-            InnerComponents::Ztensor(components) => components.error,
-        }
+        dispatch!(InnerComponents &self.inner, components => components.error)
     }
 }
 
@@ -358,12 +344,8 @@ impl<'a> Iterator for Components<'a> {
     type Item = Component<'a>;
 
     fn next(&mut self) -> Option<Component<'a>> {
-        match &mut self.inner {
-            #[cfg(feature = "ztensor")]
-            InnerComponents::Ztensor(components) => {
-                Some(Component::new(components.next()?, self.input, Format::Ztensor))
-            }
-        }
+        let part = dispatch!(InnerComponents &mut self.inner, components => components.next()?);
+        Some(Component::new(part, self.input, self.format))
     }
 }
 

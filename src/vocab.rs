@@ -9,8 +9,8 @@ use crate::error::pinned;
 
 /// The type of an element.
 ///
-/// The low byte of its [code](DType::code) names the number; the high byte is kept for several equal
-/// numbers in one element.
+/// The low byte of its [code](DType::code) names the number; the high byte is the base-2 logarithm of how
+/// many of them an element has: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DType(u16);
 
@@ -19,22 +19,30 @@ macro_rules! dtypes {
         impl DType {
             $($(#[$doc])* pub const $name: Self = Self($code);)*
 
-            /// Every dtype with its name in the C header, in the order of its code.
+            /// Every dtype of one number, and the complex ones, with its name in the C header, in the order of
+            /// its code. For those of several numbers see [`with_lanes`](Self::with_lanes).
             pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, stringify!($name)),)*];
 
-            /// Its usual short name: `f32`, `bf16`, `u8`, `c64`, …
+            /// Its usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$name => $text,)* _ => "?" }
+                let names = match self.number() {
+                    $(Self::$name => [$text, concat!($text, "x2"), concat!($text, "x4"), concat!($text, "x8")],)*
+                    _ => ["?"; 4],
+                };
+                let [one, two, four, eight] = names;
+                match self.log2_lanes() { 0 => one, 1 => two, 2 => four, _ => eight }
             }
 
-            /// The names in the order of `ALL`, each closed by a NUL.
+            /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is closed by a NUL.
             #[cfg(feature = "capi")]
-            pub(crate) const NAMES_FOR_C: &'static str = concat!($($text, "\0"),*);
+            pub(crate) const NAMES_FOR_C: &'static str =
+                concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
             /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
             pub(crate) const fn log2_size(self) -> u32 {
-                match self { $(Self::$name => $log2,)* _ => 0 }
+                let number = match self.number() { $(Self::$name => $log2,)* _ => 0 };
+                self.log2_lanes().saturating_add(number)
             }
         }
     };
@@ -97,10 +105,45 @@ impl DType {
     /// The dtype of a code; `None` for a number that is no dtype's.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
-        Self::ALL.iter().map(|(dtype, _)| *dtype).find(|dtype| dtype.0 == code)
+        let given = Self(code);
+        let number = Self::ALL.iter().map(|(dtype, _)| *dtype).find(|dtype| *dtype == given.number())?;
+        let lanes = 1_u32.checked_shl(given.log2_lanes())?;
+        number.with_lanes(lanes).filter(|dtype| *dtype == given)
     }
 
-    /// Bytes of one element: 1 to 16, a power of two.
+    /// The dtype whose elements are `lanes` numbers of this type: 1, 2, 4 or 8 of them, as for quaternions.
+    /// `None` for another count, and for what is no single number: truth values, 8-bit floats, complex numbers.
+    #[must_use]
+    pub const fn with_lanes(self, lanes: u32) -> Option<Self> {
+        match (self, lanes) {
+            (_, 1) => Some(self),
+            (Self::F32, 2) => Some(Self::C64),
+            (Self::F64, 2) => Some(Self::C128),
+            (Self(Self::FIRST_NUMBER..=Self::LAST_NUMBER), 2 | 4 | 8) => {
+                #[allow(clippy::as_conversions)] // at most 3
+                let log2 = lanes.trailing_zeros() as u16;
+                Some(Self(self.0 | log2.wrapping_shl(8)))
+            }
+            _ => None,
+        }
+    }
+
+    const FIRST_NUMBER: u16 = Self::U8.0;
+    const LAST_NUMBER: u16 = Self::BF16.0;
+
+    /// The number that its elements have one or several of.
+    pub(crate) const fn number(self) -> Self {
+        Self(self.0 & 0xff)
+    }
+
+    pub(crate) const fn log2_lanes(self) -> u32 {
+        #[allow(clippy::as_conversions)] // widens
+        {
+            self.0.wrapping_shr(8) as u32
+        }
+    }
+
+    /// Bytes of one element: 1 to 128, a power of two.
     #[must_use]
     pub const fn size(self) -> u64 {
         1_u64.wrapping_shl(self.log2_size())
@@ -121,7 +164,7 @@ impl DType {
     /// Bytes of one number of an element, to which the byte order applies: half of it for complex ones.
     #[must_use]
     pub fn number_size(self) -> usize {
-        let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { 0 };
+        let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
         1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }
 
@@ -187,6 +230,12 @@ pinned! {
         SparseCsr = 1, "sparse_csr";
         SparseCoo = 2, "sparse_coo";
         QuantizedGroup = 3, "quantized_group";
+        /// Pairs of a global index and a value.
+        IndexValue = 4, "index_value";
+        /// Elements that symmetry leaves over, in an order that the format does not define.
+        Packed = 5, "packed";
+        /// Cores, of which the elements are products.
+        TensorTrain = 6, "tensor_train";
         /// A layout of the file's own: its components are listed, its meaning is not known here.
         Other = 255, "other";
     }
@@ -199,5 +248,26 @@ pinned! {
         Zstd = 1, "zstd";
         /// In a way that is not known here; the file gives it a name.
         Other = 255, "other";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DType;
+
+    #[test]
+    fn lanes() {
+        let quaternion = DType::F64.with_lanes(4).unwrap();
+        assert_eq!((quaternion.name(), quaternion.size(), quaternion.number_size()), ("f64x4", 32, 8));
+        assert_eq!(DType::from_code(quaternion.code()), Some(quaternion));
+        assert_eq!(DType::F32.with_lanes(2), Some(DType::C64));
+        assert_eq!((DType::F128.with_lanes(8).unwrap().size(), DType::U8.with_lanes(8).unwrap().size()), (128, 8));
+        for (dtype, lanes) in [(DType::C64, 2), (DType::BOOL, 2), (DType::F8_E5M2, 4), (DType::F32, 3)] {
+            assert_eq!(dtype.with_lanes(lanes), None);
+        }
+        // Complex numbers have one code; what has none is no dtype.
+        for code in [0, 7, DType::F64.code() | 0x100, DType::C64.code() | 0x100, DType::F64.code() | 0x400, 0xff11] {
+            assert_eq!(DType::from_code(code), None, "{code}");
+        }
     }
 }

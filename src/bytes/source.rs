@@ -4,6 +4,7 @@
 //! bytes ends with the range it needs, the caller fetches that range and opens again.
 #![forbid(unsafe_code)]
 
+use core::cell::Cell;
 use core::fmt;
 
 use super::extent::{Extent, Region};
@@ -13,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// How many segments a [`Source`] holds.
 pub const MAX_SEGMENTS: usize = 8;
 
-/// A range of bytes that has to be fetched before a file can be opened. Always shorter than 4 GiB.
+/// A range of bytes that has to be fetched before a file can be opened. Shorter than 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Need {
     /// The bytes to fetch, all of them inside the file.
@@ -57,24 +58,47 @@ pub struct Need {
 /// ```
 ///
 /// A range is found only inside one segment, so hand over each range just as it was asked for: the next
-/// call then never asks for it again, and opening ends after a few rounds.
+/// call then never asks for it again, and opening ends. Ranges that need not be kept
+/// ([`Need::keep`]) take no room among the segments: a file that is walked from chunk to chunk may ask for any
+/// number of them, one after the other.
 #[derive(Clone)]
 pub struct Source<'a> {
+    segments: Segments<'a>,
+    /// The range that the last call asked for in passing: its bytes are good for the next call alone.
+    asked: Cell<Option<Extent>>,
+    passing: Option<(u64, &'a [u8])>,
+    /// How far the last call came.
+    walk: Cell<Walk>,
+}
+
+/// The ranges that are kept.
+#[derive(Clone)]
+struct Segments<'a> {
     length: u64,
-    segments: heapless::Vec<(u64, &'a [u8]), MAX_SEGMENTS>,
+    held: heapless::Vec<(u64, &'a [u8]), MAX_SEGMENTS>,
+}
+
+/// How far a walk over a file came whose earlier parts may be gone: where it stands, and what the format
+/// has to remember of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// 0: it has not begun.
+    pub(crate) at: u64,
+    pub(crate) memory: [u64; 2],
 }
 
 impl<'a> Source<'a> {
     /// A file of `length` bytes, none of them in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
-        Self { length, segments: heapless::Vec::new() }
+        let segments = Segments { length, held: heapless::Vec::new() };
+        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(Walk { at: 0, memory: [0; 2] }) }
     }
 
     /// Length of the whole file in bytes.
     #[must_use]
     pub const fn length(&self) -> u64 {
-        self.length
+        self.segments.length
     }
 
     /// Adds `bytes`, which stand at `offset` of the file. A segment that they cover is dropped.
@@ -84,42 +108,58 @@ impl<'a> Source<'a> {
     /// [`MAX_SEGMENTS`] already. The source is unchanged then.
     pub fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = Extent::new(offset, to_u64(bytes.len()));
-        if !new.is_within(self.length) {
+        if !new.is_within(self.segments.length) {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
-        if self.get(new).is_some() {
+        if self.asked.get() == Some(new) {
+            self.passing = Some((offset, bytes));
+            return Ok(());
+        }
+        self.segments.add(offset, bytes)
+    }
+}
+
+impl<'a> Segments<'a> {
+    fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
+        if self.get(Extent::new(offset, to_u64(bytes.len()))).is_some() {
             return Ok(());
         }
         let covered = |(at, old): &(u64, &[u8])| Extent::new(*at, to_u64(old.len())).of(bytes, offset).is_some();
-        if self.segments.is_full() && !self.segments.iter().any(covered) {
+        if self.held.is_full() && !self.held.iter().any(covered) {
             return Err(Error::new(ErrorKind::TooManySegments));
         }
-        self.segments.retain(|segment| !covered(segment));
-        self.segments.push((offset, bytes)).map_err(|_| Error::new(ErrorKind::TooManySegments))
+        self.held.retain(|segment| !covered(segment));
+        self.held.push((offset, bytes)).map_err(|_| Error::new(ErrorKind::TooManySegments))
     }
 
     /// The bytes of `extent`, if one segment has them all.
     fn get(&self, extent: Extent) -> Option<&'a [u8]> {
-        self.segments.iter().find_map(|&(at, bytes)| extent.of(bytes, at))
+        self.held.iter().find_map(|&(at, bytes)| extent.of(bytes, at))
     }
 }
 
-/// The bytes of a file as a parser sees them: all in one slice, or in the segments of a source.
+/// The bytes of a file as a reader sees them: all in one slice, or in the segments of a source.
 #[derive(Clone, Copy)]
 pub struct Input<'a>(Bytes<'a>);
 
 #[derive(Clone, Copy)]
 enum Bytes<'a> {
     Whole(&'a [u8]),
-    Parts(&'a Source<'a>),
+    Parts(&'a Segments<'a>),
 }
 
 /// Prints where the segments lie, not what is in them.
-impl fmt::Debug for Source<'_> {
+impl fmt::Debug for Segments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let segments = self.segments.iter().map(|&(start, bytes)| Region { bytes, start });
+        let segments = self.held.iter().map(|&(start, bytes)| Region { bytes, start });
         write!(f, "{} bytes, of which ", self.length)?;
         f.debug_list().entries(segments).finish()
+    }
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.segments, f)
     }
 }
 
@@ -127,7 +167,7 @@ impl fmt::Debug for Input<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Bytes::Whole(bytes) => write!(f, "{} bytes", bytes.len()),
-            Bytes::Parts(source) => fmt::Debug::fmt(source, f),
+            Bytes::Parts(segments) => fmt::Debug::fmt(segments, f),
         }
     }
 }
@@ -140,7 +180,7 @@ impl<'a> From<&'a [u8]> for Input<'a> {
 
 impl<'s, 'a: 's> From<&'s Source<'a>> for Input<'s> {
     fn from(source: &'s Source<'a>) -> Self {
-        Self(Bytes::Parts(source))
+        Self(Bytes::Parts(&source.segments))
     }
 }
 
@@ -149,7 +189,7 @@ impl<'a> Input<'a> {
     pub(crate) const fn length(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
-            Bytes::Parts(source) => source.length,
+            Bytes::Parts(segments) => segments.length,
         }
     }
 
@@ -158,14 +198,52 @@ impl<'a> Input<'a> {
         match self.0 {
             Bytes::Whole(bytes) => extent.of(bytes, 0),
             // No bytes are in memory wherever they lie, as in a slice.
-            Bytes::Parts(source) if extent.length == 0 => extent.is_within(source.length).then_some(&[]),
-            Bytes::Parts(source) => source.get(extent),
+            Bytes::Parts(segments) if extent.length == 0 => extent.is_within(segments.length).then_some(&[]),
+            Bytes::Parts(segments) => segments.get(extent),
         }
     }
+}
 
-    /// The bytes of `extent`, which lies in the file, or the range to fetch.
-    pub(crate) fn need(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
-        self.get(extent).ok_or(Stop::Need(Need { extent, keep: true }))
+/// What a parser opens a file from: the bytes that stay, those that are there for this call alone, and how
+/// far the last call came.
+#[derive(Clone)]
+pub(crate) struct Opening<'a> {
+    pub(crate) input: Input<'a>,
+    passing: Option<(u64, &'a [u8])>,
+    /// How far the walk came, kept for the next call.
+    pub(crate) walk: Cell<Walk>,
+}
+
+impl<'a> Opening<'a> {
+    /// Opens from bytes that all stay.
+    pub(crate) fn of(input: Input<'a>) -> Self {
+        Self { input, passing: None, walk: Cell::default() }
+    }
+
+    /// Opens from a source, which is told by [`Source::note`] what came of it.
+    pub(crate) fn of_source(source: &'a Source<'_>) -> Self {
+        let is_asked = |&(at, bytes): &(u64, &[u8])| source.asked.get() == Some(Extent::new(at, to_u64(bytes.len())));
+        Self { input: source.into(), passing: source.passing.filter(is_asked), walk: source.walk.clone() }
+    }
+
+    /// The bytes of `extent`, which lies in the file, or the range to fetch. What is opened may refer to them.
+    pub(crate) fn keep(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
+        self.input.get(extent).ok_or(Stop::Need(Need { extent, keep: true }))
+    }
+
+    /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What
+    /// came before is asked for no more if the walk says so.
+    pub(crate) fn pass(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
+        let passing = || self.passing.and_then(|(at, bytes)| extent.of(bytes, at));
+        self.input.get(extent).or_else(passing).ok_or(Stop::Need(Need { extent, keep: false }))
+    }
+}
+
+impl Source<'_> {
+    /// Remembers how far a call came, and what it asked for.
+    pub(crate) fn note(&self, walk: Walk, need: Option<Need>) {
+        self.walk.set(walk);
+        self.asked.set(need.filter(|need| !need.keep).map(|need| need.extent));
     }
 }
 
@@ -212,6 +290,6 @@ mod tests {
         assert!(source.add(90, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
         source.add(10, &[7; 8]).unwrap(); // takes the place of the segment that it covers
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
-        assert_eq!(source.segments.len(), MAX_SEGMENTS);
+        assert_eq!(source.segments.held.len(), MAX_SEGMENTS);
     }
 }

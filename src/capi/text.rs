@@ -117,7 +117,12 @@ unsafe fn write_text(
 /// The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
-    nth_text(DType::NAMES_FOR_C, DType::ALL.iter().position(|(known, _)| u32::from(known.code()) == dtype))
+    let Some(dtype) = of_code(dtype) else { return nth_text("", None) };
+    let place = DType::ALL.iter().position(|(number, _)| *number == dtype.number());
+    nth_text(
+        DType::NAMES_FOR_C,
+        place.and_then(|place| place.checked_mul(4)?.checked_add(usize::try_from(dtype.log2_lanes()).ok()?)),
+    )
 }
 
 /// Bytes of one element of a dtype; 0 for another number.

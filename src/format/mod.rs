@@ -3,9 +3,9 @@
 //! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. Each is a
 //! module of the same shape:
 //!
-//! - `open(input)` checks the whole structure in one pass and gives the format's `File`, or says which
+//! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or says which
 //!   bytes it needs first;
-//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors;
+//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors: `name()`, `dtype()`, `shape()`, …;
 //! - `Tensor::components()` iterates over its [`Part`]s;
 //! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
 //!
@@ -19,6 +19,41 @@ use crate::bytes::extent::Extent;
 use crate::error::{Error, ErrorKind, Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding};
+
+/// Declares an enum of what each format calls `$object`, and how to ask whichever it is.
+macro_rules! one_of_each {
+    ($(#[$meta:meta])* $visible:vis $name:ident of $object:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        $visible enum $name<'a> {
+            #[cfg(feature = "ztensor")]
+            Ztensor(format::ztensor::$object<'a>),
+        }
+    };
+}
+pub(crate) use one_of_each;
+
+/// Evaluates an expression for the object in an enum of [`one_of_each`].
+macro_rules! dispatch {
+    ($name:ident $inner:expr, $object:ident => $value:expr) => {
+        match $inner {
+            #[cfg(feature = "ztensor")]
+            $name::Ztensor($object) => $value,
+        }
+    };
+}
+pub(crate) use dispatch;
+
+/// The same, with the result in the variant of the same format of another enum.
+macro_rules! map_each {
+    ($name:ident $inner:expr, $object:ident => $to:ident $value:expr) => {
+        match $inner {
+            #[cfg(feature = "ztensor")]
+            $name::Ztensor($object) => $to::Ztensor($value),
+        }
+    };
+}
+pub(crate) use map_each;
 
 /// How many bytes from the start of a file tell its kind.
 pub(crate) const HEAD: u64 = 16;

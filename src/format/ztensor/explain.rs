@@ -6,7 +6,7 @@
 
 use super::{Generation, Manifest, Tensor, layout, v0, v1};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::Input;
+use crate::bytes::source::{Input, Opening};
 use crate::codec::cbor::{Field, Reader};
 use crate::error::{Error, ErrorKind, Item};
 use crate::format::Context;
@@ -21,7 +21,7 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.number = size.map(|size| u64::from_le_bytes(*size));
         context.hint = Some("has the file been cut off, or something been appended?");
     }
-    let Ok(manifest) = Manifest::locate(input) else { return context };
+    let Ok(manifest) = Manifest::locate(&Opening::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
     match manifest.reader(at).text() {

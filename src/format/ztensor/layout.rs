@@ -256,7 +256,7 @@ pub(super) fn required(layout: Layout) -> &'static [&'static str] {
         Layout::SparseCsr => &["values", "indices", "indptr"],
         Layout::SparseCoo => &["values", "coords"],
         // Real files hold a quantized group to nothing but whole elements, which are checked already.
-        Layout::QuantizedGroup | Layout::Other => &[],
+        _ => &[],
     }
 }
 
@@ -298,7 +298,7 @@ pub(super) fn check(tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) 
             }
             coords.indexes(coordinates.flatten())?;
         }
-        Layout::QuantizedGroup | Layout::Other => {}
+        _ => {}
     }
     Ok(())
 }

@@ -31,11 +31,11 @@ use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Input, Stop};
+use crate::bytes::source::{Opening, Stop};
 use crate::codec::cbor::{Fault, Field, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 
 type Parsed<T> = core::result::Result<T, Fault>;
 
@@ -83,14 +83,14 @@ pub(crate) struct Manifest<'a> {
 
 impl<'a> Manifest<'a> {
     /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
-    fn locate(input: Input<'a>) -> core::result::Result<Self, Stop> {
+    fn locate(opening: &Opening<'a>) -> core::result::Result<Self, Stop> {
         let fail = |kind, item, at| Stop::Error(Error::at(kind, Format::Ztensor, item, at));
-        let length = input.length();
+        let length = opening.input.length();
         let Some(tail_at) = length.checked_sub(16) else {
             return Err(fail(ErrorKind::Truncated, Item::Footer, length));
         };
-        let head = input.need(Extent::new(0, super::HEAD))?;
-        let tail = input.need(Extent::new(tail_at, 16))?;
+        let head = opening.keep(Extent::new(0, super::HEAD))?;
+        let tail = opening.keep(Extent::new(tail_at, 16))?;
         let Ok(tail) = Tail::ref_from_bytes(tail) else {
             return Err(fail(ErrorKind::Truncated, Item::Footer, tail_at)); // 16 bytes were asked for
         };
@@ -111,7 +111,7 @@ impl<'a> Manifest<'a> {
         if size > MAX_MANIFEST {
             return Err(fail(ErrorKind::ManifestTooLarge, Item::Footer, footer_at));
         }
-        let bytes = input.need(Extent::new(start, size))?;
+        let bytes = opening.keep(Extent::new(start, size))?;
         Ok(Self { region: Region { bytes, start }, generation })
     }
 
@@ -209,8 +209,8 @@ pub struct File<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
-pub(crate) fn open(input: Input<'_>) -> core::result::Result<File<'_>, Stop> {
-    let manifest = Manifest::locate(input)?;
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+    let manifest = Manifest::locate(opening)?;
     let mut file = File {
         manifest,
         version: None,
@@ -382,13 +382,13 @@ impl<'a> Iterator for Tensors<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensor<'a> {
     manifest: Manifest<'a>,
-    pub(crate) name: &'a str,
-    pub(crate) layout: Layout,
-    pub(crate) layout_name: &'a str,
-    pub(crate) dtype: Option<DType>,
-    pub(crate) index: u32,
+    name: &'a str,
+    layout: Layout,
+    layout_name: &'a str,
+    dtype: Option<DType>,
+    index: u32,
     /// `Warning::tensor_bit`s.
-    pub(crate) warnings: u8,
+    warnings: u8,
     /// Positions in the manifest: of the entry (1.x: its name), the first dimension, the map of the
     /// components (0.1: the entry), the attributes (0: none).
     entry: u32,
@@ -415,6 +415,35 @@ impl<'a> Tensor<'a> {
             components: 0,
             attributes: 0,
         }
+    }
+
+    pub(crate) const fn name(&self) -> &'a str {
+        self.name
+    }
+
+    pub(crate) const fn dtype(&self) -> Option<DType> {
+        self.dtype
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    pub(crate) const fn layout_name(&self) -> &'a str {
+        self.layout_name
+    }
+
+    /// 1.0 section 2.
+    pub(crate) const fn order(&self) -> Order {
+        Order::RowMajor
+    }
+
+    pub(crate) fn index(&self) -> u64 {
+        u64::from(self.index)
+    }
+
+    pub(crate) fn warnings(&self) -> u32 {
+        u32::from(self.warnings)
     }
 
     pub(crate) fn shape(&self) -> Shape<'a> {
