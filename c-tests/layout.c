@@ -85,7 +85,7 @@ int main(void)
 
     SIZE(tenslice_verified, 32);
     AT(tenslice_verified, struct_size, 0);
-    AT(tenslice_verified, reserved, 4);
+    AT(tenslice_verified, warnings, 4);
     AT(tenslice_verified, verified, 8);
     AT(tenslice_verified, without_digest, 16);
     AT(tenslice_verified, unknown_digest, 24);

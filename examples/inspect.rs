@@ -201,13 +201,15 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     let mut reader = options.digest.then(|| Reader::new(total));
     if options.json {
         let tensors = file.tensors().map(|tensor| tensor_json(&tensor, reader.as_mut()));
+        let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
+        let found = found(reader.as_ref());
         let record = json!({
             "file": path.to_string_lossy(),
             "format": file.format().text(),
             "version": file.version(),
-            "warnings": warnings.iter().map(Warning::text).collect::<Vec<_>>(),
+            "warnings": warnings.iter().chain(found).map(Warning::text).collect::<Vec<_>>(),
             "attributes": attributes_json(file.attributes()),
-            "tensors": tensors.collect::<Result<Vec<_>, _>>()?,
+            "tensors": tensors,
         });
         writeln!(out, "{record}")?;
         return Ok(());
@@ -216,8 +218,9 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         Some(name) => details(out, path, bytes, &file.find(name)?, reader.as_mut())?,
         None => table(out, path, &file, reader.as_mut())?,
     };
+    let found = found(reader.as_ref());
     drop(reader);
-    for warning in warnings.iter() {
+    for warning in warnings.iter().chain(found) {
         let first = warnings.first_tensor(warning).and_then(|i| file.tensors().nth(usize::try_from(i).ok()?));
         let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(tensor.name())));
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
@@ -225,8 +228,16 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     verdict.map_err(Failure::Refused)
 }
 
+/// The warnings that reading the data gave.
+fn found(reader: Option<&Reader>) -> impl Iterator<Item = Warning> + use<> {
+    let bits = reader.map_or(0, |reader| reader.warnings);
+    Warning::ALL.iter().copied().filter(move |warning| warning.bit() & bits != 0)
+}
+
 /// Reads all data, and shows on a terminal how far it has come, where that takes a while.
 struct Reader {
+    /// What there is to warn of, as bits.
+    warnings: u32,
     total: u64,
     done: u64,
     is_shown: bool,
@@ -241,7 +252,7 @@ struct Reading {
 impl Reader {
     fn new(total: u64) -> Self {
         const WORTH_SHOWING: u64 = 1 << 28;
-        Self { total, done: 0, is_shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
+        Self { warnings: 0, total, done: 0, is_shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
     }
 
     /// Reads all of a tensor: digests, streams, sparse indices.
@@ -266,8 +277,9 @@ impl Reader {
                 let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
             }
         }
-        if reading.verdict.is_ok() && matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo) {
-            reading.verdict = with_room(tensor.scratch_len(), |scratch| tensor.sparse(scratch).map(drop));
+        if reading.verdict.is_ok() && is_sparse(tensor) {
+            let checked = with_room(tensor.scratch_len(), |scratch| Ok(tensor.sparse(scratch)?.warnings()));
+            reading.verdict = checked.map(|warnings| self.warnings |= warnings);
         }
         reading
     }
@@ -282,12 +294,15 @@ impl Drop for Reader {
     }
 }
 
+fn is_sparse(tensor: &Tensor<'_>) -> bool {
+    matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
+}
+
 fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json, Error> {
     let reading = reader.map(|reader| reader.read(tensor));
     if let Some(reading) = &reading {
         reading.verdict?;
     }
-    let is_dense = reading.is_some() && tensor.layout() == Layout::Dense;
     let components = tensor.components().enumerate().map(|(i, component)| {
         component_json(&component, reading.as_ref().and_then(|reading| reading.digests.get(i).copied()))
     });
@@ -298,9 +313,25 @@ fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json,
         "layout": tensor.layout_name(),
         "order": tensor.order().text(),
         "attributes": attributes_json(tensor.attributes()),
-        "data_sha256": if is_dense { Some(sha256(&tensor.data()?)?) } else { None },
+        "data_sha256": if reading.is_some() { data_sha256(tensor)? } else { None },
         "components": components.collect::<Result<Vec<_>, _>>()?,
     }))
+}
+
+/// SHA-256 of the elements of a dense tensor, or of the values of pairs, in little-endian order.
+fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+    match tensor.layout() {
+        Layout::Dense => sha256(&tensor.data()?).map(Some),
+        Layout::IndexValue => {
+            let pairs = tensor.sparse(&mut [])?;
+            let mut values = pairs.iter().filter_map(|pair| pair.bytes()).flatten().copied().collect::<Vec<_>>();
+            if tensor.components().any(|pairs| pairs.byte_order() == ByteOrder::Big) {
+                values.chunks_mut(pairs.dtype().number_size()).for_each(<[u8]>::reverse);
+            }
+            Ok(Some(hex(&Sha256::digest(values))))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// A component; where it was read, with the state of its digest.

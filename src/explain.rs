@@ -51,6 +51,8 @@ impl Explanation<'_> {
         let context = match self.error.format() {
             #[cfg(feature = "ztensor")]
             Format::Ztensor => format::ztensor::context(self.input, &self.error),
+            #[cfg(feature = "tens")]
+            Format::Tens => format::tens::context(self.input, &self.error),
             _ => Context::default(),
         };
         write(out, &self.error, &context, Some(self.input.length()))
@@ -78,6 +80,18 @@ fn names_its_item(error: &Error) -> bool {
                 | K::MissingComponent
                 | K::InvalidVersion
                 | K::UnsupportedVersion
+                | K::ByteSwapped
+                | K::NumberType
+                | K::NumberCount
+                | K::UnknownFlags
+                | K::ChunkSize
+                | K::MissingData
+                | K::UnexpectedData
+                | K::UnknownIndexName
+                | K::NotPermutation
+                | K::TooManyPairs
+                | K::BoundaryRank
+                | K::ZeroLength
         )
 }
 
@@ -146,7 +160,14 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         | K::InvalidByteOrder
         | K::TypeMismatch
         | K::RepeatedName
-        | K::RepeatedKey => match (context.text, context.number) {
+        | K::RepeatedKey
+        | K::NumberType
+        | K::NumberCount
+        | K::UnknownFlags
+        | K::ChunkSize
+        | K::TooManyPairs
+        | K::CountTooLarge
+        | K::BoundaryRank => match (context.text, context.number) {
             (Some(text), _) => {
                 out.write_str(": ")?;
                 quoted(out, text)?;

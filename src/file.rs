@@ -86,6 +86,8 @@ impl<'a> File<'a> {
         match self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
+            #[cfg(feature = "tens")]
+            Inner::Tens(_) => Format::Tens,
         }
     }
 
@@ -145,11 +147,11 @@ impl<'a> File<'a> {
         dispatch!(Inner &self.inner, file => file.check_names(scratch))
     }
 
-    /// Verifies all components against their digests: reads every byte of those that have one, also where
+    /// Verifies all tensors, as [`Tensor::verify`] does: reads every byte of those that have one, also where
     /// several share their bytes. The work is that of the sum of their lengths, which may exceed the file's.
     ///
     /// # Errors
-    /// Those of [`Component::verify`](crate::Component::verify), of the first component that fails.
+    /// Those of [`Tensor::verify`], of the first that fails.
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
@@ -170,6 +172,17 @@ impl<'a> File<'a> {
             _ => None,
         }
     }
+
+    /// What only TENS files have; `None` for the others.
+    #[cfg(feature = "tens")]
+    #[must_use]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub const fn as_tens(&self) -> Option<format::tens::File<'a>> {
+        match self.inner {
+            Inner::Tens(file) => Some(file),
+            _ => None,
+        }
+    }
 }
 
 /// The one way in: for slices and for sources.
@@ -179,6 +192,8 @@ fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
         Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
+        #[cfg(feature = "tens")]
+        Format::Tens => Inner::Tens(format::tens::open(opening)?),
         other => return Err(Stop::Error(format::not_read(head, other))),
     };
     Ok(File { input, inner })

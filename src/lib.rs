@@ -2,7 +2,7 @@
 //! ## The levels of the API
 //!
 //! - The common view: [`File`], [`Tensor`], [`Component`], for every format.
-//! - What only one format has: [`File::as_ztensor`].
+//! - What only one format has: [`File::as_ztensor`], [`File::as_tens`].
 //!
 #![no_std]
 #![deny(unsafe_code)]
@@ -36,8 +36,8 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
-#[cfg(not(feature = "ztensor"))]
-compile_error!("tenslice: choose at least one format: enable the feature `ztensor`");
+#[cfg(not(any(feature = "tens", feature = "ztensor")))]
+compile_error!("tenslice: choose at least one format: enable the feature `tens` or `ztensor`");
 
 mod attributes;
 mod bytes;
@@ -67,6 +67,8 @@ pub use element::{Element, Elements, binary128_to_f64};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+#[cfg(feature = "tens")]
+pub use format::tens;
 #[cfg(feature = "ztensor")]
 pub use format::ztensor;
 pub use shape::{Dimensions, Shape};

@@ -80,6 +80,8 @@ impl<'a> Tensor<'a> {
         match self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
+            #[cfg(feature = "tens")]
+            Inner::Tens(_) => Format::Tens,
         }
     }
 
@@ -131,6 +133,31 @@ impl<'a> Tensor<'a> {
             return Err(self.error(ErrorKind::NotDense));
         }
         self.component("data")
+    }
+
+    /// How far apart elements lie whose indices differ by one in a dimension, for each dimension: in elements
+    /// of a dense tensor, or of what [`read_into`](Self::read_into) writes. They are put into `room`, which has
+    /// as many places as there are dimensions.
+    ///
+    /// # Errors
+    /// `TooSmall`; `ShapeOverflow` where a tensor without elements has lengths whose product exceeds 64 bits.
+    pub fn strides<'r>(&self, room: &'r mut [u64]) -> Result<&'r mut [u64]> {
+        let shape = self.shape();
+        let room = to_usize(u64::from(shape.rank())).and_then(|rank| room.get_mut(..rank));
+        let strides = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        strides.iter_mut().zip(shape).for_each(|(stride, length)| *stride = length);
+        let mut next = Some(1_u64);
+        let mut set = |length: &mut u64| {
+            let stride = next.ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+            next = stride.checked_mul(*length);
+            *length = stride;
+            Ok(())
+        };
+        match self.order() {
+            Order::RowMajor => strides.iter_mut().rev().try_for_each(&mut set)?,
+            Order::ColumnMajor => strides.iter_mut().try_for_each(&mut set)?,
+        }
+        Ok(strides)
     }
 
     /// How many bytes [`read_into`](Self::read_into) writes; `None` where the file does not say, or where
@@ -270,10 +297,11 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Verifies its components against their digests.
+    /// Verifies its components against their digests and, where it is sparse and none of them is encoded, its
+    /// indices as [`sparse`](Self::sparse) does.
     ///
     /// # Errors
-    /// Those of [`Component::verify`], of the first component that fails.
+    /// Those of [`Component::verify`], of the first component that fails; those of [`sparse`](Self::sparse).
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
@@ -281,7 +309,13 @@ impl<'a> Tensor<'a> {
         for component in components.by_ref() {
             verified.add(component.verify()?);
         }
-        components.error().map_or(Ok(verified), Err)
+        if let Some(error) = components.error() {
+            return Err(error);
+        }
+        if self.sparse_roles().is_some() && self.scratch_len() == Some(0) {
+            verified.warnings = self.sparse(&mut [])?.warnings();
+        }
+        Ok(verified)
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
@@ -299,6 +333,8 @@ pub struct Verified {
     pub without_digest: u64,
     /// Those whose digest is of a kind that is not known here.
     pub unknown_digest: u64,
+    /// What there is to warn of the data, as bits: [`Warning::bit`](crate::Warning::bit) each.
+    pub warnings: u32,
 }
 
 #[cfg(feature = "digest")]
@@ -316,6 +352,7 @@ impl Verified {
         self.verified = self.verified.saturating_add(other.verified);
         self.without_digest = self.without_digest.saturating_add(other.without_digest);
         self.unknown_digest = self.unknown_digest.saturating_add(other.unknown_digest);
+        self.warnings |= other.warnings;
     }
 }
 

@@ -36,7 +36,8 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
 fn every_prefix_is_refused() {
     let mut prefixes = 0;
     for case in cases().iter().filter(|case| case.bytes.len() < 8192) {
-        let is_good = case.expect().starts_with("accept"); // what is no good may begin with a file
+        // What is no good may begin with a file; which prefixes other formats have is tabled (tests/tens.rs).
+        let is_good = case.expect().starts_with("accept") && case.format() == "ztensor";
         for length in 0..case.bytes.len() {
             let accepted = open_both_ways(&case.name(), &case.bytes[..length]);
             assert!(!accepted || !is_good, "{}: {length} bytes", case.name());
@@ -59,9 +60,12 @@ fn every_byte_of_the_metadata_mutated() {
     let mut accepted = 0;
     for case in cases().iter().filter(|case| case.bytes.len() < 3000) {
         let Ok(file) = File::open(&case.bytes) else { continue };
-        let manifest = file.as_ztensor().unwrap().manifest().offset as usize;
         let mut bytes = case.bytes.clone();
-        for at in (0..8).chain(manifest..bytes.len()) {
+        let metadata = match file.as_ztensor() {
+            Some(file) => file.manifest().offset as usize..bytes.len(),
+            None => 8..bytes.len().min(200),
+        };
+        for at in (0..8).chain(metadata) {
             let original = bytes[at];
             for new in [0, 0x7f, 0xff, original.wrapping_add(1), original ^ 0x20, original ^ 0x80] {
                 bytes[at] = new;

@@ -219,8 +219,8 @@ pub unsafe extern "C" fn tenslice_tensor_read_into(
 pub struct tenslice_verified {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// 0.
-    pub reserved: u32,
+    /// What there is to warn of the data: TENSLICE_WARNING_ bits.
+    pub warnings: u32,
     /// Components whose stored bytes are the ones that their digest was made of.
     pub verified: u64,
     /// Components for which the file states no digest.
@@ -234,7 +234,7 @@ impl From<Verified> for tenslice_verified {
     fn from(counts: Verified) -> Self {
         Self {
             struct_size: 0,
-            reserved: 0,
+            warnings: counts.warnings,
             verified: counts.verified,
             without_digest: counts.without_digest,
             unknown_digest: counts.unknown_digest,
@@ -277,10 +277,10 @@ pub unsafe extern "C" fn tenslice_component_verify(
     }
 }
 
-/// Verifies all components of a file against their digests: reads all their stored bytes, also those that
-/// several share. The work is that of the sum of their lengths, which may exceed the file's.
+/// Verifies all components of a file against their digests, and the indices of sparse tensors that are not
+/// encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
 ///
-/// Errors: those of tenslice_component_verify, of the first component that fails.
+/// Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, ROW_POINTERS.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_file_verify(
     file: *const tenslice_file,

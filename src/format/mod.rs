@@ -5,13 +5,16 @@
 //!
 //! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or says which
 //!   bytes it needs first;
-//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors: `name()`, `dtype()`, `shape()`, …;
+//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator ([`Single`] where there is
+//!   one alone), `Tensor` one of its tensors: `name()`, `dtype()`, `shape()`, …;
 //! - `Tensor::components()` iterates over its [`Part`]s;
 //! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
 //!
 //! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tens")]
+pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 
@@ -28,6 +31,8 @@ macro_rules! one_of_each {
         $visible enum $name<'a> {
             #[cfg(feature = "ztensor")]
             Ztensor(format::ztensor::$object<'a>),
+            #[cfg(feature = "tens")]
+            Tens(format::tens::$object<'a>),
         }
     };
 }
@@ -39,6 +44,8 @@ macro_rules! dispatch {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $value,
+            #[cfg(feature = "tens")]
+            $name::Tens($object) => $value,
         }
     };
 }
@@ -50,6 +57,8 @@ macro_rules! map_each {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $to::Ztensor($value),
+            #[cfg(feature = "tens")]
+            $name::Tens($object) => $to::Tens($value),
         }
     };
 }
@@ -79,6 +88,31 @@ pub(crate) struct Part<'a> {
     /// Where its record stands in the file, and how far behind the start of its tensor's entry.
     pub(crate) at: u64,
     pub(crate) back: u32,
+}
+
+/// An iterator over one thing: the tensor of a file that holds one, the component of a tensor that has one.
+#[cfg(feature = "tens")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Single<T> {
+    pub(crate) item: Option<T>,
+    /// Why the iteration ended early: never, here.
+    pub(crate) error: Option<Error>,
+}
+
+#[cfg(feature = "tens")]
+impl<T> Single<T> {
+    pub(crate) const fn new(item: T) -> Self {
+        Self { item: Some(item), error: None }
+    }
+}
+
+#[cfg(feature = "tens")]
+impl<T> Iterator for Single<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.item.take()
+    }
 }
 
 /// What stands in a file where an error happened, as far as it can still be read.
@@ -146,7 +180,7 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && magic.starts_with(head);
     match format {
         _ if head.is_empty() => Error::at(ErrorKind::Truncated, Format::Unknown, Item::File, 0),
-        Format::Ztensor => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
+        Format::Ztensor | Format::Tens => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
         Format::Unknown => match MAGICS.iter().find(cut) {
             Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),
             None => Error::at(ErrorKind::UnknownFormat, format, Item::File, 0),

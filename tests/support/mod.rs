@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tenslice::{Error, File, Opened, Source};
+use tenslice::{ByteOrder, Error, File, Opened, Source};
 
 /// A file with its side-car.
 pub struct Case {
@@ -22,39 +22,140 @@ impl Case {
         self.expected["expect"].as_str().expect("a side-car states what to expect")
     }
 
-    /// Whether a reader that decodes no data can see what is wrong.
+    pub fn format(&self) -> &str {
+        self.expected["format"].as_str().expect("a side-car states the format")
+    }
+
+    /// Whether a reader that reads no data can see what is wrong, or what to warn of.
     pub fn is_seen_at_open(&self) -> bool {
-        self.expected["level"].as_str().is_none_or(|level| level == "open")
+        let level = self.expected["level"].as_str().or(self.expected["reject"]["stage"].as_str());
+        let mut warnings = self.expected["warnings"].as_array().into_iter().flatten().peekable();
+        let of_pairs = warnings.peek().is_some() && warnings.all(|w| w.as_str().unwrap().starts_with("ix_"));
+        level.is_none_or(|level| level == "open") && !of_pairs
     }
 }
 
-/// The fixtures and, where `TENSLICE_CORPUS` names a folder, all files below it that have a side-car.
-/// zTensor 2 is not read yet.
+/// The folders of files with known results: the fixtures and, where `TENSLICE_CORPUS` names one, a corpus.
+pub fn folders() -> Vec<PathBuf> {
+    let corpus = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from);
+    [Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")].into_iter().chain(corpus).collect()
+}
+
+/// All files there that have a side-car and are of a format that is read. zTensor 2 is not, yet.
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
-    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), &mut all);
-    assert!(all.len() > 100, "the fixtures are not there: {}", all.len());
-    if let Some(corpus) = std::env::var_os("TENSLICE_CORPUS") {
+    for folder in folders() {
         let before = all.len();
-        below(Path::new(&corpus), &mut all);
-        assert!(all.len() > before, "no files below {}", corpus.display());
+        below(&folder, &mut all);
+        assert!(all.len() > before + 20, "no files below {}", folder.display());
     }
-    all.retain(|case| case.expected["format"] == "ztensor" && case.expected["generation"] != "2");
-    all.retain(|case| !case.expected["generation"].as_str().is_none_or(|generation| generation.starts_with('2')));
+    all
+}
+
+/// Those of one format.
+pub fn cases_of(format: &str) -> Vec<Case> {
+    let mut all = cases();
+    all.retain(|case| case.format() == format);
+    assert!(all.len() > 50, "{}", all.len());
     all
 }
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
+    for path in entries(folder) {
         if path.is_dir() {
             below(&path, all);
-        } else if path.extension().is_some_and(|extension| extension == "zt") {
-            let side_car = PathBuf::from(format!("{}.json", path.display()));
-            let expected = serde_json::from_slice(&std::fs::read(side_car).unwrap()).unwrap();
+            continue;
+        }
+        let side_car = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("zt") => PathBuf::from(format!("{}.json", path.display())),
+            Some("tens" | "blz") => path.with_extension("json"),
+            _ => continue,
+        };
+        let expected: Json = serde_json::from_slice(&std::fs::read(side_car).unwrap()).unwrap();
+        let is_read = match expected["format"].as_str() {
+            Some("ztensor") => expected["generation"].as_str().is_some_and(|text| !text.starts_with('2')),
+            Some("tens") => cfg!(feature = "tens"),
+            Some("blz") => cfg!(feature = "blz"),
+            _ => false,
+        };
+        if is_read {
             all.push(Case { bytes: std::fs::read(&path).unwrap(), path, expected });
         }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+/// What becomes of a damaged file: its name, its bytes, and what to expect of them.
+pub struct Damaged {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub expect: String,
+    /// Codes of what is wrong, or of what to warn of.
+    pub codes: String,
+}
+
+/// The tables of prefixes and mutations of the files of one format.
+pub fn damaged(format: &str) -> Vec<Damaged> {
+    fn tables(folder: &Path, format: &str, all: &mut Vec<Damaged>) {
+        for path in entries(folder) {
+            if path.is_dir() {
+                tables(&path, format, all);
+            } else if folder.ends_with(format)
+                && path.file_name().is_some_and(|name| name == "prefixes.json" || name == "mutations.json")
+            {
+                let table: Json = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+                for series in table["series"].as_array().unwrap() {
+                    let base = series["base"].as_str().unwrap();
+                    let bytes = std::fs::read(folder.join(base)).unwrap();
+                    for row in series["prefixes"].as_array().into_iter().flatten() {
+                        let length = row[0].as_u64().unwrap() as usize;
+                        all.push(one(
+                            format!("{length} bytes of {base}"),
+                            bytes[..length].to_vec(),
+                            &row[1],
+                            &row[2],
+                        ));
+                    }
+                    for row in series["mutations"].as_array().into_iter().flatten() {
+                        let (at, patch) = (row[0].as_u64().unwrap() as usize, row[1].as_str().unwrap());
+                        let mut bytes = bytes.clone();
+                        for (i, byte) in unhex(patch).into_iter().enumerate() {
+                            bytes[at + i] = byte;
+                        }
+                        all.push(one(format!("{base} with {patch} at {at}"), bytes, &row[2], &row[3]));
+                    }
+                }
+            }
+        }
+    }
+    fn one(name: String, bytes: Vec<u8>, expect: &Json, codes: &Json) -> Damaged {
+        Damaged { name, bytes, expect: expect.as_str().unwrap().into(), codes: codes.to_string() }
+    }
+    let mut all = Vec::new();
+    folders().iter().for_each(|folder| tables(folder, format, &mut all));
+    assert!(all.len() > 100, "{}", all.len());
+    all
+}
+
+pub fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+pub fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of numbers of `size` bytes each, turned to little-endian.
+pub fn little(bytes: &[u8], order: ByteOrder, size: usize) -> Vec<u8> {
+    match order {
+        ByteOrder::Big => bytes.chunks(size).flat_map(|number| number.iter().rev().copied()).collect(),
+        _ => bytes.to_vec(),
     }
 }
 

@@ -1,0 +1,458 @@
+//! The chunks behind the dimensions: walked once to find the data, and listed by the same walk.
+//!
+//! Depends on `super`. Chunks are passed one by one, so that a file of which parts are fetched is opened
+//! whatever their number; all that has to be remembered of them fits a word.
+#![forbid(unsafe_code)]
+
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::{DimensionHeader, File, INDEX, fail};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::{Opening, Stop};
+use crate::error::{Error, ErrorKind, Item, Warning};
+use crate::vocab::Layout;
+
+/// Section "Variable chunks". The size counts the head.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct ChunkHead {
+    magic: [u8; 8],
+    size: U64,
+}
+
+pub(super) const HEAD: u64 = 16;
+/// Where in a chunk its size stands.
+pub(super) const SIZE_AT: u64 = 8;
+const SYMMETRY: [u8; 8] = *b"SYMMETRY";
+const DENSE: [u8; 8] = *b"DENSDATA";
+
+/// Symmetry flag: the data is packed by this symmetry.
+const PK: u8 = 1;
+
+/// The flags and the length of the operation, behind the head of a symmetry.
+const SYMMETRY_HEAD: u64 = 18;
+
+/// A chunk of a TENS file.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// What it is: `SYMMETRY`, `DENSDATA`, or eight bytes that nobody here knows.
+    pub magic: [u8; 8],
+    /// All of it, its head of 16 bytes included.
+    pub extent: Extent,
+    symmetry: Option<Symmetry<'a>>,
+}
+
+impl<'a> Chunk<'a> {
+    /// The symmetry that it states.
+    #[must_use]
+    pub const fn symmetry(&self) -> Option<Symmetry<'a>> {
+        self.symmetry
+    }
+}
+
+/// A permutation of the indices, and an operation on the elements, that leave the tensor as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Symmetry<'a> {
+    flags: u8,
+    operation: &'a [u8],
+    map: &'a [u8],
+    dimensions: &'a [DimensionHeader],
+}
+
+impl<'a> Symmetry<'a> {
+    /// Whether elements that follow from others by this symmetry are left out of the data.
+    #[must_use]
+    pub const fn is_packed(&self) -> bool {
+        self.flags & PK != 0
+    }
+
+    /// The operation, such as `x`, `-x`, `conj(x)`: free text in whatever encoding.
+    #[must_use]
+    pub const fn operation(&self) -> &'a [u8] {
+        self.operation
+    }
+
+    /// The names of the indices in their new places, one byte a dimension: `bacd` exchanges the first two.
+    #[must_use]
+    pub const fn map(&self) -> &'a [u8] {
+        self.map
+    }
+
+    /// The dimension whose index comes to place `place`; `None` beyond the last, and where two dimensions
+    /// share that name. Linear in the number of dimensions.
+    #[must_use]
+    pub fn source_of(&self, place: u32) -> Option<u32> {
+        let name = self.map.get(usize::try_from(place).ok()?)?;
+        let mut same = self.dimensions.iter().zip(0..).filter(|(dimension, _)| dimension.name == *name);
+        same.next().map(|(_, at)| at).filter(|_| same.next().is_none())
+    }
+}
+
+/// The chunks of a TENS file. See [`File::chunks`].
+#[derive(Clone, Debug)]
+pub struct Chunks<'a> {
+    file: File<'a>,
+    /// Where the next one begins; `None` behind the last.
+    at: Option<u64>,
+    error: Option<Error>,
+}
+
+impl<'a> Chunks<'a> {
+    pub(super) fn new(file: &File<'a>) -> Self {
+        let at = if file.has_chunks { Some(to_u64(file.head.len())) } else { None };
+        Self { file: *file, at, error: None }
+    }
+
+    /// Why the iterator ended early: a chunk is not in memory, or not what it was when the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Chunk<'a>;
+
+    fn next(&mut self) -> Option<Chunk<'a>> {
+        let at = self.at.take()?;
+        // Pairs have no head.
+        if self.file.layout == Layout::IndexValue && at.saturating_add(INDEX) >= self.file.data.offset {
+            return None;
+        }
+        let mut memory = Memory::of([0; 2]);
+        memory.packed = u32::from(self.file.layout == Layout::Packed);
+        match read(&self.file, &Opening::of(self.file.input), at, &mut memory) {
+            Ok(chunk) => {
+                self.at = if chunk.magic == DENSE { None } else { chunk.extent.end() };
+                Some(chunk)
+            }
+            Err(Stop::Error(error)) => {
+                self.error = Some(error);
+                None
+            }
+            Err(Stop::Need(need)) => {
+                self.error = Some(fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset));
+                None
+            }
+        }
+    }
+}
+
+/// Whether a chunk of a known kind stands where the data would.
+pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>) -> Result<bool, Stop> {
+    /// In the memory of the walk: none does.
+    const NONE: u64 = 1 << 62;
+    let mut walk = opening.walk.get();
+    if walk.at == 0 {
+        let start = Extent::new(file.data.offset, 8);
+        let is_known =
+            start.is_within(file.input.length()) && [&SYMMETRY[..], &DENSE].contains(&opening.pass(start)?);
+        walk.at = start.offset;
+        walk.memory = if is_known { [0; 2] } else { [NONE, 0] };
+        opening.walk.set(walk);
+    }
+    let [state, _] = walk.memory;
+    Ok(state & NONE == 0)
+}
+
+/// What a walk remembers, in the words that a source keeps for it.
+#[derive(Clone, Copy)]
+struct Memory {
+    warnings: u32,
+    /// How many symmetries pack the data.
+    packed: u32,
+    /// The data, once it is found.
+    data_length: Option<u64>,
+    /// How many bytes behind it, that fill up its chunk, have not been looked at.
+    padding: u8,
+}
+
+impl Memory {
+    const FOUND: u64 = 1 << 63;
+
+    fn of(words: [u64; 2]) -> Self {
+        let [state, length] = words;
+        Self {
+            warnings: u32::try_from(state & u64::from(u32::MAX)).unwrap_or(0),
+            packed: u32::try_from(state.wrapping_shr(32) & 0xffff).unwrap_or(0),
+            data_length: if state & Self::FOUND == 0 { None } else { Some(length) },
+            padding: u8::try_from(state.wrapping_shr(48) & 7).unwrap_or(0),
+        }
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        self.warnings |= warning.bit();
+    }
+
+    fn words(self) -> [u64; 2] {
+        let found = if self.data_length.is_some() { Self::FOUND } else { 0 };
+        let packed = u64::from(self.packed.min(0xffff)).wrapping_shl(32);
+        let padding = u64::from(self.padding).wrapping_shl(48);
+        [found | padding | packed | u64::from(self.warnings), self.data_length.unwrap_or(0)]
+    }
+}
+
+/// Walks over the chunks, with every check of them, and sets where the data of `file` is.
+pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64) -> Result<(), Stop> {
+    let mut walk = opening.walk.get();
+    if walk.at == 0 {
+        walk.at = file.data.offset;
+    }
+    let mut memory = Memory::of(walk.memory);
+    while memory.data_length.is_none() {
+        (walk.at, memory) = step(file, opening, volume, walk.at, memory)?;
+        walk.memory = memory.words();
+        opening.walk.set(walk);
+    }
+    file.data = Extent::new(walk.at, memory.data_length.unwrap_or(0));
+    if memory.padding > 0 {
+        let at = file.data.end().unwrap_or(u64::MAX);
+        if opening.pass(Extent::new(at, memory.padding.into()))?.iter().any(|byte| *byte != 0) {
+            memory.warn(Warning::ReservedBytes);
+        }
+        memory.padding = 0;
+        walk.memory = memory.words();
+        opening.walk.set(walk);
+    }
+    file.warnings |= memory.warnings;
+    if file.layout == Layout::Dense && memory.packed > 0 {
+        file.layout = Layout::Packed;
+    }
+    Ok(())
+}
+
+/// Passes what stands at `at`: a chunk, or the data. Where it stands then, and what it remembers.
+fn step(
+    file: &File<'_>,
+    opening: &Opening<'_>,
+    volume: u64,
+    at: u64,
+    mut memory: Memory,
+) -> Result<(u64, Memory), Stop> {
+    let length = file.input.length();
+    let rest = length.saturating_sub(at);
+    if rest == 0 {
+        return Err(fail(ErrorKind::MissingData, Item::Data, at).into());
+    }
+    if file.layout == Layout::IndexValue {
+        if rest < INDEX {
+            return Err(fail(ErrorKind::Truncated, Item::Pairs, length).into());
+        }
+        let start = opening.pass(Extent::new(at, INDEX))?;
+        // The pairs have no magic: their number is no text, as a magic is. (As a number, eight printable
+        // bytes would be more than 2^61 pairs.)
+        if !start.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
+            let data = pairs(file, U64::read_from_bytes(start).unwrap_or_default().get(), at, volume)?;
+            return found(file, data, data.end().unwrap_or(length), memory);
+        }
+    }
+    let chunk = read(file, opening, at, &mut memory)?;
+    if let Some(symmetry) = chunk.symmetry {
+        memory.packed = memory.packed.saturating_add(u32::from(symmetry.is_packed()));
+    }
+    let end = chunk.extent.end().unwrap_or(length).min(length);
+    if chunk.magic != DENSE {
+        return Ok((end, memory));
+    }
+    let data_at = at.saturating_add(HEAD);
+    let stored = chunk.extent.length.saturating_sub(HEAD);
+    let data = match memory.packed {
+        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.size()).min(stored)),
+        // How the elements are packed is left open by the text: all of the chunk may be elements.
+        1 => {
+            memory.warn(Warning::OpaqueOrder);
+            Extent::new(data_at, stored.min(length.saturating_sub(data_at)))
+        }
+        // "only index-value storage is supported"
+        _ => return Err(fail(ErrorKind::UnexpectedData, Item::Data, at).into()),
+    };
+    if memory.packed == 0 {
+        // Of a chunk that is too long there is a warning already.
+        let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
+        memory.padding = padding.filter(|padding| *padding < 8).unwrap_or(0);
+    }
+    found(file, data, end, memory)
+}
+
+/// The data has been found, and what it stands in ends at `end`.
+fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Result<(u64, Memory), Stop> {
+    if end < file.input.length() {
+        memory.warn(Warning::TrailingBytes);
+    }
+    memory.data_length = Some(data.length);
+    Ok((data.offset, memory))
+}
+
+/// The extent of `count` pairs, whose count stands at `at` (section "Index-value storage").
+fn pairs(file: &File<'_>, count: u64, at: u64, volume: u64) -> Result<Extent, Error> {
+    if count > volume {
+        return Err(fail(ErrorKind::TooManyPairs, Item::Pairs, at));
+    }
+    let start = at.saturating_add(INDEX);
+    let extent = count.checked_mul(file.pair_size()).map(|length| Extent::new(start, length));
+    extent.filter(|extent| extent.is_within(file.input.length())).ok_or(fail(ErrorKind::OutOfFile, Item::Pairs, at))
+}
+
+/// `n` rounded up to a multiple of 8; `None` beyond 64 bits.
+fn align8(n: u64) -> Option<u64> {
+    n.checked_add(7).map(|n| n & !7)
+}
+
+/// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
+fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Result<Chunk<'a>, Stop> {
+    let length = file.input.length();
+    let rest = length.saturating_sub(at);
+    if rest < HEAD {
+        return Err(fail(ErrorKind::Truncated, Item::Chunk, length).into());
+    }
+    let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.pass(Extent::new(at, HEAD))?) else {
+        return Err(fail(ErrorKind::Truncated, Item::Chunk, length).into()); // 16 bytes were asked for
+    };
+    let size = size.get();
+    let refused = |kind| Stop::Error(fail(kind, Item::Chunk, at.saturating_add(SIZE_AT)));
+    if size < HEAD {
+        return Err(refused(ErrorKind::ChunkSize));
+    }
+    let mut chunk = Chunk { magic, extent: Extent::new(at, size), symmetry: None };
+    if magic == DENSE {
+        if file.layout == Layout::IndexValue {
+            return Err(fail(ErrorKind::UnexpectedData, Item::Data, at).into());
+        }
+        check_dense(file, size, rest, memory).map_err(refused)?;
+        return Ok(chunk);
+    }
+    if size > rest {
+        return Err(refused(ErrorKind::OutOfFile));
+    }
+    if size & 7 != 0 {
+        // "multiples of 4" in one sentence, of 8 in three.
+        if size & 3 != 0 {
+            return Err(refused(ErrorKind::ChunkSize));
+        }
+        memory.warn(Warning::ChunkLength);
+    }
+    if magic == SYMMETRY {
+        chunk.symmetry = Some(symmetry(file, opening, chunk.extent, memory)?);
+    }
+    Ok(chunk)
+}
+
+/// Holds the size of a data chunk to what shape and type ask for: rounded up to 8 or, with a warning,
+/// exactly that, more than that, or without the padding where the file ends. Packed data may take any size.
+fn check_dense(file: &File<'_>, size: u64, rest: u64, memory: &mut Memory) -> Result<(), ErrorKind> {
+    if memory.packed > 0 {
+        return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
+    }
+    let payload = file.shape().elements().and_then(|volume| volume.checked_mul(file.dtype.size()));
+    let least = payload.and_then(|payload| payload.checked_add(HEAD)).ok_or(ErrorKind::ShapeOverflow)?;
+    let padded = align8(least).ok_or(ErrorKind::ShapeOverflow)?;
+    if size < least {
+        return Err(ErrorKind::SizeMismatch);
+    }
+    if size > rest && (size != padded || least > rest) {
+        return Err(ErrorKind::OutOfFile);
+    }
+    if size != padded || size > rest {
+        if size != least && size & 3 != 0 {
+            return Err(ErrorKind::ChunkSize);
+        }
+        memory.warn(Warning::ChunkLength);
+    }
+    Ok(())
+}
+
+/// Reads a symmetry (section "Symmetry chunk") with every check of it.
+fn symmetry<'a>(
+    file: &File<'a>,
+    opening: &Opening<'a>,
+    extent: Extent,
+    memory: &mut Memory,
+) -> Result<Symmetry<'a>, Stop> {
+    let dimensions = file.headers().as_slice();
+    let order = to_u64(dimensions.len());
+    // What it takes with the longest operation, and its padding.
+    let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
+    let bytes = opening.pass(Extent::new(extent.offset, extent.length.min(longest)))?;
+    let too_short = || fail(ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
+    let parts = bytes.split_at_checked(18).and_then(|(head, rest)| {
+        let [.., flags, length] = *head else { return None };
+        let (operation, rest) = rest.split_at_checked(usize::from(length))?;
+        let (map, padding) = rest.split_at_checked(dimensions.len())?;
+        Some((Symmetry { flags, operation, map, dimensions }, padding))
+    });
+    let (symmetry, padding) = parts.ok_or_else(too_short)?;
+    let used = SYMMETRY_HEAD.saturating_add(to_u64(symmetry.operation.len())).saturating_add(order);
+    let padded = align8(used).unwrap_or(used);
+    if extent.length > padded {
+        memory.warn(Warning::ChunkLength);
+    }
+    let padding = padding.get(..to_usize(padded.saturating_sub(used)).unwrap_or(0)).unwrap_or(padding);
+    if symmetry.flags & !PK != 0 || padding.iter().any(|byte| *byte != 0) {
+        memory.warn(Warning::ReservedBytes);
+    }
+    match is_unclear(dimensions, symmetry.map) {
+        Ok(is_unclear) if is_unclear || symmetry.operation.is_empty() => memory.warn(Warning::UnclearSymmetry),
+        Ok(_) => {}
+        Err(kind) => return Err(fail(kind, Item::Symmetry, extent.offset).into()),
+    }
+    Ok(symmetry)
+}
+
+/// Whether it cannot be told which index goes where, since two dimensions share a name.
+///
+/// # Errors
+/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where one stands twice, or where
+/// indices of different lengths would change places.
+fn is_unclear(dimensions: &[DimensionHeader], map: &[u8]) -> Result<bool, ErrorKind> {
+    let mut known = Names::default();
+    let mut places = [0_u8; 256];
+    let mut names_are_shared = false;
+    for (dimension, place) in dimensions.iter().zip((0..=u8::MAX).chain(core::iter::repeat(0))) {
+        names_are_shared |= !known.insert(dimension.name);
+        if let Some(slot) = places.get_mut(usize::from(dimension.name)) {
+            *slot = place; // more than 256 dimensions share names
+        }
+    }
+    if map.iter().any(|name| !known.contains(*name)) {
+        return Err(ErrorKind::UnknownIndexName);
+    }
+    if names_are_shared {
+        return Ok(true);
+    }
+    let mut used = Names::default();
+    for (name, dimension) in map.iter().zip(dimensions) {
+        let source = places.get(usize::from(*name)).and_then(|place| dimensions.get(usize::from(*place)));
+        if !used.insert(*name) || source.is_none_or(|source| source.length != dimension.length) {
+            return Err(ErrorKind::NotPermutation);
+        }
+    }
+    Ok(false)
+}
+
+/// A set of index names.
+#[derive(Default)]
+struct Names([u32; 8]);
+
+impl Names {
+    /// The word of a name, and its bit there.
+    fn place(name: u8) -> (usize, u32) {
+        (usize::from(name.wrapping_shr(5)), 1_u32.wrapping_shl(u32::from(name & 31)))
+    }
+
+    fn contains(&self, name: u8) -> bool {
+        let (word, bit) = Self::place(name);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// Adds a name; `false` where it is there already.
+    fn insert(&mut self, name: u8) -> bool {
+        let (word, bit) = Self::place(name);
+        let is_new = !self.contains(name);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
+        }
+        is_new
+    }
+}

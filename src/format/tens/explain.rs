@@ -1,0 +1,61 @@
+//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! whatever cannot be read is left out.
+//!
+//! Depends on `super`. Linked only into programs that ask for the text of an error.
+#![forbid(unsafe_code)]
+
+use zerocopy::FromBytes;
+
+use super::{BYTES_PER_NUMBER_AT, DIMENSION, HEADER, Header, INDEX, Types, VERSION_1_0, read_dimension};
+use crate::bytes::extent::Extent;
+use crate::bytes::source::Input;
+use crate::error::{Error, ErrorKind, Item};
+use crate::format::Context;
+use crate::shape::Shape;
+use crate::vocab::DType;
+
+/// Reads what the sentence of `error` may say.
+pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+    let mut context = Context::default();
+    let Some(at) = error.offset() else { return context };
+    let Some(header) = input.get(Extent::new(0, HEADER)) else { return context };
+    let Ok(header) = Header::ref_from_bytes(header) else { return context };
+    let number = |width| {
+        input
+            .get(Extent::new(at, width))
+            .map(|bytes| bytes.iter().rev().fold(0_u64, |n, byte| n.wrapping_shl(8) | u64::from(*byte)))
+    };
+    match error.item() {
+        Item::Version => {
+            context.number = number(4);
+            context.hint = Some("known are 65536, which is 1.0, and 36864, which programs write");
+            return context;
+        }
+        Item::NumberType if at < BYTES_PER_NUMBER_AT => {
+            context.text = core::str::from_utf8(&header.number_type).ok();
+            context.hint = Some("uint, UINT, sint, SINT and IEEE are defined");
+        }
+        Item::Header | Item::Flags | Item::NumberType => context.number = number(4),
+        Item::Chunk | Item::Symmetry | Item::Pairs => context.number = number(8),
+        _ => {}
+    }
+    context.version = Some(if header.version.get() == VERSION_1_0 { "1.0" } else { "0.9" });
+    let order = header.order.get();
+    let dimensions = Extent::new(HEADER, u64::from(order).saturating_mul(DIMENSION));
+    context.shape = input.get(dimensions).map(|bytes| Shape::new(bytes, order, read_dimension));
+    let dtype = Types::of(header).ok().and_then(|types| types.element);
+    context.dtype = dtype.map(DType::name);
+    if let (ErrorKind::OutOfFile, Some(number)) = (error.kind(), context.number) {
+        (context.offset, context.length) = match (error.item(), dtype) {
+            (Item::Chunk, _) => (at.checked_sub(super::chunk::SIZE_AT), Some(number)),
+            (_, Some(dtype)) => (at.checked_add(INDEX), number.checked_mul(INDEX.saturating_add(dtype.size()))),
+            _ => (None, None),
+        };
+    }
+    if error.kind() == ErrorKind::SizeMismatch {
+        context.length = context.number.and_then(|size| size.checked_sub(super::chunk::HEAD));
+        let volume = context.shape.and_then(|shape| shape.elements());
+        context.expected_length = volume.zip(dtype).and_then(|(volume, dtype)| volume.checked_mul(dtype.size()));
+    }
+    context
+}

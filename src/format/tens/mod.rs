@@ -1,0 +1,547 @@
+//! TENS, the binary tensor format of cc4s, versions 0x00010000 and 0x00009000.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `sparse`, `element`, and the contract of `format`.
+//!
+//! ```text
+//! 0       header, 32 bytes: "TENS", version, number type, bytes per number, numbers per element, order N,
+//!         flags, 0
+//! 32      N dimensions, 8 bytes each: length, index name, flags, 0
+//! 32+8N   0x00010000: chunks, the last of them DENSDATA or, without a head, the pairs    (chunk.rs)
+//!         0x00009000: the elements, as cc4s and sisi4s write them
+//! ```
+//!
+//! All integers of headers are little-endian. The text leaves much open, and the programs that write the
+//! older version follow another one than is published; what is made of that is said where it is done.
+#![forbid(unsafe_code)]
+
+mod chunk;
+mod explain;
+
+pub use chunk::{Chunk, Chunks, Symmetry};
+pub(crate) use explain::context;
+
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::{Part, Single};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
+use crate::bytes::source::{Input, Opening, Stop};
+use crate::element::Element;
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::shape::Shape;
+use crate::sparse::{Column, Sparse};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+
+/// Section "Header".
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 4],
+    version: U32,
+    number_type: [u8; 4],
+    bytes_per_number: U32,
+    numbers_per_element: U32,
+    order: U32,
+    flags: U32,
+    reserved: U32,
+}
+
+/// Section "Dimension information".
+#[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct DimensionHeader {
+    length: U32,
+    name: u8,
+    flags: u8,
+    reserved: U16,
+}
+
+const HEADER: u64 = 32;
+const DIMENSION: u64 = 8;
+
+/// Where the fields of the header stand that an error may be about.
+const VERSION_AT: u64 = 4;
+const NUMBER_TYPE_AT: u64 = 8;
+const BYTES_PER_NUMBER_AT: u64 = 12;
+const NUMBERS_PER_ELEMENT_AT: u64 = 16;
+const ORDER_AT: u64 = 20;
+const FLAGS_AT: u64 = 24;
+
+/// The published version: chunks.
+const VERSION_1_0: u32 = 0x0001_0000;
+/// The version of all known programs: no chunks.
+const VERSION_0_9: u32 = 0x0000_9000;
+
+/// Tensor flag: the data is stored in pairs of index and value.
+const IX: u32 = 1;
+/// Dimension flag: the dimension is sparse. For information only.
+const SP: u8 = 1;
+
+/// Larger headers are refused: a limit of ours, 2^27 dimensions.
+const MAX_DIMENSIONS: u64 = 1 << 30;
+
+/// What is stored in front of the value of a pair: its global index, always little-endian.
+const INDEX: u64 = 8;
+
+const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+    Error::at(kind, Format::Tens, item, at)
+}
+
+/// The types that the header announces.
+#[derive(Clone, Copy)]
+struct Types {
+    /// That of an element; `None` where no number is that wide.
+    element: Option<DType>,
+    order: ByteOrder,
+    /// That of a complex element, should the header state the width of all of it as that of a number.
+    halved: Option<DType>,
+}
+
+impl Types {
+    fn of(header: &Header) -> Result<Self> {
+        let width = header.bytes_per_number.get();
+        let lanes = header.numbers_per_element.get();
+        let number_type = header.number_type;
+        let (number, order) = match &number_type {
+            b"uint" | b"UINT" => (unsigned(width), number_type),
+            b"sint" | b"SINT" => (signed(width), number_type),
+            // The sentence on capitals names integers alone; all real files are little-endian.
+            b"IEEE" => (float(width), *b"ieee"),
+            _ => return Err(fail(ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT)),
+        };
+        if !matches!(lanes, 1 | 2 | 4 | 8) {
+            return Err(fail(ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
+        }
+        let is_float = number_type == *b"IEEE";
+        Ok(Self {
+            element: number.and_then(|number| number.with_lanes(lanes)),
+            order: if order.first().is_some_and(u8::is_ascii_uppercase) { ByteOrder::Big } else { ByteOrder::Little },
+            halved: match (is_float, lanes, width) {
+                (true, 2, 16) => Some(DType::C128),
+                (true, 2, 32) => DType::F128.with_lanes(2),
+                _ => None,
+            },
+        })
+    }
+}
+
+fn unsigned(width: u32) -> Option<DType> {
+    match width {
+        1 => Some(DType::U8),
+        2 => Some(DType::U16),
+        4 => Some(DType::U32),
+        8 => Some(DType::U64),
+        16 => Some(DType::U128),
+        _ => None,
+    }
+}
+
+fn signed(width: u32) -> Option<DType> {
+    match width {
+        1 => Some(DType::I8),
+        2 => Some(DType::I16),
+        4 => Some(DType::I32),
+        8 => Some(DType::I64),
+        16 => Some(DType::I128),
+        _ => None,
+    }
+}
+
+fn float(width: u32) -> Option<DType> {
+    match width {
+        4 => Some(DType::F32),
+        8 => Some(DType::F64),
+        16 => Some(DType::F128),
+        _ => None,
+    }
+}
+
+/// A TENS file: the one tensor that it holds, and what only this format says of it.
+///
+/// ```
+/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/tens/good/sym_1_anti.tens");
+/// let file = tenslice::File::open(bytes)?;
+/// let tens = file.as_tens().ok_or("another format")?;
+/// for dimension in tens.dimensions() {
+///     println!("{} has {} indices", dimension.name.escape_ascii(), dimension.length);
+/// }
+/// for symmetry in tens.chunks().filter_map(|chunk| chunk.symmetry()) {
+///     println!("{}", symmetry.operation().escape_ascii());
+/// }
+/// let first: Option<f64> = tens.element(&vec![0; tens.dimensions().len()])?; // `None`: no pair gives it
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    input: Input<'a>,
+    /// The header and the dimensions.
+    head: &'a [u8],
+    version: u32,
+    dtype: DType,
+    byte_order: ByteOrder,
+    layout: Layout,
+    has_chunks: bool,
+    warnings: u32,
+    /// Elements, pairs or packed elements: without the head of their chunk.
+    data: Extent,
+}
+
+/// Opens a file of which the magic is known to be ours: checks everything but indices and values.
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+    let input = opening.input;
+    let length = input.length();
+    let Some(rest) = length.checked_sub(HEADER) else {
+        return Err(fail(ErrorKind::Truncated, Item::Header, length).into());
+    };
+    let Ok(header) = Header::ref_from_bytes(opening.keep(Extent::new(0, HEADER))?) else {
+        return Err(fail(ErrorKind::Truncated, Item::Header, length).into()); // 32 bytes were asked for
+    };
+    let version = header.version.get();
+    if version != VERSION_1_0 && version != VERSION_0_9 {
+        let is_swapped = matches!(version.swap_bytes(), VERSION_1_0 | VERSION_0_9);
+        let kind = if is_swapped { ErrorKind::ByteSwapped } else { ErrorKind::UnsupportedVersion };
+        return Err(fail(kind, Item::Version, VERSION_AT).into());
+    }
+    let types = Types::of(header)?;
+    if header.flags.get() & !IX != 0 {
+        return Err(fail(ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT).into()); // they may change how data is stored
+    }
+    let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
+    if dimensions > rest {
+        return Err(fail(ErrorKind::CountTooLarge, Item::Header, ORDER_AT).into());
+    }
+    if dimensions > MAX_DIMENSIONS {
+        return Err(fail(ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT).into());
+    }
+    let start = HEADER.saturating_add(dimensions);
+    let mut file = File {
+        input,
+        head: opening.keep(Extent::new(0, start))?,
+        version,
+        dtype: types.element.unwrap_or(DType::U8),
+        byte_order: types.order,
+        layout: if header.flags.get() & IX == 0 { Layout::Dense } else { Layout::IndexValue },
+        has_chunks: true,
+        warnings: 0,
+        data: Extent::new(start, length.saturating_sub(start)),
+    };
+    if header.reserved.get() != 0 {
+        file.warn(Warning::ReservedBytes);
+    }
+    // Programs leave these bytes as they find them; the text of 1.0 has them 0.
+    let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
+    if version == VERSION_1_0 && !file.headers().all(is_clean) {
+        file.warn(Warning::ReservedBytes);
+    }
+    let Some(volume) = file.shape().elements() else {
+        return Err(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER).into());
+    };
+    if version == VERSION_0_9 && file.layout == Layout::Dense && raw(&mut file, opening, types, volume)? {
+        return Ok(file);
+    }
+    if types.element.is_none() {
+        return Err(fail(ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT).into());
+    }
+    if version == VERSION_0_9 {
+        file.warn(Warning::LegacyVersion);
+    }
+    chunk::find_data(&mut file, opening, volume)?;
+    Ok(file)
+}
+
+/// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
+/// they are, or if no chunk begins there. `false` where one does.
+fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> core::result::Result<bool, Stop> {
+    let rest = file.data.length;
+    let bytes = |dtype: DType| volume.checked_mul(dtype.size());
+    let stated = types.element.and_then(bytes);
+    if stated != Some(rest) {
+        // Since 2018 they state the width of a complex number as that of each of its two numbers.
+        if let Some(halved) = types.halved.filter(|halved| bytes(*halved) == Some(rest)) {
+            file.dtype = halved;
+            file.warn(Warning::LegacyComplexWidth);
+        } else if chunk::begins_with_known(file, opening)? {
+            return Ok(false);
+        } else if types.element.is_none() {
+            return Err(fail(ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT).into());
+        } else {
+            let Some(stated) = stated else {
+                return Err(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER).into());
+            };
+            if stated > rest {
+                return Err(fail(ErrorKind::Truncated, Item::Data, file.input.length()).into());
+            }
+            file.data.length = stated;
+            file.warn(Warning::TrailingBytes);
+        }
+    }
+    file.has_chunks = false;
+    file.warn(Warning::LegacyLayout);
+    Ok(true)
+}
+
+/// A dimension of a TENS file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// How many indices it has.
+    pub length: u32,
+    /// The name of its index: one byte, `b'a'` and so on in most files, but it may be any.
+    pub name: u8,
+    /// Whether the file calls it sparse: for information only. Never in files of the older version, which
+    /// leave that byte as they find it.
+    pub is_sparse: bool,
+}
+
+impl<'a> File<'a> {
+    fn warn(&mut self, warning: Warning) {
+        self.warnings |= warning.bit();
+    }
+
+    /// The headers of the dimensions.
+    fn headers(&self) -> core::slice::Iter<'a, DimensionHeader> {
+        let bytes = self.head.get(32..).unwrap_or_default();
+        <[DimensionHeader]>::ref_from_bytes(bytes).unwrap_or_default().iter()
+    }
+
+    fn dimension_count(&self) -> u32 {
+        u32::try_from(self.headers().len()).unwrap_or(u32::MAX)
+    }
+
+    /// The version as the header has it: 0x00010000 or 0x00009000.
+    #[must_use]
+    pub const fn version_number(&self) -> u32 {
+        self.version
+    }
+
+    /// The dimensions, the fastest first: the index of the first one changes from element to element.
+    #[must_use]
+    pub fn dimensions(&self) -> impl ExactSizeIterator<Item = Dimension> + use<'a> {
+        let has_flags = self.version == VERSION_1_0;
+        self.headers().map(move |header| Dimension {
+            length: header.length.get(),
+            name: header.name,
+            is_sparse: has_flags && header.flags & SP != 0,
+        })
+    }
+
+    /// The variable chunks with the data chunk, in the order of the file; none where the data follows the
+    /// dimensions. Of a file opened over a source the heads of the chunks have to be in memory.
+    #[must_use]
+    pub fn chunks(&self) -> Chunks<'a> {
+        Chunks::new(self)
+    }
+
+    /// The global index of an element: its place among all elements, column-major.
+    ///
+    /// # Errors
+    /// `RankMismatch`, `IndexOutOfRange`.
+    pub fn global_index(&self, index: &[u64]) -> Result<u64> {
+        if index.len() != self.headers().len() {
+            return Err(Error::new(ErrorKind::RankMismatch));
+        }
+        let (mut place, mut stride) = (0_u64, 1_u64);
+        for (i, header) in index.iter().zip(self.headers()) {
+            let length = u64::from(header.length.get());
+            if *i >= length {
+                return Err(Error::new(ErrorKind::IndexOutOfRange));
+            }
+            // No overflow: the volume has been computed when the file was opened.
+            place = place.saturating_add(i.saturating_mul(stride));
+            stride = stride.saturating_mul(length);
+        }
+        Ok(place)
+    }
+
+    /// The bytes of an element; `None` where the file stores pairs and none of them gives it: it is 0 then.
+    /// With pairs all of them are read: [`pairs`](Self::pairs) checks them once for many look-ups.
+    ///
+    /// # Errors
+    /// `RankMismatch`, `IndexOutOfRange`, `NotInMemory`; `UnsupportedLayout` for packed elements.
+    pub fn element_bytes(&self, index: &[u64]) -> Result<Option<&'a [u8]>> {
+        let place = self.global_index(index)?;
+        match self.layout {
+            Layout::Dense => {
+                // Inside the data: no overflow.
+                let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.size()));
+                self.get(Extent::new(offset, self.dtype.size())).map(Some)
+            }
+            Layout::IndexValue => Ok(self.pairs()?.at(place)),
+            _ => Err(self.error(ErrorKind::UnsupportedLayout)),
+        }
+    }
+
+    /// An element as a number, or as an array of several: see [`element_bytes`](Self::element_bytes).
+    ///
+    /// # Errors
+    /// Those of [`element_bytes`](Self::element_bytes), `WrongType`.
+    pub fn element<T: Element>(&self, index: &[u64]) -> Result<Option<T>> {
+        if !T::reads(self.dtype) {
+            return Err(fail(ErrorKind::WrongType, Item::DType, NUMBER_TYPE_AT));
+        }
+        Ok(self.element_bytes(index)?.and_then(|bytes| T::from_bytes(bytes, self.byte_order)))
+    }
+
+    /// The pairs of index and value, checked in one pass.
+    ///
+    /// # Errors
+    /// `UnsupportedLayout` where the file stores none; `IndexOutOfRange`, `NotInMemory`.
+    pub fn pairs(&self) -> Result<Sparse<'a>> {
+        self.pairs_in(self.get(self.data)?)
+    }
+
+    /// The same over bytes that the caller read from the extent of the component `pairs`.
+    ///
+    /// # Errors
+    /// Those of [`pairs`](Self::pairs), `WrongLength`.
+    pub fn pairs_in<'b>(&self, bytes: &'b [u8]) -> Result<Sparse<'b>>
+    where
+        'a: 'b,
+    {
+        if self.layout != Layout::IndexValue {
+            return Err(self.error(ErrorKind::UnsupportedLayout));
+        }
+        if to_u64(bytes.len()) != self.data.length {
+            return Err(Error::new(ErrorKind::WrongLength));
+        }
+        let pairs = Sparse::pairs(self.shape(), Column::new(bytes, self.dtype, self.byte_order));
+        let mut pairs = pairs.ok_or_else(|| self.error(ErrorKind::PackedLength))?;
+        pairs.check(|kind| fail(kind, Item::Pairs, self.data.offset))?;
+        Ok(pairs)
+    }
+
+    fn get(&self, extent: Extent) -> Result<&'a [u8]> {
+        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Data, extent.offset))
+    }
+
+    /// Bytes of a pair.
+    fn pair_size(&self) -> u64 {
+        INDEX.saturating_add(self.dtype.size())
+    }
+}
+
+/// What the common view asks of the file, and of its one tensor.
+impl<'a> File<'a> {
+    pub(crate) const fn version(&self) -> Option<&'a str> {
+        Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
+    }
+
+    pub(crate) const fn warnings(&self) -> Warnings {
+        Warnings::of_bits(self.warnings)
+    }
+
+    pub(crate) const fn count(&self) -> u64 {
+        1
+    }
+
+    pub(crate) const fn attributes(&self) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    pub(crate) const fn tensors(&self) -> Tensors<'a> {
+        Single::new(Tensor(*self))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+        if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
+    }
+
+    pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
+        Ok(self.warnings())
+    }
+
+    fn shape(&self) -> Shape<'a> {
+        Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
+    }
+
+    /// An error of the tensor as a whole: at its data.
+    fn error(&self, kind: ErrorKind) -> Error {
+        fail(kind, Item::Tensor, self.data.offset)
+    }
+}
+
+fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (header, rest) = DimensionHeader::ref_from_prefix(bytes).ok()?;
+    Some((u64::from(header.length.get()), rest))
+}
+
+pub(crate) type Tensors<'a> = Single<Tensor<'a>>;
+pub(crate) type Components<'a> = Single<Part<'a>>;
+
+/// The tensor of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensor<'a>(File<'a>);
+
+impl<'a> Tensor<'a> {
+    pub(crate) const fn name(&self) -> &'a str {
+        ""
+    }
+
+    pub(crate) const fn dtype(&self) -> Option<DType> {
+        Some(self.0.dtype)
+    }
+
+    pub(crate) fn shape(&self) -> Shape<'a> {
+        self.0.shape()
+    }
+
+    /// Dense elements are stored by ascending global index; pairs are made dense as all computed layouts are.
+    pub(crate) const fn order(&self) -> Order {
+        match self.0.layout {
+            Layout::IndexValue => Order::RowMajor,
+            _ => Order::ColumnMajor,
+        }
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        self.0.layout
+    }
+
+    pub(crate) const fn layout_name(&self) -> &'a str {
+        self.0.layout.text()
+    }
+
+    pub(crate) const fn index(&self) -> u64 {
+        0
+    }
+
+    pub(crate) const fn warnings(&self) -> u32 {
+        self.0.warnings
+    }
+
+    pub(crate) const fn attributes(&self) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    pub(crate) fn components(&self) -> Components<'a> {
+        let file = &self.0;
+        let (role, dtype) = match file.layout {
+            Layout::Dense => ("data", Some(file.dtype)),
+            Layout::IndexValue => ("pairs", None), // indices and values: numbers of two types
+            _ => ("packed", Some(file.dtype)),
+        };
+        Single::new(Part {
+            role,
+            dtype,
+            storage: Some(file.dtype),
+            order: file.byte_order,
+            extent: file.data,
+            encoding: Encoding::Raw,
+            encoding_name: Encoding::Raw.text(),
+            decoded_length: Some(file.data.length),
+            digest: None,
+            warnings: 0,
+            at: file.data.offset,
+            back: 0,
+        })
+    }
+
+    pub(crate) const fn is_packed(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        self.0.error(kind)
+    }
+}

@@ -1,0 +1,392 @@
+//! TENS files against what is known of them: every field, every sample, every tabled damage.
+#![cfg(feature = "tens")]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+use support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
+use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Source, Warning, binary128_to_f64};
+
+/// What the side-cars call a warning.
+fn warning(code: &str) -> Warning {
+    match code {
+        "legacy_raw_data" => Warning::LegacyLayout,
+        "legacy_complex_width" => Warning::LegacyComplexWidth,
+        "legacy_version_with_chunks" => Warning::LegacyVersion,
+        "trailing_bytes" => Warning::TrailingBytes,
+        "reserved_nonzero" | "dim_reserved_nonzero" | "nonzero_padding" | "symmetry_flags_reserved" => {
+            Warning::ReservedBytes
+        }
+        "oversized_chunk"
+        | "oversized_densdata"
+        | "missing_final_padding"
+        | "unpadded_densdata"
+        | "chunk_size_align4" => Warning::ChunkLength,
+        "symmetry_empty_operation" | "ambiguous_index_names" => Warning::UnclearSymmetry,
+        "packed_dense_opaque" => Warning::OpaqueOrder,
+        "ix_unsorted" => Warning::UnsortedIndices,
+        "ix_duplicate" => Warning::RepeatedIndices,
+        other => panic!("{other}"),
+    }
+}
+
+/// All warnings of a file, those of its pairs too.
+fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
+    let pairs = match file.as_tens().unwrap().pairs() {
+        Ok(pairs) => pairs.warnings(),
+        Err(error) if error.kind() == ErrorKind::UnsupportedLayout => 0,
+        Err(error) => return Err(error),
+    };
+    let bits = file.warnings().bits() | pairs;
+    Ok(Warning::ALL.iter().copied().filter(|warning| bits & warning.bit() != 0).collect())
+}
+
+fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
+    let expected: BTreeSet<_> =
+        codes.as_array().unwrap().iter().map(|code| warning(code.as_str().unwrap())).collect();
+    let mut found = warnings(file).unwrap_or_else(|error| panic!("{context}: {error}"));
+    // A place that stands twice among unsorted ones: the side-cars name the first of the two.
+    if expected.contains(&Warning::UnsortedIndices) && !expected.contains(&Warning::RepeatedIndices) {
+        found.remove(&Warning::RepeatedIndices);
+    }
+    assert_eq!(found, expected, "{context}");
+}
+
+#[test]
+fn every_field() {
+    let mut compared = 0;
+    for case in cases_of("tens") {
+        let Some(expected) = case.expected["tensors"].as_array().map(|all| &all[0]) else { continue };
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let tens = file.as_tens().unwrap();
+        assert_eq!(u64::from(tens.version_number()), case.expected["version"], "{context}");
+        compare_dimensions(&case, &file);
+        compare_chunks(&case, &file);
+        if case.is_seen_at_open() || case.expect() != "reject" {
+            compare_warnings(&context, &file, &case.expected["warnings"]);
+        }
+        let tensor = file.find("").unwrap();
+        let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+        assert_eq!(tensor.shape(), shape[..], "{context}");
+        let elements = tensor.shape().elements().map(|n| n.to_string());
+        assert_eq!(elements.as_deref(), expected["num_elements"].as_str(), "{context}");
+        let dtype = tensor.dtype().unwrap();
+        assert_eq!(dtype.size(), expected["element_bytes"], "{context}");
+        let lanes = dtype.size() / dtype.number_size() as u64;
+        assert_eq!(lanes, expected["numbers_per_element"], "{context}");
+        let layout = match expected["layout"].as_str().unwrap() {
+            "dense" => Layout::Dense,
+            "coo" => Layout::IndexValue,
+            "packed" => Layout::Packed,
+            other => panic!("{other}"),
+        };
+        assert_eq!(tensor.layout(), layout, "{context}");
+        let part = tensor.components().next().unwrap();
+        let role = match layout {
+            Layout::Dense => "data",
+            Layout::IndexValue => "pairs",
+            _ => "packed",
+        };
+        let known = expected["components"].as_array().unwrap().iter().find(|part| part["role"] == role).unwrap();
+        assert_eq!((part.role(), tensor.components().count()), (role, 1), "{context}");
+        assert_eq!(known["offset"], part.extent().offset, "{context}");
+        assert_eq!(known["length"], part.extent().length, "{context}");
+        let order = if part.byte_order() == ByteOrder::Big { "big" } else { "little" };
+        // One byte has no order; the side-cars give the one that was asked for.
+        assert!(expected["byte_order"] == order || dtype.number_size() == 1, "{context}");
+        if layout == Layout::Dense {
+            let bytes = little(part.bytes().unwrap(), part.byte_order(), dtype.number_size());
+            assert_eq!(sha256(&bytes), expected["data_sha256"].as_str().unwrap(), "{context}");
+            let mut strides = vec![0; shape.len()];
+            if let Ok(strides) = tensor.strides(&mut strides) {
+                let known = expected["strides_elements"].as_array().unwrap();
+                assert!(
+                    strides.iter().map(u64::to_string).eq(known.iter().map(|s| s.as_str().unwrap())),
+                    "{context}"
+                );
+            } else {
+                assert!(shape.contains(&0), "{context}");
+            }
+        }
+        if layout == Layout::IndexValue && case.expect() != "reject" {
+            let pairs = tens.pairs().unwrap();
+            let values: Vec<u8> = pairs.iter().flat_map(|pair| pair.bytes().unwrap().to_vec()).collect();
+            let values = little(&values, part.byte_order(), dtype.number_size());
+            assert_eq!(sha256(&values), expected["data_sha256"].as_str().unwrap(), "{context}");
+            let stride = dtype.size() as usize + 8;
+            let indices =
+                part.bytes().unwrap().chunks(stride).flat_map(|pair| &pair[..8]).copied().collect::<Vec<_>>();
+            assert_eq!(sha256(&indices), expected["indices_sha256"].as_str().unwrap(), "{context}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+fn compare_dimensions(case: &Case, file: &File<'_>) {
+    let tens = file.as_tens().unwrap();
+    let known = case.expected["dims"].as_array().unwrap();
+    assert_eq!(tens.dimensions().len(), known.len(), "{}", case.name());
+    for (dimension, known) in tens.dimensions().zip(known) {
+        assert_eq!(known["length"], dimension.length, "{}", case.name());
+        assert_eq!(known["name"], dimension.name, "{}", case.name());
+        assert_eq!(known["sparse"].as_bool().unwrap_or(false), dimension.is_sparse, "{}", case.name());
+    }
+}
+
+fn compare_chunks(case: &Case, file: &File<'_>) {
+    let context = case.name();
+    let tens = file.as_tens().unwrap();
+    let mut chunks = tens.chunks();
+    let known = case.expected["chunks"].as_array().unwrap();
+    let mut symmetries = case.expected["symmetries"].as_array().unwrap().iter();
+    for known in known {
+        let chunk = chunks.next().unwrap_or_else(|| panic!("{context}: {:?}", chunks.error()));
+        assert_eq!(known["magic"], chunk.magic.map(|byte| format!("{byte:02x}")).concat(), "{context}");
+        assert_eq!(known["offset"], chunk.extent.offset, "{context}");
+        assert_eq!(known["size"], chunk.extent.length, "{context}");
+        let Some(symmetry) = chunk.symmetry() else { continue };
+        let known = symmetries.next().unwrap();
+        assert_eq!(known["packed"], symmetry.is_packed(), "{context}");
+        assert_eq!(known["operation"].as_str().unwrap().as_bytes(), symmetry.operation(), "{context}");
+        assert_eq!(known["map"], Json::from(symmetry.map().to_vec()), "{context}");
+        let permutation: Option<Vec<u32>> = (0..symmetry.map().len() as u32).map(|p| symmetry.source_of(p)).collect();
+        assert_eq!(known["permutation"], Json::from(permutation), "{context}");
+    }
+    assert!(chunks.next().is_none() && chunks.error().is_none() && symmetries.next().is_none(), "{context}");
+}
+
+/// The numbers of an element as `f64`, each rounded to the nearest.
+fn as_f64(bytes: &[u8], dtype: DType, order: ByteOrder) -> Vec<f64> {
+    fn each<T: Element>(bytes: &[u8], order: ByteOrder, f: impl Fn(T) -> f64) -> Vec<f64> {
+        bytes.chunks(size_of::<T>()).map(|number| f(T::from_bytes(number, order).unwrap())).collect()
+    }
+    let name = dtype.name();
+    match name.split('x').next().unwrap() {
+        "u8" => each::<u8>(bytes, order, f64::from),
+        "u16" => each::<u16>(bytes, order, f64::from),
+        "u32" => each::<u32>(bytes, order, f64::from),
+        "u64" => each::<u64>(bytes, order, |x| x as f64),
+        "u128" => each::<u128>(bytes, order, |x| x as f64),
+        "i8" => each::<i8>(bytes, order, f64::from),
+        "i16" => each::<i16>(bytes, order, f64::from),
+        "i32" => each::<i32>(bytes, order, f64::from),
+        "i64" => each::<i64>(bytes, order, |x| x as f64),
+        "i128" => each::<i128>(bytes, order, |x| x as f64),
+        "f32" | "c64" => each::<f32>(bytes, order, f64::from),
+        "f64" | "c128" => each::<f64>(bytes, order, |x| x),
+        "f128" => each::<u128>(bytes, order, binary128_to_f64),
+        _ => panic!("{name}"),
+    }
+}
+
+#[test]
+fn every_sample() {
+    let (mut compared, mut rounded) = (0, 0);
+    for case in cases_of("tens") {
+        let Some(samples) = case.expected["samples"].as_array() else { continue };
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let tens = file.as_tens().unwrap();
+        let tensor = file.find("").unwrap();
+        let (dtype, order) = (tensor.dtype().unwrap(), tensor.components().next().unwrap().byte_order());
+        // Every element at once, where that is not too many.
+        let dense = tensor.dense_len().filter(|length| *length < 1 << 24).map(|length| {
+            let mut room = vec![0xaa; length as usize];
+            tensor.read_into(&mut room, &mut []).unwrap_or_else(|error| panic!("{context}: {error}"));
+            room
+        });
+        for sample in samples {
+            let index: Vec<u64> = sample["index"].as_array().unwrap().iter().map(|i| i.as_u64().unwrap()).collect();
+            let known: Vec<u8> =
+                sample["le_hex"].as_array().unwrap().iter().flat_map(|hex| unhex(hex.as_str().unwrap())).collect();
+            assert_eq!(tens.global_index(&index).unwrap(), sample["linear"], "{context}");
+            let mut bytes = tens.element_bytes(&index).unwrap().unwrap();
+            // Of a place that stands twice a sample gives the pair that it names, a look-up the last.
+            let is_repeated = case.expected["warnings"].to_string().contains("ix_");
+            if let Some(pair) = sample["pair"].as_u64().filter(|_| is_repeated) {
+                bytes = tens.pairs().unwrap().iter().nth(pair as usize).unwrap().bytes().unwrap();
+            }
+            assert_eq!(little(bytes, order, dtype.number_size()), known, "{context} {index:?}");
+            let start = bytes.as_ptr().addr() - case.bytes.as_ptr().addr();
+            assert_eq!(sample["offset"], start, "{context}");
+            for (number, bits) in as_f64(bytes, dtype, order).iter().zip(sample["f64_hex"].as_array().unwrap()) {
+                let bits = u64::from_str_radix(bits.as_str().unwrap(), 16).unwrap();
+                let is_same = number.to_bits() == bits || (number.is_nan() && f64::from_bits(bits).is_nan());
+                assert!(is_same, "{context} {index:?}: {number:e} and {:e}", f64::from_bits(bits));
+                rounded += 1;
+            }
+            if let Some(dense) = dense.as_ref().filter(|_| !is_repeated) {
+                let place = match tensor.order() {
+                    Order::ColumnMajor => tens.global_index(&index).unwrap(),
+                    _ => tensor.shape().iter().zip(&index).fold(0, |place, (length, i)| place * length + i),
+                };
+                let at = (place * dtype.size()) as usize;
+                let read = &dense[at..at + dtype.size() as usize];
+                assert_eq!(little(read, ByteOrder::NATIVE, dtype.number_size()), known, "{context} {index:?}");
+            }
+            compared += 1;
+        }
+        if let Some(absent) = case.expected["absent"]["index"].as_array() {
+            let index: Vec<u64> = absent.iter().map(|i| i.as_u64().unwrap()).collect();
+            assert_eq!(tens.element_bytes(&index).unwrap(), None, "{context}");
+        }
+        // What is not stored is zero.
+        if let (Layout::IndexValue, Some(dense)) = (tensor.layout(), dense) {
+            let zeros = dense.chunks(dtype.size() as usize).filter(|element| element.iter().all(|byte| *byte == 0));
+            let stored = tens.pairs().unwrap();
+            let nonzero = stored.iter().filter(|pair| pair.bytes().unwrap().iter().any(|byte| *byte != 0));
+            let places: BTreeSet<Vec<_>> = nonzero
+                .map(|pair| (0..tensor.shape().rank()).map(|dimension| pair.index(dimension).unwrap()).collect())
+                .collect();
+            assert_eq!(zeros.count() as u64, tensor.shape().elements().unwrap() - places.len() as u64, "{context}");
+        }
+    }
+    assert!(compared > 600 && rounded > compared, "{compared} {rounded}");
+}
+
+#[test]
+fn every_tabled_damage() {
+    let mut seen = BTreeSet::new();
+    for case in damaged("tens") {
+        let context = format!("{} ({}, {})", case.name, case.expect, case.codes);
+        let result = File::open(&case.bytes).and_then(|file| warnings(&file).map(|_| file));
+        match (case.expect.as_str(), &result) {
+            ("reject", Err(error)) => assert!(error.explain(&case.bytes[..]).to_string().len() > 20, "{context}"),
+            ("accept", Ok(file)) => assert!(warnings(file).unwrap().is_empty(), "{context}"),
+            ("accept-with-warning", Ok(file)) => {
+                compare_warnings(&context, file, &serde_json::from_str(&case.codes).unwrap());
+            }
+            _ => panic!("{context}: {result:?}"),
+        }
+        seen.insert(case.expect);
+    }
+    assert_eq!(seen.len(), 3);
+}
+
+/// The chunks of a file are passed one by one: there is no need to hold all of them.
+#[test]
+fn many_chunks_take_no_room_in_a_source() {
+    let bytes = fixture("tens/good/unknown_chunks_many.tens");
+    let mut source = Source::new(bytes.len() as u64);
+    let mut passed = 0;
+    let file = loop {
+        match File::open_source(&source).unwrap() {
+            tenslice::Opened::File(file) => break file,
+            tenslice::Opened::Need(need) => {
+                passed += usize::from(!need.keep);
+                assert!(passed < 100, "asked for {need:?}");
+                let from = need.extent.offset as usize;
+                source.add(need.extent.offset, &bytes[from..from + need.extent.length as usize]).unwrap();
+            }
+        }
+    };
+    assert!(passed > 20, "{passed}");
+    let data = file.find("").unwrap().data().unwrap();
+    assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
+    let extent = data.extent();
+    let whole = File::open(&bytes).unwrap().find("").unwrap().data().unwrap();
+    assert_eq!(extent, whole.extent());
+    // What was passed is gone: listing the chunks needs them again, and says so.
+    let mut chunks = file.as_tens().unwrap().chunks();
+    assert!(chunks.next().is_none());
+    assert_eq!(chunks.error().unwrap().kind(), ErrorKind::NotInMemory);
+}
+
+#[test]
+fn elements_are_read_with_their_type() {
+    let bytes = fixture("tens/good/order3_f64.tens");
+    let file = File::open(&bytes).unwrap();
+    let tens = file.as_tens().unwrap();
+    assert!(tens.element::<f64>(&[0, 0, 0]).unwrap().is_some());
+    let kind = |error: Error| error.kind();
+    assert_eq!(tens.element::<f32>(&[0, 0, 0]).map_err(kind), Err(ErrorKind::WrongType));
+    assert_eq!(tens.element::<f64>(&[0, 0]).map_err(kind), Err(ErrorKind::RankMismatch));
+    assert_eq!(tens.element::<f64>(&[0, 0, 1000]).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(tens.pairs().map(drop).map_err(kind), Err(ErrorKind::UnsupportedLayout));
+
+    let bytes = fixture("tens/good/nt_SINTbe2_x4.tens");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("").unwrap();
+    assert_eq!((tensor.dtype().unwrap().name(), tensor.order()), ("i16x4", Order::ColumnMajor));
+    let data = tensor.data().unwrap();
+    let first = data.elements::<[i16; 4]>().unwrap().next().unwrap();
+    let index = vec![0; tensor.shape().rank() as usize];
+    assert_eq!(file.as_tens().unwrap().element(&index), Ok(Some(first)));
+
+    let bytes = fixture("tens/good/sym_packed_dense_opaque.tens");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("").unwrap();
+    assert_eq!(file.as_tens().unwrap().element::<f64>(&[0, 0]).map_err(kind), Err(ErrorKind::UnsupportedLayout));
+    assert_eq!(tensor.read_into(&mut [0; 72], &mut []).map(drop).map_err(kind), Err(ErrorKind::UnsupportedLayout));
+    assert_eq!(tensor.component("packed").unwrap().bytes().unwrap().len(), 48);
+}
+
+#[test]
+fn look_ups_among_pairs() {
+    for name in
+        ["good/ix_f64_1000x1000", "bad/warn_ix_unsorted", "bad/warn_ix_duplicate", "bad/warn_ix_unsorted_duplicate"]
+    {
+        let bytes = fixture(&format!("tens/{name}.tens"));
+        let file = File::open(&bytes).unwrap();
+        let tens = file.as_tens().unwrap();
+        let pairs = tens.pairs().unwrap();
+        for pair in &pairs {
+            let index: Vec<u64> = (0..pairs.shape().rank()).map(|d| pair.index(d).unwrap()).collect();
+            // Of several values at one place the last counts.
+            let last = pairs.iter().filter(|other| (0..).zip(&index).all(|(d, i)| other.index(d) == Some(*i))).last();
+            assert_eq!(tens.element_bytes(&index).unwrap(), last.unwrap().bytes(), "{name} {index:?}");
+        }
+        let part = file.find("").unwrap().component("pairs").unwrap();
+        assert_eq!(tens.pairs_in(part.bytes().unwrap()).unwrap().stored(), pairs.stored());
+        assert!(tens.pairs_in(&[]).is_err());
+    }
+}
+
+#[test]
+fn binary128_is_rounded_to_the_nearest() {
+    let wide = |exponent: u128, fraction: u128| exponent << 112 | fraction;
+    for (bits, expected) in [
+        (wide(0x3fff, 0), 1.0),
+        (wide(0x3fff, 1 << 59), 1.0), // halfway to the next: even
+        (wide(0x3fff, (1 << 59) + 1), 1.0 + f64::EPSILON),
+        (wide(0x3fff, (1 << 60) + (1 << 59)), 1.0 + 2.0 * f64::EPSILON), // halfway: even
+        (wide(0x3fff, (1 << 112) - 1), 2.0),
+        (wide(0x43fe, ((1 << 52) - 1) << 60), f64::MAX),
+        (wide(0x43fe, (1 << 112) - 1), f64::INFINITY),
+        (wide(0x43ff, 0), f64::INFINITY),
+        (wide(0x7ffe, 0), f64::INFINITY),
+        (wide(0x3c01, 0), f64::MIN_POSITIVE),
+        (wide(0x3c00, (1 << 112) - 1), f64::MIN_POSITIVE),
+        (wide(0x3bcd, 0), 5e-324),
+        (wide(0x3bcc, 1), 5e-324),
+        (wide(0x3bcc, 0), 0.0), // half of the smallest: even
+        (wide(0x0001, 0), 0.0),
+        (wide(0, 1), 0.0),
+        (wide(0x7fff, 0), f64::INFINITY),
+    ] {
+        assert_eq!(binary128_to_f64(bits).to_bits(), expected.to_bits(), "{bits:032x}");
+        assert_eq!(binary128_to_f64(bits | 1 << 127).to_bits(), (-expected).to_bits(), "{bits:032x}");
+    }
+    assert!(binary128_to_f64(wide(0x7fff, 1)).is_nan());
+    assert_eq!(binary128_to_f64(wide(0x7fff, 0xabc << 100)).to_bits(), 0x7ffa_bc00_0000_0000);
+}
+
+#[test]
+fn parts_give_what_the_whole_gives() {
+    for case in cases_of("tens") {
+        let mut source = Source::new(case.bytes.len() as u64);
+        let parts = open_in_parts(&case.bytes, &[], &mut source);
+        match (File::open(&case.bytes), parts) {
+            (Ok(whole), Ok(parts)) => {
+                assert_eq!(whole.warnings(), parts.warnings(), "{}", case.name());
+                let extent = |file: &File<'_>| file.find("").unwrap().components().next().unwrap().extent();
+                assert_eq!(extent(&whole), extent(&parts), "{}", case.name());
+            }
+            (whole, parts) => assert_eq!(whole.err(), parts.err(), "{}", case.name()),
+        }
+    }
+}
