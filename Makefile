@@ -3,7 +3,7 @@
 CARGO ?= cargo
 CC ?= cc
 CXX ?= c++
-FEATURES ?= ztensor,digest
+FEATURES ?= ztensor,tens,blz,digest
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 

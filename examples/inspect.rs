@@ -318,7 +318,8 @@ fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json,
     }))
 }
 
-/// SHA-256 of the elements of a dense tensor, or of the values of pairs, in little-endian order.
+/// SHA-256 of the elements of a dense tensor, of the values of pairs, of all cores of a tensor train, in
+/// little-endian order.
 fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
     match tensor.layout() {
         Layout::Dense => sha256(&tensor.data()?).map(Some),
@@ -329,6 +330,13 @@ fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
                 values.chunks_mut(pairs.dtype().number_size()).for_each(<[u8]>::reverse);
             }
             Ok(Some(hex(&Sha256::digest(values))))
+        }
+        Layout::TensorTrain => {
+            let mut hash = Sha256::new();
+            for core in tensor.components() {
+                hash.update(core.bytes()?);
+            }
+            Ok(Some(hex(&hash.finalize())))
         }
         _ => Ok(None),
     }

@@ -588,9 +588,9 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * 0.
+     * What there is to warn of the data: TENSLICE_WARNING_ bits.
      */
-    uint32_t reserved;
+    uint32_t warnings;
     /**
      * Components whose stored bytes are the ones that their digest was made of.
      */
@@ -975,10 +975,10 @@ tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_error *error);
 
 /**
- * Verifies all components of a file against their digests: reads all their stored bytes, also those that
- * several share. The work is that of the sum of their lengths, which may exceed the file's.
+ * Verifies all components of a file against their digests, and the indices of sparse tensors that are not
+ * encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
  *
- * Errors: those of tenslice_component_verify, of the first component that fails.
+ * Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, ROW_POINTERS.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_verified *verified,

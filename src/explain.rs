@@ -51,8 +51,11 @@ impl Explanation<'_> {
         let context = match self.error.format() {
             #[cfg(feature = "ztensor")]
             Format::Ztensor => format::ztensor::context(self.input, &self.error),
+            #[cfg(feature = "blz")]
+            Format::Blz => format::blz::context(self.input, &self.error),
             #[cfg(feature = "tens")]
             Format::Tens => format::tens::context(self.input, &self.error),
+            Format::Unknown => format::context_of_unknown(self.input),
             _ => Context::default(),
         };
         write(out, &self.error, &context, Some(self.input.length()))

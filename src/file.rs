@@ -86,6 +86,8 @@ impl<'a> File<'a> {
         match self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
+            #[cfg(feature = "blz")]
+            Inner::Blz(_) => Format::Blz,
             #[cfg(feature = "tens")]
             Inner::Tens(_) => Format::Tens,
         }
@@ -173,6 +175,17 @@ impl<'a> File<'a> {
         }
     }
 
+    /// What only BLZ files have; `None` for the others.
+    #[cfg(feature = "blz")]
+    #[must_use]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub const fn as_blz(&self) -> Option<format::blz::File<'a>> {
+        match self.inner {
+            Inner::Blz(file) => Some(file),
+            _ => None,
+        }
+    }
+
     /// What only TENS files have; `None` for the others.
     #[cfg(feature = "tens")]
     #[must_use]
@@ -192,6 +205,8 @@ fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
         Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
+        #[cfg(feature = "blz")]
+        Format::Blz => Inner::Blz(format::blz::open(opening)?),
         #[cfg(feature = "tens")]
         Format::Tens => Inner::Tens(format::tens::open(opening)?),
         other => return Err(Stop::Error(format::not_read(head, other))),

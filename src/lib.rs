@@ -2,7 +2,8 @@
 //! ## The levels of the API
 //!
 //! - The common view: [`File`], [`Tensor`], [`Component`], for every format.
-//! - What only one format has: [`File::as_ztensor`], [`File::as_tens`].
+//! - What only one format has: [`File::as_ztensor`], [`File::as_tens`],
+//!   [`File::as_blz`].
 //!
 #![no_std]
 #![deny(unsafe_code)]
@@ -33,11 +34,14 @@
     )
 )]
 
+// What only one format needs stands unused in builds without it.
+#![cfg_attr(not(all(feature = "blz", feature = "tens", feature = "ztensor")), allow(dead_code))]
+
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
-#[cfg(not(any(feature = "tens", feature = "ztensor")))]
-compile_error!("tenslice: choose at least one format: enable the feature `tens` or `ztensor`");
+#[cfg(not(any(feature = "blz", feature = "tens", feature = "ztensor")))]
+compile_error!("tenslice: choose at least one format: enable the feature `blz`, `tens` or `ztensor`");
 
 mod attributes;
 mod bytes;
@@ -67,6 +71,8 @@ pub use element::{Element, Elements, binary128_to_f64};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+#[cfg(feature = "blz")]
+pub use format::blz;
 #[cfg(feature = "tens")]
 pub use format::tens;
 #[cfg(feature = "ztensor")]

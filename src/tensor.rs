@@ -80,6 +80,8 @@ impl<'a> Tensor<'a> {
         match self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
+            #[cfg(feature = "blz")]
+            Inner::Blz(_) => Format::Blz,
             #[cfg(feature = "tens")]
             Inner::Tens(_) => Format::Tens,
         }
@@ -166,7 +168,7 @@ impl<'a> Tensor<'a> {
     pub fn dense_len(&self) -> Option<u64> {
         match self.layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue | Layout::TensorTrain => {
                 self.shape().elements()?.checked_mul(self.dtype()?.size())
             }
             _ => None,
@@ -174,10 +176,15 @@ impl<'a> Tensor<'a> {
     }
 
     /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    /// what the encoded components of a sparse tensor decode to. `None` where the file does not say, or where
-    /// the tensor cannot be made dense.
+    /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train. `None`
+    /// where the file does not say, or where the tensor cannot be made dense.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
+        #[cfg(feature = "blz")]
+        #[allow(irrefutable_let_patterns)] // in a build with one format
+        if let Inner::Blz(train) = &self.inner {
+            return train.scratch_len();
+        }
         if self.layout() == Layout::Dense {
             return Some(0);
         }
@@ -218,6 +225,11 @@ impl<'a> Tensor<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
+        #[cfg(feature = "blz")]
+        #[allow(irrefutable_let_patterns)] // in a build with one format
+        if let Inner::Blz(train) = &self.inner {
+            return train.contract(room, scratch);
+        }
         match self.layout() {
             Layout::Dense => self.data()?.read_into_by(decoder, room),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {

@@ -53,8 +53,13 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether it can be made dense at all.
 fn is_known(tensor: &Tensor<'_>) -> bool {
-    !matches!(tensor.layout(), Layout::QuantizedGroup | Layout::Packed | Layout::Other)
+    match tensor.layout() {
+        Layout::QuantizedGroup | Layout::Packed | Layout::Other => false,
+        Layout::TensorTrain => tensor.dense_len().is_some(),
+        _ => true,
+    }
 }
 
 #[test]

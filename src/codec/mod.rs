@@ -5,6 +5,7 @@
 
 #[cfg(feature = "ztensor")]
 pub(crate) mod cbor;
+#[cfg(any(feature = "ztensor", feature = "digest"))]
 pub(crate) mod digest;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]
 pub(crate) mod zstd;

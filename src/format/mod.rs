@@ -13,12 +13,15 @@
 //! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "blz")]
+pub mod blz;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 
 use crate::bytes::extent::Extent;
+use crate::bytes::source::Input;
 use crate::error::{Error, ErrorKind, Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding};
@@ -31,6 +34,8 @@ macro_rules! one_of_each {
         $visible enum $name<'a> {
             #[cfg(feature = "ztensor")]
             Ztensor(format::ztensor::$object<'a>),
+            #[cfg(feature = "blz")]
+            Blz(format::blz::$object<'a>),
             #[cfg(feature = "tens")]
             Tens(format::tens::$object<'a>),
         }
@@ -44,6 +49,8 @@ macro_rules! dispatch {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $value,
+            #[cfg(feature = "blz")]
+            $name::Blz($object) => $value,
             #[cfg(feature = "tens")]
             $name::Tens($object) => $value,
         }
@@ -57,6 +64,8 @@ macro_rules! map_each {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $to::Ztensor($value),
+            #[cfg(feature = "blz")]
+            $name::Blz($object) => $to::Blz($value),
             #[cfg(feature = "tens")]
             $name::Tens($object) => $to::Tens($value),
         }
@@ -91,7 +100,7 @@ pub(crate) struct Part<'a> {
 }
 
 /// An iterator over one thing: the tensor of a file that holds one, the component of a tensor that has one.
-#[cfg(feature = "tens")]
+#[cfg(any(feature = "blz", feature = "tens"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Single<T> {
     pub(crate) item: Option<T>,
@@ -99,14 +108,14 @@ pub(crate) struct Single<T> {
     pub(crate) error: Option<Error>,
 }
 
-#[cfg(feature = "tens")]
+#[cfg(any(feature = "blz", feature = "tens"))]
 impl<T> Single<T> {
     pub(crate) const fn new(item: T) -> Self {
         Self { item: Some(item), error: None }
     }
 }
 
-#[cfg(feature = "tens")]
+#[cfg(any(feature = "blz", feature = "tens"))]
 impl<T> Iterator for Single<T> {
     type Item = T;
 
@@ -146,7 +155,9 @@ const MAGICS: &[(usize, &[u8], Format)] = &[
     (0, b"ZTEN0001", Format::Ztensor),
     (0, b"ZTEN1000", Format::Ztensor),
     (0, b"\x89ZT2\r\n\x1a\n", Format::Ztensor2),
-    (0, b"BLZ1\x01", Format::Blz),
+    // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
+    (0, b"BLZ1\x01\x00", Format::Blz),
+    (0, b"BLZ1\x01\x01", Format::Blz),
     (0, b"TENS", Format::Tens),
     (2, b"b2frame\0", Format::B2nd),
     (0, b"GGUF", Format::Gguf),
@@ -174,13 +185,20 @@ pub(crate) fn detect(head: &[u8], length: u64) -> Format {
     Format::Unknown
 }
 
+/// What may be said of a file that no module reads.
+pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
+    let begins_as_blz = input.get(Extent::new(0, 4)) == Some(b"BLZ1");
+    let hint = "it begins as a BLZ1 tensor train does, but not with one of version 1 in f64 or c128";
+    Context { hint: begins_as_blz.then_some(hint), ..Context::default() }
+}
+
 /// The error of a file that no module reads, which begins with `head`.
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     // A start of one of our own magics, and nothing behind it: the file was cut off.
     let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && magic.starts_with(head);
     match format {
         _ if head.is_empty() => Error::at(ErrorKind::Truncated, Format::Unknown, Item::File, 0),
-        Format::Ztensor | Format::Tens => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
+        Format::Ztensor | Format::Blz | Format::Tens => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
         Format::Unknown => match MAGICS.iter().find(cut) {
             Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),
             None => Error::at(ErrorKind::UnknownFormat, format, Item::File, 0),

@@ -1,0 +1,42 @@
+//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! whatever cannot be read is left out.
+//!
+//! Depends on `super`. Linked only into programs that ask for the text of an error.
+#![forbid(unsafe_code)]
+
+use super::{Cores, NUMBER, Tables, role};
+use crate::bytes::extent::Extent;
+use crate::bytes::source::{Input, Opening};
+use crate::error::{Error, ErrorKind, Item};
+use crate::format::Context;
+
+/// Reads what the sentence of `error` may say.
+pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+    let mut context = Context { version: Some("1"), ..Context::default() };
+    let Some(at) = error.offset() else { return context };
+    if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) {
+        context.hint = Some("other formats begin in the same way: this may be one of them");
+    }
+    if error.item() == Item::BondDimension {
+        let bytes = input.get(Extent::new(at, NUMBER)).and_then(|bytes| bytes.first_chunk::<8>());
+        context.number = bytes.map(|bytes| u64::from_le_bytes(*bytes));
+    }
+    if error.item() == Item::Core && error.kind() == ErrorKind::OutOfFile {
+        core(input, &mut context);
+    }
+    context
+}
+
+/// Reads the core that does not fit the file: the first that cannot be read.
+fn core(input: Input<'_>, context: &mut Context<'_>) {
+    let Some((tables, at)) = Tables::read(&Opening::of(input)).ok() else { return };
+    let mut cores = Cores { tables, index: 0, at, end: input.length(), error: None };
+    while cores.next().is_some() {}
+    let k = usize::from(cores.index);
+    let numbers = tables.bonds.get(k).zip(tables.lengths.get(k)).zip(tables.bonds.get(k.saturating_add(1)));
+    let Some(((left, length), right)) = numbers else { return };
+    let count = left.get().saturating_mul(length.get()).saturating_mul(right.get());
+    context.role = Some(role(cores.index));
+    context.offset = Some(cores.at);
+    context.length = Some(count.saturating_mul(tables.dtype.size()));
+}

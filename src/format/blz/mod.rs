@@ -1,0 +1,500 @@
+//! BLZ1, the tensor trains of Blaze.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `shape`, and the contract of `format`.
+//!
+//! ```text
+//! 0        header, 15 bytes: "BLZ1", version 1, dtype, number of dimensions N, 8 bytes of 0
+//! 15       N lengths, u64
+//! 15+8N    N+1 bond dimensions, u64; the first and the last are 1
+//! 23+16N   N cores; core k has the shape (bond k, length k, bond k+1), row-major
+//! ```
+//!
+//! All is little-endian, and nothing is aligned: the cores begin at 7 modulo 8. The volume may exceed 64
+//! bits by far, as for the states of many qubits; only the cores have to fit the file.
+#![forbid(unsafe_code)]
+
+mod explain;
+mod train;
+
+pub(crate) use explain::context;
+pub use train::{Scaled, Train};
+
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::{Part, Single};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
+use crate::bytes::source::{Input, Opening, Stop};
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+
+/// Section "Header". The version and the dtype are known from the magic, which they are counted among.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 4],
+    version: u8,
+    dtype: u8,
+    dimensions: u8,
+    reserved: [u8; 8],
+}
+
+const HEADER: u64 = 15;
+const DTYPE_AT: u64 = 5;
+const DIMENSIONS_AT: u64 = 6;
+/// Bytes of a length and of a bond dimension.
+const NUMBER: u64 = 8;
+
+const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+    Error::at(kind, Format::Blz, item, at)
+}
+
+/// A BLZ1 file: the one tensor that it holds, as a product of cores.
+///
+/// ```
+/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/blz/good/identity_matrix_f64.blz");
+/// let file = tenslice::File::open(bytes)?;
+/// let blz = file.as_blz().ok_or("another format")?;
+/// println!("{} numbers stand for {} times as many", blz.parameters(), blz.compression_ratio());
+///
+/// let train = blz.train()?;
+/// let mut scratch = vec![0; train.element_scratch() as usize];
+/// let [real, _imaginary] = train.element(&vec![0; blz.cores().len()], &mut scratch)?;
+/// # assert_eq!(real, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    input: Input<'a>,
+    tables: Tables<'a>,
+    warnings: u32,
+    /// All cores, one after the other.
+    cores: Extent,
+}
+
+/// The lengths of the dimensions and the bond dimensions, and the type of the numbers.
+#[derive(Clone, Copy, Debug)]
+struct Tables<'a> {
+    dtype: DType,
+    lengths: &'a [U64],
+    bonds: &'a [U64],
+}
+
+/// Opens a file of which the magic is known to be ours: checks everything but the numbers.
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+    let input = opening.input;
+    let (tables, start) = Tables::read(opening)?;
+    let mut file =
+        File { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
+    file.check()?;
+    // Directly before the lengths.
+    if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
+        file.warnings |= Warning::ReservedBytes.bit();
+    }
+    if tables.lengths.len() == 1 {
+        file.warnings |= Warning::OneDimension.bit();
+    }
+    Ok(file)
+}
+
+impl<'a> Tables<'a> {
+    /// Reads header and tables; also where the cores begin.
+    fn read(opening: &Opening<'a>) -> core::result::Result<(Self, u64), Stop> {
+        let length = opening.input.length();
+        let truncated = |item| Stop::Error(fail(ErrorKind::Truncated, item, length));
+        if length < HEADER {
+            return Err(truncated(Item::Header));
+        }
+        let Ok(header) = Header::ref_from_bytes(opening.keep(Extent::new(0, HEADER))?) else {
+            return Err(truncated(Item::Header)); // 15 bytes were asked for
+        };
+        let dtype = match header.dtype {
+            0 => DType::F64,
+            1 => DType::C128,
+            _ => return Err(fail(ErrorKind::UnknownDType, Item::DType, DTYPE_AT).into()),
+        };
+        // The text has 2 to 255 dimensions; the program that wrote it writes 1, too.
+        let dimensions = u64::from(header.dimensions);
+        if dimensions == 0 {
+            return Err(fail(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT).into());
+        }
+        let bonds_at = HEADER.saturating_add(dimensions.saturating_mul(NUMBER));
+        let cores_at = bonds_at.saturating_add(dimensions.saturating_add(1).saturating_mul(NUMBER));
+        if length < cores_at {
+            return Err(truncated(if length < bonds_at { Item::Shape } else { Item::BondDimension }));
+        }
+        let bytes = opening.keep(Extent::new(0, cores_at))?.get(15..).unwrap_or_default();
+        let lengths = <[U64]>::ref_from_prefix_with_elems(bytes, header.dimensions.into());
+        let tables = lengths.ok().and_then(|(lengths, rest)| {
+            let bonds = <[U64]>::ref_from_bytes(rest).ok()?;
+            Some((Self { dtype, lengths, bonds }, cores_at))
+        });
+        tables.ok_or_else(|| truncated(Item::Shape)) // as many bytes were asked for
+    }
+}
+
+/// A core of a tensor train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Its place in the train, from 0.
+    pub index: u8,
+    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond behind it.
+    pub shape: [u64; 3],
+    /// Where its numbers stand in the file.
+    pub extent: Extent,
+}
+
+/// The cores of a tensor train, from the first to the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Cores<'a> {
+    tables: Tables<'a>,
+    index: u8,
+    /// Where the next one begins.
+    at: u64,
+    /// The end of the last one.
+    end: u64,
+    /// Why the iteration ended early.
+    pub(crate) error: Option<Error>,
+}
+
+impl Cores<'_> {
+    /// The next core, held to the room there is: all of what opening checks, and reading reads.
+    fn read(&mut self) -> Result<Option<Core>> {
+        let k = usize::from(self.index);
+        let bonds = self.tables.bonds;
+        let numbers = (bonds.get(k), self.tables.lengths.get(k), bonds.get(k.saturating_add(1)));
+        let (Some(left), Some(length), Some(right)) = numbers else { return Ok(None) };
+        let shape @ [left, length, right] = [left.get(), length.get(), right.get()];
+        if length == 0 {
+            return Err(fail(ErrorKind::ZeroLength, Item::Shape, self.tables.length_at(self.index)));
+        }
+        let bond_at = self.tables.bond_at(self.index);
+        if left == 0 || right == 0 {
+            let at = if left == 0 { bond_at } else { bond_at.saturating_add(NUMBER) };
+            return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, at));
+        }
+        let bytes = left.checked_mul(length).and_then(|numbers| numbers.checked_mul(right));
+        let Some(bytes) = bytes.and_then(|numbers| numbers.checked_mul(self.tables.dtype.size())) else {
+            return Err(fail(ErrorKind::ShapeOverflow, Item::Core, bond_at));
+        };
+        let core = Core { index: self.index, shape, extent: Extent::new(self.at, bytes) };
+        if !core.extent.is_within(self.end) {
+            return Err(fail(ErrorKind::OutOfFile, Item::Core, bond_at));
+        }
+        self.index = self.index.saturating_add(1);
+        self.at = self.at.saturating_add(bytes);
+        Ok(Some(core))
+    }
+}
+
+impl Iterator for Cores<'_> {
+    type Item = Core;
+
+    fn next(&mut self) -> Option<Core> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.tables.lengths.len().saturating_sub(usize::from(self.index));
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Cores<'_> {}
+
+impl Tables<'_> {
+    /// Where a length, where a bond dimension stands in the file.
+    fn length_at(&self, index: u8) -> u64 {
+        HEADER.saturating_add(NUMBER.saturating_mul(index.into()))
+    }
+
+    fn bond_at(&self, index: u8) -> u64 {
+        self.length_at(index).saturating_add(NUMBER.saturating_mul(to_u64(self.lengths.len())))
+    }
+
+    /// The largest bond dimension.
+    fn largest_bond(&self) -> u64 {
+        self.bonds.iter().map(|bond| bond.get()).max().unwrap_or(0)
+    }
+}
+
+impl<'a> File<'a> {
+    /// Checks the tables: the bonds at the ends, and every core.
+    fn check(&mut self) -> Result<()> {
+        let tables = self.tables;
+        // Also tells rings, tables in the other byte order, and other formats that begin in the same way.
+        for (bond, index) in tables.bonds.iter().zip(0..=u8::MAX) {
+            let is_end = index == 0 || usize::from(index) == tables.lengths.len();
+            if is_end && bond.get() != 1 {
+                return Err(fail(ErrorKind::BoundaryRank, Item::BondDimension, tables.bond_at(index)));
+            }
+        }
+        let mut cores = self.cores();
+        while cores.read()?.is_some() {}
+        self.cores.length = cores.at.saturating_sub(self.cores.offset);
+        if cores.at < self.input.length() {
+            self.warnings |= Warning::TrailingBytes.bit();
+        }
+        Ok(())
+    }
+
+    /// The type of the numbers: `f64` or `c128`.
+    #[must_use]
+    pub const fn dtype(&self) -> DType {
+        self.tables.dtype
+    }
+
+    /// The bond dimensions (ranks): one more than there are dimensions, the first and the last of them 1.
+    #[must_use]
+    pub fn bond_dimensions(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
+        self.tables.bonds.iter().map(|bond| bond.get())
+    }
+
+    /// The cores, from the first to the last.
+    #[must_use]
+    pub fn cores(&self) -> Cores<'a> {
+        let end = self.cores.end().unwrap_or(u64::MAX);
+        Cores { tables: self.tables, index: 0, at: self.cores.offset, end, error: None }
+    }
+
+    /// Where the numbers of all cores stand in the file, one core after the other.
+    #[must_use]
+    pub const fn extent(&self) -> Extent {
+        self.cores
+    }
+
+    /// How many numbers the cores have, a complex one counted once.
+    #[must_use]
+    pub fn parameters(&self) -> u64 {
+        self.cores.length.wrapping_shr(self.tables.dtype.log2_size())
+    }
+
+    /// How many elements the tensor has for each number that is stored. Infinite beyond 10^308 elements.
+    #[must_use]
+    pub fn compression_ratio(&self) -> f64 {
+        #[allow(clippy::as_conversions)] // rounded to the nearest
+        let float = |n: u64| n as f64;
+        let elements = self.tables.lengths.iter().fold(1.0, |product, length| product * float(length.get()));
+        elements / float(self.parameters())
+    }
+
+    /// The train, to compute with.
+    ///
+    /// # Errors
+    /// `NotInMemory` where the file was opened over a source of which no segment has all cores: read
+    /// [`extent`](Self::extent) and use [`train_in`](Self::train_in).
+    pub fn train(&self) -> Result<Train<'a>> {
+        let cores = self.input.get(self.cores);
+        self.train_in(cores.ok_or(fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
+    }
+
+    /// The same over bytes that the caller read from [`extent`](Self::extent).
+    ///
+    /// # Errors
+    /// `WrongLength` where they are not as many.
+    pub fn train_in<'b>(&self, cores: &'b [u8]) -> Result<Train<'b>>
+    where
+        'a: 'b,
+    {
+        if to_u64(cores.len()) != self.cores.length {
+            return Err(fail(ErrorKind::WrongLength, Item::Core, self.cores.offset));
+        }
+        Ok(Train::new(self.tables, cores))
+    }
+}
+
+/// What the common view asks of the file.
+impl<'a> File<'a> {
+    pub(crate) const fn version(&self) -> Option<&'a str> {
+        Some("1")
+    }
+
+    pub(crate) const fn warnings(&self) -> Warnings {
+        Warnings::of_bits(self.warnings)
+    }
+
+    pub(crate) const fn count(&self) -> u64 {
+        1
+    }
+
+    pub(crate) const fn attributes(&self) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    pub(crate) const fn tensors(&self) -> Tensors<'a> {
+        Single::new(Tensor(*self))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+        if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
+    }
+
+    pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
+        Ok(self.warnings())
+    }
+}
+
+fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (length, rest) = U64::ref_from_prefix(bytes).ok()?;
+    Some((length.get(), rest))
+}
+
+pub(crate) type Tensors<'a> = Single<Tensor<'a>>;
+
+/// The tensor of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensor<'a>(File<'a>);
+
+impl<'a> Tensor<'a> {
+    pub(crate) const fn name(&self) -> &'a str {
+        ""
+    }
+
+    pub(crate) const fn dtype(&self) -> Option<DType> {
+        Some(self.0.tables.dtype)
+    }
+
+    pub(crate) fn shape(&self) -> Shape<'a> {
+        let lengths = self.0.tables.lengths;
+        let rank = u32::try_from(lengths.len()).unwrap_or(u32::MAX);
+        Shape::new(zerocopy::IntoBytes::as_bytes(lengths), rank, read_dimension)
+    }
+
+    pub(crate) const fn order(&self) -> Order {
+        Order::RowMajor
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        Layout::TensorTrain
+    }
+
+    pub(crate) const fn layout_name(&self) -> &'a str {
+        Layout::TensorTrain.text()
+    }
+
+    pub(crate) const fn index(&self) -> u64 {
+        0
+    }
+
+    pub(crate) const fn warnings(&self) -> u32 {
+        self.0.warnings
+    }
+
+    pub(crate) const fn attributes(&self) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    pub(crate) fn components(&self) -> Components<'a> {
+        Components { cores: self.0.cores(), error: None }
+    }
+
+    pub(crate) const fn is_packed(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        fail(kind, Item::Tensor, self.0.cores.offset)
+    }
+
+    /// How much scratch memory [`contract`](Self::contract) needs, in bytes.
+    pub(crate) fn scratch_len(&self) -> Option<u64> {
+        Some(Train::new(self.0.tables, &[]).slice_scratch())
+    }
+
+    /// Writes all elements to `room`, row-major.
+    pub(crate) fn contract<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+        self.0.train()?.slice(&[], room, scratch)
+    }
+}
+
+/// The components of the tensor: its cores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Components<'a> {
+    cores: Cores<'a>,
+    /// Why the iteration ended early.
+    pub(crate) error: Option<Error>,
+}
+
+impl<'a> Iterator for Components<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let core = self.cores.next();
+        self.error = self.cores.error;
+        let core = core?;
+        let dtype = Some(self.cores.tables.dtype);
+        Some(Part {
+            role: role(core.index),
+            dtype,
+            storage: dtype,
+            order: ByteOrder::Little,
+            extent: core.extent,
+            encoding: Encoding::Raw,
+            encoding_name: Encoding::Raw.text(),
+            decoded_length: Some(core.extent.length),
+            digest: None,
+            warnings: 0,
+            at: core.extent.offset,
+            back: 0,
+        })
+    }
+}
+
+/// `core.0` to `core.254`.
+fn role(index: u8) -> &'static str {
+    /// Eight bytes each, the shorter ones filled up: no text of a file says them, so they are made here.
+    static ROLES: [[u8; 8]; 256] = {
+        #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::integer_division)]
+        #[allow(clippy::as_conversions)] // evaluated when the library is compiled
+        {
+            let mut roles = [*b"core.\0\0\0"; 256];
+            let mut index = 0;
+            while index < roles.len() {
+                let digits = [index / 100, index / 10 % 10, index % 10];
+                let mut place = 5;
+                let mut k = if index < 10 {
+                    2
+                } else if index < 100 {
+                    1
+                } else {
+                    0
+                };
+                while k < digits.len() {
+                    roles[index][place] = b'0' + digits[k] as u8;
+                    place += 1;
+                    k += 1;
+                }
+                index += 1;
+            }
+            roles
+        }
+    };
+    let length = match index {
+        0..10 => 6,
+        10..100 => 7,
+        _ => 8,
+    };
+    let role = ROLES.get(usize::from(index)).and_then(|role| role.get(..length)).unwrap_or_default();
+    core::str::from_utf8(role).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+
+    #[test]
+    fn roles() {
+        for index in 0..=255 {
+            assert_eq!(super::role(index), format!("core.{index}"));
+        }
+    }
+}

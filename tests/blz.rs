@@ -1,0 +1,383 @@
+//! BLZ1 files against what is known of them: every field, and what is computed with the trains.
+#![cfg(feature = "blz")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value as Json;
+use support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
+use tenslice::blz::{self, Scaled, Train};
+use tenslice::{DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Source, Warning};
+
+/// What the side-cars call a warning.
+fn warning(code: &str) -> Warning {
+    match code {
+        "trailing_bytes" => Warning::TrailingBytes,
+        "reserved_nonzero" => Warning::ReservedBytes,
+        "ndim_one" => Warning::OneDimension,
+        other => panic!("{other}"),
+    }
+}
+
+fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
+    let expected: BTreeSet<_> =
+        codes.as_array().unwrap().iter().map(|code| warning(code.as_str().unwrap())).collect();
+    assert_eq!(file.warnings().iter().collect::<BTreeSet<_>>(), expected, "{context}");
+}
+
+/// Memory that begins at an odd address, filled with what must not matter.
+struct Scratch(Vec<u8>);
+
+impl Scratch {
+    fn new(length: u64) -> Self {
+        Self(vec![0xa5; length as usize + 1])
+    }
+
+    fn get(&mut self) -> &mut [u8] {
+        &mut self.0[1..]
+    }
+}
+
+fn blz<'a>(file: &File<'a>) -> blz::File<'a> {
+    file.as_blz().unwrap()
+}
+
+fn unsigned(list: &Json) -> Vec<u64> {
+    list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect()
+}
+
+/// A number of a side-car, real or complex: decimal digits, one text a part.
+fn number(parts: &Json) -> [f64; 2] {
+    let parts: Vec<f64> =
+        parts.as_array().unwrap().iter().map(|part| part.as_str().unwrap().parse().unwrap()).collect();
+    [parts[0], parts.get(1).copied().unwrap_or(0.0)]
+}
+
+fn is_near(a: [f64; 2], b: [f64; 2], tolerance: f64) -> bool {
+    a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= tolerance || (a.is_nan() && b.is_nan()) || a == b)
+}
+
+fn norm(train: &Train<'_>) -> Scaled {
+    train.norm(Scratch::new(train.inner_scratch(train)).get()).unwrap()
+}
+
+#[test]
+fn every_field() {
+    let mut compared = 0;
+    for case in cases_of("blz") {
+        let Some(expected) = case.expected["tensors"].as_array().map(|all| &all[0]) else { continue };
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let blz = blz(&file);
+        compare_warnings(&context, &file, &case.expected["warnings"]);
+        assert!(blz.bond_dimensions().eq(unsigned(&case.expected["ranks"])), "{context}");
+        assert_eq!(case.expected["nparams"], blz.parameters(), "{context}");
+        assert_eq!(case.expected["data_offset"], blz.extent().offset, "{context}");
+        assert_eq!(case.expected["data_end"], blz.extent().end().unwrap(), "{context}");
+        let tensor = file.find("").unwrap();
+        let shape = unsigned(&expected["shape"]);
+        assert_eq!(tensor.shape(), shape[..], "{context}");
+        assert_eq!((tensor.layout(), tensor.order()), (Layout::TensorTrain, Order::RowMajor), "{context}");
+        let dtype = if expected["dtype"] == "complex128" { DType::C128 } else { DType::F64 };
+        assert_eq!((tensor.dtype(), blz.dtype()), (Some(dtype), dtype), "{context}");
+        let known = expected["components"].as_array().unwrap();
+        assert_eq!((blz.cores().len(), tensor.components().count()), (known.len(), known.len()), "{context}");
+        let mut all = Vec::new();
+        for ((core, part), known) in blz.cores().zip(tensor.components()).zip(known) {
+            assert_eq!(known["k"], core.index, "{context}");
+            assert_eq!(part.role(), format!("core.{}", core.index), "{context}");
+            assert_eq!(unsigned(&known["shape"]), core.shape, "{context}");
+            assert_eq!(part.extent(), core.extent, "{context}");
+            assert_eq!(known["offset"], core.extent.offset, "{context}");
+            assert_eq!(known["length"], core.extent.length, "{context}");
+            all.extend(part.bytes().unwrap());
+        }
+        assert_eq!(sha256(&all), expected["data_sha256"].as_str().unwrap(), "{context}");
+        let elements = shape.iter().map(|n| *n as f64).product::<f64>();
+        assert_eq!(blz.compression_ratio(), elements / blz.parameters() as f64, "{context}");
+        // As many numbers as the side-car says, two of them for a vector's exponent, or fewer.
+        let train = blz.train().unwrap();
+        let scratch = &case.expected["scratch_elements"];
+        assert_eq!(scratch["element"], train.element_scratch() / dtype.size(), "{context}");
+        assert_eq!(scratch["norm"], train.inner_scratch(&train) / dtype.size(), "{context}");
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+#[test]
+fn elements_norms_and_sums() {
+    let mut compared = 0;
+    for case in cases_of("blz") {
+        let Some(samples) = case.expected["samples"].as_array() else { continue };
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let mut scratch = Scratch::new(train.element_scratch());
+        for sample in samples {
+            let index = unsigned(&sample["index"]);
+            let found = train.element(&index, scratch.get()).unwrap();
+            let known = number(&sample["value"]);
+            let tolerance = sample["abs_tol"].as_f64().unwrap();
+            assert!(is_near(found, known, tolerance), "{context} {index:?}: {found:?}, not {known:?}");
+            compared += 1;
+        }
+        let sum = train.sum(scratch.get()).unwrap().value();
+        let known = number(&case.expected["sum"]["value"]);
+        let tolerance = case.expected["sum"]["abs_tol"].as_f64().unwrap_or(0.0);
+        assert!(is_near(sum, known, tolerance), "{context}: {sum:?}, not {known:?}");
+        let [found, imaginary] = norm(&train).value();
+        let known: f64 = case.expected["norm"]["value"].as_str().unwrap().parse().unwrap();
+        let tolerance = known * case.expected["norm"]["rel_tol"].as_f64().unwrap_or(0.0);
+        assert!(is_near([found, 0.0], [known, 0.0], tolerance), "{context}: {found:?}, not {known:?}");
+        assert_eq!(imaginary, 0.0);
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+/// Numbers in this machine's byte order, real ones with an imaginary part of 0.
+fn numbers(bytes: &[u8], dtype: DType) -> Vec<[f64; 2]> {
+    let all: Vec<f64> = bytes.chunks(8).map(|number| f64::from_ne_bytes(number.try_into().unwrap())).collect();
+    match dtype {
+        DType::F64 => all.into_iter().map(|real| [real, 0.0]).collect(),
+        _ => all.chunks(2).map(|parts| [parts[0], parts[1]]).collect(),
+    }
+}
+
+#[test]
+fn slices_and_reconstructions() {
+    let mut compared = 0;
+    for case in cases_of("blz") {
+        let context = case.name();
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        let blz = blz(&file);
+        let train = blz.train().unwrap();
+        let mut scratch = Scratch::new(train.slice_scratch());
+        // What naive evaluation may be off by, where the side-car says it of elements alone.
+        let tolerance = |value: [f64; 2]| {
+            let samples = case.expected["samples"].as_array().into_iter().flatten();
+            let worst = samples.map(|sample| sample["abs_tol"].as_f64().unwrap()).fold(0.0, f64::max);
+            worst * 4.0 + 1e-11 * value[0].abs().max(value[1].abs())
+        };
+        if case.expected["slice"].is_object() {
+            let known = &case.expected["slice"];
+            let fixed: Vec<Option<u64>> = known["fixed"].as_array().unwrap().iter().map(Json::as_u64).collect();
+            let mut room = vec![0xa5; train.slice_len(&fixed).unwrap() as usize + 5];
+            let found = numbers(train.slice(&fixed, &mut room, scratch.get()).unwrap(), blz.dtype());
+            let known: Vec<_> = known["values"].as_array().unwrap().iter().map(number).collect();
+            assert_eq!(found.len(), known.len(), "{context}");
+            for (found, known) in found.iter().zip(known) {
+                assert!(is_near(*found, known, tolerance(known)), "{context}: {found:?}, not {known:?}");
+                compared += 1;
+            }
+        }
+        let tensor = file.find("").unwrap();
+        let Some(length) = tensor.dense_len().filter(|length| *length < 1 << 22) else { continue };
+        assert_eq!(tensor.scratch_len(), Some(train.slice_scratch()), "{context}");
+        let mut room = vec![0xa5; length as usize];
+        let found = numbers(tensor.read_into(&mut room, scratch.get()).unwrap(), blz.dtype());
+        if case.expected["reconstruct"].is_object() {
+            let known: Vec<_> =
+                case.expected["reconstruct"]["values"].as_array().unwrap().iter().map(number).collect();
+            assert_eq!(found.len(), known.len(), "{context}");
+            for (found, known) in found.iter().zip(known) {
+                assert!(is_near(*found, known, tolerance(known)), "{context}: {found:?}, not {known:?}");
+                compared += 1;
+            }
+        }
+        // Every element by itself is the same, bit for bit.
+        let shape: Vec<u64> = tensor.shape().iter().collect();
+        let mut scratch = Scratch::new(train.element_scratch());
+        for (place, found) in found.iter().enumerate().step_by(1 + found.len() / 1000) {
+            let mut rest = place as u64;
+            let mut index = vec![0; shape.len()];
+            for (i, length) in index.iter_mut().zip(&shape).rev() {
+                (*i, rest) = (rest % length, rest / length);
+            }
+            let element = train.element(&index, scratch.get()).unwrap();
+            let is_same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) || a == b;
+            assert!(found.iter().zip(&element).all(is_same), "{context} {index:?}: {found:?} {element:?}");
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+#[test]
+fn slices_are_parts_of_the_whole() {
+    for case in cases_of("blz").iter().filter(|case| case.expect() == "accept") {
+        let file = File::open(&case.bytes).unwrap();
+        let blz = blz(&file);
+        let train = blz.train().unwrap();
+        let shape: Vec<u64> = blz.cores().map(|core| core.shape[1]).collect();
+        let Some(length) = train.slice_len(&[]).filter(|length| *length < 1 << 16) else { continue };
+        let mut scratch = Scratch::new(train.slice_scratch());
+        let mut whole = vec![0; length as usize];
+        train.slice(&[], &mut whole, scratch.get()).unwrap();
+        let size = blz.dtype().size() as usize;
+        for pattern in 0..1_u32 << shape.len().min(6) {
+            let fixed: Vec<Option<u64>> =
+                (0..shape.len()).map(|d| (d < 6 && pattern >> d & 1 == 1).then(|| shape[d] - 1)).collect();
+            let mut room = vec![0; train.slice_len(&fixed).unwrap() as usize];
+            let found = train.slice(&fixed, &mut room, scratch.get()).unwrap();
+            let is_in = |place: usize| {
+                let mut rest = place as u64;
+                shape.iter().zip(&fixed).rev().all(|(length, fixed)| {
+                    let index = rest % length;
+                    rest /= length;
+                    fixed.is_none_or(|fixed| fixed == index)
+                })
+            };
+            let expected: Vec<u8> = whole
+                .chunks(size)
+                .enumerate()
+                .filter(|(place, _)| is_in(*place))
+                .flat_map(|(_, x)| x.to_vec())
+                .collect();
+            assert!(found == &expected[..], "{} {fixed:?}", case.name());
+        }
+    }
+}
+
+#[test]
+fn pairs_of_trains() {
+    let mut compared = 0;
+    for folder in folders() {
+        for folder in [folder.join("blz"), folder] {
+            let Ok(table) = std::fs::read(folder.join("pairs.json")) else { continue };
+            let table: Json = serde_json::from_slice(&table).unwrap();
+            for pair in table["pairs"].as_array().unwrap() {
+                compare_pair(&folder, pair);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 2, "{compared}");
+}
+
+fn compare_pair(folder: &Path, pair: &Json) {
+    let read = |key: &str| std::fs::read(folder.join(pair[key].as_str().unwrap())).unwrap();
+    let (a, b) = (read("a"), read("b"));
+    let (a, b) = (File::open(&a).unwrap(), File::open(&b).unwrap());
+    let (a, b) = (blz(&a).train().unwrap(), blz(&b).train().unwrap());
+    let mut scratch = Scratch::new(a.inner_scratch(&b).max(b.inner_scratch(&a)));
+    let inner = a.inner(&b, scratch.get()).unwrap().value();
+    let relative = pair["rel_tol"].as_f64().unwrap();
+    let known = number(&pair["inner_conj_a"]);
+    // What it loses by cancellation is relative to the norms.
+    let ([norm_a, _], [norm_b, _]) = (norm(&a).value(), norm(&b).value());
+    assert!(is_near(inner, known, relative * norm_a * norm_b), "{inner:?}, not {known:?}");
+    let text = |key: &str| pair[key].as_str().unwrap().parse::<f64>().unwrap();
+    let distance = (norm_a * norm_a + norm_b * norm_b - 2.0 * inner[0]).sqrt();
+    assert!((distance - text("distance")).abs() <= relative * distance, "{distance}");
+    let fidelity = (inner[0] * inner[0] + inner[1] * inner[1]) / (norm_a * norm_a * norm_b * norm_b);
+    assert!((fidelity - text("fidelity")).abs() <= 10.0 * relative * fidelity.max(1e-4), "{fidelity}");
+    // The other way round it is the conjugate.
+    let swapped = b.inner(&a, scratch.get()).unwrap().value();
+    assert!(is_near(swapped, [inner[0], -inner[1]], relative * norm_a * norm_b), "{swapped:?}");
+}
+
+#[test]
+fn results_beyond_an_f64_are_scaled() {
+    // 40 cores of one number each, 1e100: the norm is 1e4000.
+    let mut bytes = b"BLZ1\x01\x00\x28\0\0\0\0\0\0\0\0".to_vec();
+    (0..40 + 41).for_each(|_| bytes.extend(1_u64.to_le_bytes()));
+    (0..40).for_each(|_| bytes.extend(1e100_f64.to_le_bytes()));
+    let file = File::open(&bytes).unwrap();
+    let train = blz(&file).train().unwrap();
+    let norm = norm(&train);
+    assert_eq!(norm.value(), [f64::INFINITY, 0.0]);
+    let log10 = norm.parts[0].log10() + f64::from(norm.exponent) * 2_f64.log10();
+    assert!((log10 - 4000.0).abs() < 1e-9, "{log10}");
+    let sum = train.sum(&mut [0; 16]).unwrap();
+    assert!((sum.parts[0].log10() + f64::from(sum.exponent) * 2_f64.log10() - 4000.0).abs() < 1e-9);
+}
+
+#[test]
+fn every_tabled_damage() {
+    let mut seen = BTreeSet::new();
+    for case in damaged("blz") {
+        let context = format!("{} ({}, {})", case.name, case.expect, case.codes);
+        match (case.expect.as_str(), File::open(&case.bytes)) {
+            ("reject", Err(error)) => assert!(error.explain(&case.bytes[..]).to_string().len() > 20, "{context}"),
+            ("accept", Ok(file)) => assert!(file.warnings().is_empty(), "{context}"),
+            ("accept-with-warning", Ok(file)) => {
+                compare_warnings(&context, &file, &serde_json::from_str(&case.codes).unwrap());
+            }
+            (_, result) => panic!("{context}: {result:?}"),
+        }
+        seen.insert(case.expect);
+    }
+    assert_eq!(seen.len(), 3);
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused() {
+    let kind = |error: Error| error.kind();
+    let (f64s, c128s) = (fixture("blz/good/pair_a_f64.blz"), fixture("blz/good/pair_a_c64.blz"));
+    let (f64s, c128s) = (File::open(&f64s).unwrap(), File::open(&c128s).unwrap());
+    let train = blz(&f64s).train().unwrap();
+    let rank = blz(&f64s).cores().len();
+    let mut scratch = Scratch::new(train.inner_scratch(&train));
+    let mut room = vec![0xa5; train.slice_len(&[]).unwrap() as usize];
+    assert_eq!(train.element(&[], scratch.get()).map_err(kind), Err(ErrorKind::RankMismatch));
+    assert_eq!(train.element(&vec![999; rank], scratch.get()).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(train.element(&vec![0; rank], &mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
+    assert_eq!(train.norm(&mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
+    let slice = |fixed: &[Option<u64>], room: &mut [u8]| {
+        train.slice(fixed, room, Scratch::new(train.slice_scratch()).get()).map(drop).map_err(kind)
+    };
+    assert_eq!(slice(&vec![None; rank + 1], &mut room), Err(ErrorKind::RankMismatch));
+    assert_eq!(slice(&[Some(999)], &mut room), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(slice(&[], &mut room[1..]), Err(ErrorKind::TooSmall));
+    assert_eq!(train.slice(&[], &mut room, &mut []).map(drop).map_err(kind), Err(ErrorKind::OutOfScratch));
+    assert!(room.iter().all(|byte| *byte == 0xa5), "written to");
+    let other = blz(&c128s).train().unwrap();
+    assert_eq!(train.inner(&other, scratch.get()).map_err(kind), Err(ErrorKind::WrongType));
+    let identity = fixture("blz/good/identity_matrix_f64.blz");
+    let other = File::open(&identity).unwrap();
+    let other = blz(&other).train().unwrap();
+    assert_eq!(train.inner(&other, scratch.get()).map_err(kind), Err(ErrorKind::InvalidArgument));
+
+    // More elements than 64 bits can count: to be computed one by one.
+    let bytes = fixture("blz/good/nd255_r2_f64.blz");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("").unwrap();
+    assert_eq!((tensor.dense_len(), tensor.shape().elements()), (None, None));
+    let result = tensor.read_into(&mut room, &mut vec![0; 1 << 16]).map(drop).map_err(kind);
+    assert_eq!(result, Err(ErrorKind::ShapeOverflow));
+}
+
+/// The tables are all that has to be in memory; the cores are read when they are wanted.
+#[test]
+fn cores_that_the_caller_reads() {
+    let bytes = fixture("blz/good/pair_a_f64.blz");
+    let mut source = Source::new(bytes.len() as u64);
+    let file = open_in_parts(&bytes, &[], &mut source).unwrap();
+    let blz = blz(&file);
+    assert_eq!(blz.train().map(drop).map_err(|error| error.kind()), Err(ErrorKind::NotInMemory));
+    let extent = blz.extent();
+    let cores = &bytes[extent.offset as usize..extent.end().unwrap() as usize];
+    let train = blz.train_in(cores).unwrap();
+    let whole = File::open(&bytes).unwrap().as_blz().unwrap().train().unwrap();
+    assert_eq!(norm(&train), norm(&whole));
+    assert!(blz.train_in(&cores[1..]).is_err());
+}
+
+/// Other formats begin with the same four bytes: those are not called damaged tensor trains.
+#[test]
+fn formats_that_share_the_magic() {
+    for name in ["version_2", "dtype_2"] {
+        let error = File::open(&fixture(&format!("blz/bad/{name}.blz"))).unwrap_err();
+        assert_eq!((error.kind(), error.format()), (ErrorKind::UnknownFormat, Format::Unknown), "{name}");
+    }
+    for name in ["foreign_BLZ1_records", "foreign_BLZ1_cache", "internal_ranks_only"] {
+        let bytes = fixture(&format!("blz/bad/{name}.blz"));
+        let sentence = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(sentence.contains("other formats begin in the same way"), "{sentence}");
+    }
+    let mut source = Source::new(3);
+    source.add(0, b"BLZ").unwrap();
+    assert!(!matches!(File::open_source(&source), Ok(Opened::File(_))));
+}
