@@ -36,7 +36,7 @@ test: test-rust test-c ## everything that can be tested on this machine
 test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
 	$(CARGO) test --quiet --all-targets --features capi
 	$(CARGO) test --quiet --doc
-	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor,digest,zstd-c
+	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor,tens,blz,digest,zstd-c
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 
 test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library

@@ -8,6 +8,139 @@
 #define BAD TENSLICE_INVALID_ARGUMENT
 #define HANDLE TENSLICE_INVALID_HANDLE
 
+static void sparse(const tenslice_tensor *tensor)
+{
+    tenslice_sparse sparse, unset;
+    tenslice_sparse_info info;
+    tenslice_bytes value;
+    uint64_t index[3];
+
+    memset(&unset, 0, sizeof unset);
+    info.struct_size = sizeof info;
+    EXPECT(HANDLE, tenslice_tensor_sparse(NULL, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(BAD, tenslice_tensor_sparse(tensor, NULL, NULL, 0, NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_sparse(tensor, NULL, NULL, 8, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(HANDLE, tenslice_sparse_get_info(NULL, &info));
+    EXPECT(HANDLE, tenslice_sparse_get_info(&unset, &info));
+    EXPECT(BAD, tenslice_sparse_get_info(&sparse, NULL));
+    EXPECT(HANDLE, tenslice_sparse_next(NULL, index, 3, &value, NULL));
+    EXPECT(BAD, tenslice_sparse_next(&sparse, NULL, 3, &value, NULL));
+    EXPECT(BAD, tenslice_sparse_next(&sparse, index, 3, NULL, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_sparse_next(&sparse, index, 1, &value, NULL));
+    EXPECT(HANDLE, tenslice_tensor_strides(NULL, index, 3));
+    EXPECT(BAD, tenslice_tensor_strides(tensor, NULL, 3));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_strides(tensor, index, 1));
+}
+
+/* `other` is a file of another format. */
+static void tens(const tenslice_file *file, const tenslice_file *other)
+{
+    tenslice_cursor cursor;
+    tenslice_tens_dimension dimension;
+    tenslice_tens_chunk chunk;
+    tenslice_bytes value;
+    uint64_t index[4] = {0, 0, 0, 0};
+    uint32_t places[4];
+
+    dimension.struct_size = sizeof dimension;
+    chunk.struct_size = sizeof chunk;
+    EXPECT(HANDLE, tenslice_tens_get_dimension(NULL, 0, &dimension));
+    EXPECT(BAD, tenslice_tens_get_dimension(other, 0, &dimension));
+    EXPECT(BAD, tenslice_tens_get_dimension(file, 0, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_tens_get_dimension(file, UINT32_MAX, &dimension));
+    EXPECT(HANDLE, tenslice_tens_chunks(NULL, &cursor));
+    EXPECT(BAD, tenslice_tens_chunks(other, &cursor));
+    EXPECT(BAD, tenslice_tens_chunks(file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks(file, &cursor));
+    EXPECT(HANDLE, tenslice_tens_chunks_next(NULL, &chunk, NULL));
+    EXPECT(BAD, tenslice_tens_chunks_next(&cursor, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tens_permutation(NULL, 0, places, 4, NULL));
+    EXPECT(BAD, tenslice_tens_permutation(other, 0, places, 4, NULL));
+    EXPECT(BAD, tenslice_tens_permutation(file, 0, NULL, 4, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_tens_permutation(file, 0, places, 4, NULL));
+    EXPECT(HANDLE, tenslice_tens_element(NULL, index, 4, &value, NULL));
+    EXPECT(BAD, tenslice_tens_element(other, index, 4, &value, NULL));
+    EXPECT(BAD, tenslice_tens_element(file, NULL, 4, &value, NULL));
+    EXPECT(BAD, tenslice_tens_element(file, index, SIZE_MAX / 4, &value, NULL));
+    EXPECT(BAD, tenslice_tens_element(file, index, 4, NULL, NULL));
+    CHECK(tenslice_binary128_to_double(0, 0) == 0);
+}
+
+static void blz(const tenslice_file *file, const tenslice_file *other)
+{
+    tenslice_blz_info info;
+    tenslice_blz_core core;
+    tenslice_blz_scratch needed;
+    tenslice_train train, unset;
+    tenslice_scaled scaled;
+    double value[2];
+    uint64_t index[2] = {0, 0}, length;
+    char room[64];
+
+    memset(&unset, 0, sizeof unset);
+    info.struct_size = sizeof info;
+    core.struct_size = sizeof core;
+    needed.struct_size = sizeof needed;
+    EXPECT(HANDLE, tenslice_blz_get_info(NULL, &info));
+    EXPECT(BAD, tenslice_blz_get_info(other, &info));
+    EXPECT(BAD, tenslice_blz_get_info(file, NULL));
+    EXPECT(HANDLE, tenslice_blz_get_core(NULL, 0, &core));
+    EXPECT(BAD, tenslice_blz_get_core(other, 0, &core));
+    EXPECT(BAD, tenslice_blz_get_core(file, 0, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_blz_get_core(file, 255, &core));
+    EXPECT(HANDLE, tenslice_blz_train(NULL, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train(other, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train(file, NULL, NULL));
+    EXPECT(HANDLE, tenslice_blz_train_in(NULL, room, 8, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train_in(file, NULL, 8, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train_in(file, room, 8, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_LENGTH, tenslice_blz_train_in(file, room, 8, &train, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_train(file, &train, NULL));
+    EXPECT(HANDLE, tenslice_blz_get_scratch(NULL, &needed));
+    EXPECT(HANDLE, tenslice_blz_get_scratch(&unset, &needed));
+    EXPECT(BAD, tenslice_blz_get_scratch(&train, NULL));
+    EXPECT(HANDLE, tenslice_blz_element(NULL, index, 2, room, sizeof room, value, NULL));
+    EXPECT(BAD, tenslice_blz_element(&train, NULL, 2, room, sizeof room, value, NULL));
+    EXPECT(BAD, tenslice_blz_element(&train, index, 2, NULL, sizeof room, value, NULL));
+    EXPECT(BAD, tenslice_blz_element(&train, index, 2, room, sizeof room, NULL, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_blz_element(&train, index, 2, NULL, 0, value, NULL));
+    EXPECT(HANDLE, tenslice_blz_slice(NULL, index, 2, room, 8, room, 8, &length, NULL));
+    EXPECT(BAD, tenslice_blz_slice(&train, NULL, 2, room, 8, room, 8, &length, NULL));
+    EXPECT(BAD, tenslice_blz_slice(&train, index, 2, NULL, 8, room, 8, &length, NULL));
+    EXPECT(BAD, tenslice_blz_slice(&train, index, 2, room, 8, NULL, 8, &length, NULL));
+    EXPECT(TENSLICE_RANK_MISMATCH, tenslice_blz_slice(&train, index, 1000, room, 8, NULL, 0, NULL, NULL));
+    EXPECT(HANDLE, tenslice_blz_sum(NULL, room, sizeof room, &scaled, NULL));
+    EXPECT(BAD, tenslice_blz_sum(&train, room, sizeof room, NULL, NULL));
+    EXPECT(HANDLE, tenslice_blz_norm(NULL, room, sizeof room, &scaled, NULL));
+    EXPECT(BAD, tenslice_blz_norm(&train, room, sizeof room, NULL, NULL));
+    EXPECT(HANDLE, tenslice_blz_inner(NULL, &train, room, sizeof room, &scaled, NULL, NULL));
+    EXPECT(HANDLE, tenslice_blz_inner(&train, NULL, room, sizeof room, &scaled, NULL, NULL));
+    EXPECT(BAD, tenslice_blz_inner(&train, &train, room, sizeof room, NULL, NULL, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_blz_inner(&train, &train, NULL, 0, &scaled, &length, NULL));
+    CHECK(length > 0);
+}
+
+/* What only some formats have. `other` is a zTensor file. */
+static void formats(const char *folder, const tenslice_file *other)
+{
+    blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
+    blob c = load(folder, "tens/good/ix_f64_x2.tens");
+    tenslice_file file;
+    tenslice_tensor tensor;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
+    tens(&file, other);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    blz(&file, other);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, c.data, c.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    sparse(&tensor);
+    free(a.data);
+    free(b.data);
+    free(c.data);
+}
+
 int main(int argc, char **argv)
 {
     blob b;
@@ -188,6 +321,7 @@ int main(int argc, char **argv)
     }
     CHECK(tenslice_abi_version() && tenslice_version() && tenslice_status_name(0) && tenslice_status_text(0));
     CHECK(tenslice_dtype_name(0) && tenslice_dtype_size(0) == 0);
+    formats(argv[1], &file);
     free(b.data);
     puts("arguments: ok");
     return 0;

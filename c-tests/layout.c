@@ -16,6 +16,57 @@ int main(void)
     SIZE(tenslice_cursor, 256);
     SIZE(tenslice_source, 384);
     SIZE(tenslice_items, 96);
+    SIZE(tenslice_sparse, 256);
+    SIZE(tenslice_train, 96);
+
+    SIZE(tenslice_sparse_info, 32);
+    AT(tenslice_sparse_info, dtype, 4);
+    AT(tenslice_sparse_info, stored, 8);
+    AT(tenslice_sparse_info, rank, 16);
+    AT(tenslice_sparse_info, layout, 20);
+    AT(tenslice_sparse_info, warnings, 24);
+    AT(tenslice_sparse_info, reserved, 28);
+
+    SIZE(tenslice_tens_dimension, 16);
+    AT(tenslice_tens_dimension, length, 4);
+    AT(tenslice_tens_dimension, name, 8);
+    AT(tenslice_tens_dimension, is_sparse, 9);
+    AT(tenslice_tens_dimension, reserved, 10);
+
+    SIZE(tenslice_tens_chunk, 32 + 4 * P);
+    AT(tenslice_tens_chunk, is_packed, 4);
+    AT(tenslice_tens_chunk, magic, 8);
+    AT(tenslice_tens_chunk, offset, 16);
+    AT(tenslice_tens_chunk, length, 24);
+    AT(tenslice_tens_chunk, operation, 32);
+    AT(tenslice_tens_chunk, map, 32 + 2 * P);
+
+    SIZE(tenslice_blz_info, 48);
+    AT(tenslice_blz_info, dtype, 4);
+    AT(tenslice_blz_info, core_count, 8);
+    AT(tenslice_blz_info, reserved, 12);
+    AT(tenslice_blz_info, offset, 16);
+    AT(tenslice_blz_info, length, 24);
+    AT(tenslice_blz_info, parameters, 32);
+    AT(tenslice_blz_info, compression_ratio, 40);
+
+    SIZE(tenslice_blz_core, 48);
+    AT(tenslice_blz_core, index, 4);
+    AT(tenslice_blz_core, shape, 8);
+    AT(tenslice_blz_core, offset, 32);
+    AT(tenslice_blz_core, length, 40);
+
+    SIZE(tenslice_blz_scratch, 32);
+    AT(tenslice_blz_scratch, reserved, 4);
+    AT(tenslice_blz_scratch, element, 8);
+    AT(tenslice_blz_scratch, slice, 16);
+    AT(tenslice_blz_scratch, norm, 24);
+
+    SIZE(tenslice_scaled, 24);
+    AT(tenslice_scaled, real, 0);
+    AT(tenslice_scaled, imaginary, 8);
+    AT(tenslice_scaled, exponent, 16);
+    AT(tenslice_scaled, reserved, 20);
 
     SIZE(tenslice_error, 16);
     AT(tenslice_error, offset, 0);

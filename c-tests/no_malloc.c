@@ -60,7 +60,9 @@ static tenslice_status leave(tenslice_status status)
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
-                                        "v1.2/objects_sparse_quant_logical.zt", "bad/v1.2/end_past_eof.zt"};
+                                        "v1.2/objects_sparse_quant_logical.zt", "bad/v1.2/end_past_eof.zt",
+                                        "tens/good/unknown_chunks_many.tens", "tens/good/sym_3.tens",
+                                        "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz"};
     size_t i;
 
     for (i = 0; argc == 2 && i < sizeof names / sizeof *names; i++) {

@@ -24,14 +24,14 @@ skip() {
 }
 
 # Every exported function is tried with NULL: arguments.c names them all.
-for function in $(grep -oE '\btenslice_[a-z_]+\(' include/tenslice.h | tr -d '(' | sort -u); do
+for function in $(grep -oE '\btenslice_[a-z0-9_]+\(' include/tenslice.h | tr -d '(' | sort -u); do
     grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
 done
 
-for test in read parts arguments layout; do
-    $c "c-tests/$test.c" "$lib/libtenslice.a" -o "$out/$test-static"
-    $c "c-tests/$test.c" -L"$lib" -ltenslice -Wl,-rpath,"$lib" -o "$out/$test-shared"
-    $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -o "$out/$test-cxx"
+for test in read parts formats arguments layout; do
+    $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"
+    $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
+    $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
     for build in static shared cxx; do
         "$out/$test-$build" "$fixtures"
     done
@@ -95,8 +95,8 @@ fi
 echo "exports: ok"
 
 if [ $has_sanitizers = 1 ]; then
-    for test in read parts arguments layout; do
-        $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -o "$out/$test-sanitized"
+    for test in read parts formats arguments layout; do
+        $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
         "$out/$test-sanitized" "$fixtures" > /dev/null
     done
     echo "sanitizers: ok"
@@ -105,7 +105,7 @@ else
 fi
 
 if command -v valgrind > /dev/null; then
-    for test in read-static parts-static arguments-static decode-0 decode-1; do
+    for test in read-static parts-static formats-static arguments-static decode-0 decode-1; do
         valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test" "$fixtures" > /dev/null
     done
     echo "valgrind: ok"

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
     Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, Value,
-    Verification, Warning,
+    Verification, Warning, blz, tens,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -209,6 +209,8 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
             "version": file.version(),
             "warnings": warnings.iter().chain(found).map(Warning::text).collect::<Vec<_>>(),
             "attributes": attributes_json(file.attributes()),
+            "tens": file.as_tens().map(|tens| tens_json(&tens)),
+            "blz": file.as_blz().map(|blz| blz_json(&blz)),
             "tensors": tensors,
         });
         writeln!(out, "{record}")?;
@@ -359,6 +361,75 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
     }))
 }
 
+/// What only TENS files have.
+fn tens_json(tens: &tens::File<'_>) -> Json {
+    let dimension =
+        |d: tens::Dimension| json!({"name": index_name(d.name), "length": d.length, "sparse": d.is_sparse});
+    let chunk = |chunk: tens::Chunk<'_>| {
+        json!({
+            "magic": chunk.magic.escape_ascii().to_string(),
+            "offset": chunk.extent.offset,
+            "length": chunk.extent.length,
+            "operation": chunk.symmetry().map(|symmetry| symmetry.operation().escape_ascii().to_string()),
+            "map": chunk.symmetry().map(|symmetry| symmetry.map().escape_ascii().to_string()),
+            "packed": chunk.symmetry().map(|symmetry| symmetry.is_packed()),
+        })
+    };
+    json!({
+        "dimensions": tens.dimensions().map(dimension).collect::<Vec<_>>(),
+        "chunks": tens.chunks().map(chunk).collect::<Vec<_>>(),
+    })
+}
+
+/// What only BLZ files have.
+fn blz_json(blz: &blz::File<'_>) -> Json {
+    json!({
+        "ranks": blz.bond_dimensions().collect::<Vec<_>>(),
+        "cores": blz.cores().map(|core| core.shape).collect::<Vec<_>>(),
+        "parameters": blz.parameters(),
+        "compression_ratio": blz.compression_ratio(),
+    })
+}
+
+fn index_name(name: u8) -> String {
+    name.escape_ascii().to_string()
+}
+
+/// Prints what only one format has.
+fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
+    if let Some(tens) = file.as_tens() {
+        let name =
+            |d: tens::Dimension| format!("{}{}", index_name(d.name), if d.is_sparse { " (sparse)" } else { "" });
+        let names: Vec<String> = tens.dimensions().map(name).collect();
+        writeln!(out, "  indices      {}", shortened(&names.join(", ")))?;
+        for chunk in tens.chunks() {
+            match chunk.symmetry() {
+                Some(symmetry) => writeln!(
+                    out,
+                    "  symmetry     {} of {}{}",
+                    symmetry.operation().escape_ascii(),
+                    shortened(&symmetry.map().escape_ascii().to_string()),
+                    if symmetry.is_packed() { ", packed" } else { "" }
+                )?,
+                None if &chunk.magic == b"DENSDATA" => {}
+                None => writeln!(
+                    out,
+                    "  chunk        \"{}\", {} bytes at {}",
+                    chunk.magic.escape_ascii(),
+                    chunk.extent.length,
+                    chunk.extent.offset
+                )?,
+            }
+        }
+    }
+    if let Some(blz) = file.as_blz() {
+        let ranks: Vec<String> = blz.bond_dimensions().map(|rank| rank.to_string()).collect();
+        writeln!(out, "  ranks        {}", shortened(&ranks.join(" ")))?;
+        writeln!(out, "  numbers      {}, one for {:.4} elements", blz.parameters(), blz.compression_ratio())?;
+    }
+    Ok(())
+}
+
 fn attributes_json(attributes: Attributes<'_>) -> Json {
     let key = |key: Option<Value<'_>>| key.map(|key| line(&key)).unwrap_or_default();
     Json::Object(attributes.map(|a| (key(a.key), value_json(&a.value))).collect::<Map<_, _>>())
@@ -470,6 +541,7 @@ fn table(
     if count > 0 {
         print_rows(out, &rows)?;
     }
+    print_format(out, file)?;
     print_attributes(out, file.attributes())?;
     Ok(verdict)
 }

@@ -26,8 +26,8 @@
  * tenslice_component_with_bytes takes what was read from there.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
- * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source), which are plain structs to be
- * placed anywhere and copied by assignment (a source only as long as nothing has been opened from it).
+ * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source, tenslice_sparse, tenslice_train), which
+ * are plain structs to be placed anywhere and copied by assignment (a source only as long as nothing has been opened from it).
  * Nothing is allocated, so nothing is freed. What is inside a handle is nobody's business, and its size is
  * the same on every machine and in every build. (A library with Zstandard built in does allocate, while it
  * decodes: up to about twice the smaller of a stream's window and its output. Out of memory, it ends the
@@ -168,6 +168,16 @@ enum {
     TENSLICE_F8_E5M2FNUZ = 27,
     TENSLICE_C64 = 32,
     TENSLICE_C128 = 33,
+};
+
+/**
+ * Added to the type of a number, that of an element of so many of them: TENSLICE_F64 | TENSLICE_LANES_4.
+ * Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.
+ */
+enum {
+    TENSLICE_LANES_2 = 256,
+    TENSLICE_LANES_4 = 512,
+    TENSLICE_LANES_8 = 768,
 };
 
 /** A kind of file. Not every kind that is recognised is read. */
@@ -606,6 +616,47 @@ typedef struct {
 } tenslice_verified;
 
 /**
+ * A sparse tensor whose indices have been checked, and a position among its values.
+ */
+typedef struct {
+    uint64_t opaque[32];
+} tenslice_sparse;
+
+/**
+ * What there is to know of a sparse tensor. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The type of the values.
+     */
+    uint32_t dtype;
+    /**
+     * How many values are stored, zeros and repeated places included.
+     */
+    uint64_t stored;
+    /**
+     * How many dimensions there are.
+     */
+    uint32_t rank;
+    /**
+     * A TENSLICE_LAYOUT_ code.
+     */
+    uint32_t layout;
+    /**
+     * What the check found to warn of: TENSLICE_WARNING_ bits.
+     */
+    uint32_t warnings;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} tenslice_sparse_info;
+
+/**
  * The values inside a value.
  */
 typedef struct {
@@ -654,6 +705,187 @@ typedef struct {
      */
     tenslice_items items;
 } tenslice_value;
+
+/**
+ * A dimension of a TENS file. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * How many indices it has.
+     */
+    uint32_t length;
+    /**
+     * The name of its index: one byte, 'a' and so on in most files, but it may be any.
+     */
+    uint8_t name;
+    /**
+     * 1 where the file calls it sparse: for information only.
+     */
+    uint8_t is_sparse;
+    /**
+     * 0.
+     */
+    uint8_t reserved[6];
+} tenslice_tens_dimension;
+
+/**
+ * A chunk of a TENS file. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * 1 for a symmetry by which elements are left out of the data.
+     */
+    uint32_t is_packed;
+    /**
+     * What it is: "SYMMETRY", "DENSDATA", or eight bytes that nobody here knows.
+     */
+    uint8_t magic[8];
+    /**
+     * Where it begins in the file.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes, its head of 16 included.
+     */
+    uint64_t length;
+    /**
+     * Of a symmetry, the operation on the elements, such as "-x": free text in whatever encoding. `data` is
+     * NULL for other chunks.
+     */
+    tenslice_str operation;
+    /**
+     * Of a symmetry, the names of the indices in their new places, one byte a dimension.
+     */
+    tenslice_str map;
+} tenslice_tens_chunk;
+
+/**
+ * What there is to know of a BLZ file. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The type of the numbers: TENSLICE_F64 or TENSLICE_C128.
+     */
+    uint32_t dtype;
+    /**
+     * How many cores there are: one for each dimension.
+     */
+    uint32_t core_count;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * Where the numbers of all cores stand in the file, one core after the other.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes.
+     */
+    uint64_t length;
+    /**
+     * How many numbers the cores have, a complex one counted once.
+     */
+    uint64_t parameters;
+    /**
+     * How many elements the tensor has for each of them. Infinite beyond 10^308 elements.
+     */
+    double compression_ratio;
+} tenslice_blz_info;
+
+/**
+ * A core. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * Its place in the train, from 0.
+     */
+    uint32_t index;
+    /**
+     * Its shape, row-major: the bond dimension before it, the length of its dimension, the bond behind it.
+     */
+    uint64_t shape[3];
+    /**
+     * Where its numbers begin in the file.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes.
+     */
+    uint64_t length;
+} tenslice_blz_core;
+
+/**
+ * A tensor train to compute with: its tables and the numbers of its cores, wherever they lie.
+ */
+typedef struct {
+    uint64_t opaque[12];
+} tenslice_train;
+
+/**
+ * How much scratch memory calls with a train need, in bytes. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * For tenslice_blz_element and tenslice_blz_sum.
+     */
+    uint64_t element;
+    /**
+     * For tenslice_blz_slice.
+     */
+    uint64_t slice;
+    /**
+     * For tenslice_blz_norm.
+     */
+    uint64_t norm;
+} tenslice_blz_scratch;
+
+/**
+ * A result that may lie beyond the range of a double: `real` and `imaginary` times 2^`exponent`, which is
+ * ldexp(real, exponent) where it is not.
+ */
+typedef struct {
+    /**
+     * The real part.
+     */
+    double real;
+    /**
+     * The imaginary part.
+     */
+    double imaginary;
+    /**
+     * The power of two that both have to be multiplied by.
+     */
+    int32_t exponent;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} tenslice_scaled;
 
 #ifdef __cplusplus
 extern "C" {
@@ -731,7 +963,7 @@ tenslice_status tenslice_file_open(tenslice_file *file,
  * Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialised.
  */
 tenslice_status tenslice_file_open_source(tenslice_file *file,
-                                          const tenslice_source *source,
+                                          tenslice_source *source,
                                           tenslice_need *need,
                                           tenslice_error *error);
 
@@ -819,6 +1051,17 @@ tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor,
                                       uint64_t *dimensions,
                                       size_t capacity,
                                       uint32_t *rank);
+
+/**
+ * Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has
+ * room for `capacity` of them: in elements of a dense tensor, or of what tenslice_tensor_read_into writes.
+ *
+ * Errors: TOO_SMALL for less room than dimensions; SHAPE_OVERFLOW where a tensor without elements has lengths whose
+ * product exceeds 64 bits, then the room holds nothing of use; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor,
+                                        uint64_t *strides,
+                                        size_t capacity);
 
 /**
  * The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
@@ -985,6 +1228,41 @@ tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_error *error);
 
 /**
+ * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and
+ * sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
+ * tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
+ *
+ * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+ * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
+ * INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor,
+                                       const tenslice_decoder *decoder,
+                                       void *scratch,
+                                       size_t scratch_length,
+                                       tenslice_sparse *sparse,
+                                       tenslice_error *error);
+
+/**
+ * Fills `info`, of which the caller has set `struct_size`.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_sparse_get_info(const tenslice_sparse *sparse, tenslice_sparse_info *info);
+
+/**
+ * The next value, in stored order: its index in each dimension is written to `index`, which has room for
+ * `capacity` of them; `value` gets its bytes, as they are in the file. TENSLICE_END behind the last.
+ *
+ * Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_sparse_next(tenslice_sparse *sparse,
+                                     uint64_t *index,
+                                     size_t capacity,
+                                     tenslice_bytes *value,
+                                     tenslice_error *error);
+
+/**
  * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
  * there is none, `value` the value; set `struct_size` of both. TENSLICE_END behind the last. A key is most often a text, but the
  * formats allow any value.
@@ -1023,6 +1301,179 @@ tenslice_status tenslice_source_add(tenslice_source *source,
                                     uint64_t offset,
                                     const void *data,
                                     size_t length);
+
+/**
+ * Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
+ * 0 is the fastest.
+ *
+ * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_tens_get_dimension(const tenslice_file *file,
+                                            uint32_t index,
+                                            tenslice_tens_dimension *dimension);
+
+/**
+ * Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows
+ * the dimensions, as in the files of most programs.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_tens_chunks(const tenslice_file *file, tenslice_cursor *cursor);
+
+/**
+ * The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
+ * `chunk`.
+ *
+ * Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges;
+ * INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+ */
+tenslice_status tenslice_tens_chunks_next(tenslice_cursor *cursor,
+                                          tenslice_tens_chunk *chunk,
+                                          tenslice_error *error);
+
+/**
+ * Writes, for each place, the dimension whose index the symmetry in the chunk at `offset` brings there, to
+ * `sources`, which has room for `capacity` of them.
+ *
+ * Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
+ * TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT for a file of another
+ * format; INVALID_HANDLE, NOT_IN_MEMORY.
+ */
+tenslice_status tenslice_tens_permutation(const tenslice_file *file,
+                                          uint64_t offset,
+                                          uint32_t *sources,
+                                          size_t capacity,
+                                          tenslice_error *error);
+
+/**
+ * The bytes of the element of that index, `rank` numbers at `index`: as they are in the file. Where the file
+ * stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
+ * tenslice_tensor_sparse is for reading many.
+ *
+ * Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
+ * INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_tens_element(const tenslice_file *file,
+                                      const uint64_t *index,
+                                      size_t rank,
+                                      tenslice_bytes *value,
+                                      tenslice_error *error);
+
+/**
+ * The double nearest to an IEEE binary128, given by the lower and the upper half of its bits; of two that are
+ * as near, the even one.
+ */
+double tenslice_binary128_to_double(uint64_t low, uint64_t high);
+
+/**
+ * Fills `info`, of which the caller has set `struct_size`.
+ *
+ * Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_blz_get_info(const tenslice_file *file, tenslice_blz_info *info);
+
+/**
+ * Fills `core`, of which the caller has set `struct_size`, with what there is to know of core `index`.
+ *
+ * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_blz_get_core(const tenslice_file *file, uint32_t index, tenslice_blz_core *core);
+
+/**
+ * Makes `train` the train of the file, the cores of which are in memory.
+ *
+ * Errors: NOT_IN_MEMORY: read them from where tenslice_blz_get_info says, and use tenslice_blz_train_in.
+ * INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_blz_train(const tenslice_file *file, tenslice_train *train, tenslice_error *error);
+
+/**
+ * The same over the `length` bytes at `cores`, which the caller read from where tenslice_blz_get_info says.
+ *
+ * Errors: WRONG_LENGTH; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_blz_train_in(const tenslice_file *file,
+                                      const void *cores,
+                                      size_t length,
+                                      tenslice_train *train,
+                                      tenslice_error *error);
+
+/**
+ * Fills `scratch`, of which the caller has set `struct_size`.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_blz_get_scratch(const tenslice_train *train, tenslice_blz_scratch *scratch);
+
+/**
+ * The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
+ * doubles at `value`.
+ *
+ * Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_blz_element(const tenslice_train *train,
+                                     const uint64_t *index,
+                                     size_t count,
+                                     void *scratch,
+                                     size_t scratch_length,
+                                     double *value,
+                                     tenslice_error *error);
+
+/**
+ * Writes the elements whose indices are as the `count` numbers at `fixed` say, UINT64_MAX standing for all of
+ * a dimension, as does a dimension for which there is no number: row-major, to the `capacity` bytes at
+ * `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
+ * TOO_SMALL, needed.
+ *
+ * Errors: TOO_SMALL, RANK_MISMATCH, INDEX_OUT_OF_RANGE, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
+ * then. INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_blz_slice(const tenslice_train *train,
+                                   const uint64_t *fixed,
+                                   size_t count,
+                                   void *destination,
+                                   size_t capacity,
+                                   void *scratch,
+                                   size_t scratch_length,
+                                   uint64_t *length,
+                                   tenslice_error *error);
+
+/**
+ * The sum of all elements.
+ *
+ * Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_blz_sum(const tenslice_train *train,
+                                 void *scratch,
+                                 size_t scratch_length,
+                                 tenslice_scaled *sum,
+                                 tenslice_error *error);
+
+/**
+ * The norm: the square root of the sum of the squared magnitudes of all elements.
+ *
+ * Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_blz_norm(const tenslice_train *train,
+                                  void *scratch,
+                                  size_t scratch_length,
+                                  tenslice_scaled *norm,
+                                  tenslice_error *error);
+
+/**
+ * The inner product of two trains of the same shape and type: the sum of all elements of the first,
+ * conjugated, times those of the second. `needed` (may be NULL) gets how much scratch memory that takes, in any
+ * case: with none it can be asked for.
+ *
+ * Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes; INVALID_HANDLE.
+ */
+tenslice_status tenslice_blz_inner(const tenslice_train *train,
+                                   const tenslice_train *other,
+                                   void *scratch,
+                                   size_t scratch_length,
+                                   tenslice_scaled *inner,
+                                   uint64_t *needed,
+                                   tenslice_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -33,7 +33,6 @@
         clippy::integer_division
     )
 )]
-
 // What only one format needs stands unused in builds without it.
 #![cfg_attr(not(all(feature = "blz", feature = "tens", feature = "ztensor")), allow(dead_code))]
 

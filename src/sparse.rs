@@ -190,9 +190,28 @@ impl<'a> Sparse<'a> {
         Some(())
     }
 
-    /// The value at a place among all elements, the first dimension the fastest: of several the last.
-    /// `None` where none is stored, or where it is not by their places that values are stored. Where the
-    /// places rise, as they do in most files, the time is logarithmic in their number, else linear.
+    /// The bytes of the value that is stored for an index: of several the last; `None` where there is none.
+    ///
+    /// Of pairs of index and value whose indices rise, as they do in most files, the time is logarithmic in their
+    /// number; else it is linear.
+    #[must_use]
+    pub fn get(&self, index: &[u64]) -> Option<&'a [u8]> {
+        if self.shape.rank() != u32::try_from(index.len()).ok()? {
+            return None;
+        }
+        if let Indices::Places(_) = self.indices {
+            let (mut place, mut stride) = (0_u64, 1_u64);
+            for (i, length) in index.iter().zip(self.shape) {
+                place = i.checked_mul(stride)?.checked_add(place).filter(|_| *i < length)?;
+                stride = stride.checked_mul(length)?;
+            }
+            return self.at(place);
+        }
+        let is_there = |entry: &Entry<'_, 'a>| (0..).zip(index).all(|(d, i)| entry.index(d) == Some(*i));
+        self.iter().filter(is_there).last()?.bytes()
+    }
+
+    /// The value at a place among all elements, the first dimension the fastest.
     pub(crate) fn at(&self, place: u64) -> Option<&'a [u8]> {
         let Indices::Places(places) = self.indices else { return None };
         if self.warnings & Warning::UnsortedIndices.bit() != 0 {
@@ -290,6 +309,12 @@ impl<'a> Sparse<'a> {
         Entries { sparse: self, next: 0, row: 0 }
     }
 
+    /// The values from number `next` on, which does not stand in a row before `row`.
+    #[cfg(feature = "capi")]
+    pub(crate) const fn iter_from(&self, next: u64, row: u64) -> Entries<'_, 'a> {
+        Entries { sparse: self, next, row }
+    }
+
     /// Writes the tensor to `room`, which has its dense length and is zero: native byte order, row-major.
     /// `None` where a value has no place, as changed bytes may have it.
     pub(crate) fn scatter(&self, room: &mut [u8]) -> Option<()> {
@@ -345,6 +370,14 @@ impl<'s, 'a> Iterator for Entries<'s, 'a> {
             }
         }
         Some(Entry { sparse: self.sparse, k, row: self.row })
+    }
+}
+
+#[cfg(feature = "capi")]
+impl Entries<'_, '_> {
+    /// What [`Sparse::iter_from`] takes.
+    pub(crate) const fn position(&self) -> (u64, u64) {
+        (self.next, self.row)
     }
 }
 

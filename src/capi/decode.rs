@@ -43,14 +43,14 @@ pub struct tenslice_decoder {
 }
 
 /// The caller's decoder, or what is built in where there is none.
-enum Chosen {
+pub(super) enum Chosen {
     Callers(tenslice_decoder),
     BuiltIn(BuiltIn),
 }
 
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
-unsafe fn chosen(decoder: *const tenslice_decoder) -> Result<Chosen> {
+pub(super) unsafe fn chosen(decoder: *const tenslice_decoder) -> Result<Chosen> {
     // SAFETY: as the caller says; only read.
     let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else { return Ok(Chosen::BuiltIn(BuiltIn)) };
     // SAFETY: as the caller says. A copy, since the function may change its struct while it runs.
@@ -104,7 +104,7 @@ impl Decoder for Chosen {
 ///
 /// # Safety
 /// `length` is NULL or can be written.
-unsafe fn report(
+pub(super) unsafe fn report(
     length: *mut u64,
     needed: Option<u64>,
     read: impl FnOnce() -> Result<usize>,

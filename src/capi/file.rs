@@ -65,7 +65,7 @@ pub unsafe extern "C" fn tenslice_file_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_file_open_source(
     file: *mut tenslice_file,
-    source: *const tenslice_source,
+    source: *mut tenslice_source,
     need: *mut tenslice_need,
     error: *mut tenslice_error,
 ) -> tenslice_status {

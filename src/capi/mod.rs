@@ -14,8 +14,13 @@ mod file;
 mod tensor;
 mod component;
 mod decode;
+mod sparse;
 mod attributes;
 mod source;
+#[cfg(feature = "tens")]
+mod tens;
+#[cfg(feature = "blz")]
+mod blz;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 mod panic;

@@ -26,6 +26,17 @@ held! {
     Components<'static> = b"tslPART1";
     Attributes<'static> = b"tslATTR1";
     Source<'static> = b"tslSRCE1";
+    super::sparse::SparseCursor = b"tslSPRS1";
+}
+
+#[cfg(feature = "tens")]
+held! {
+    crate::tens::Chunks<'static> = b"tslCHNK1";
+}
+
+#[cfg(feature = "blz")]
+held! {
+    crate::blz::Train<'static> = b"tslTRAN1";
 }
 
 /// The layout of a handle: the tag, then what it holds.
@@ -163,7 +174,27 @@ pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a
     Ok(unsafe { core::slice::from_raw_parts(data.cast(), length) })
 }
 
-/// The same, to be written to.
+/// The `count` numbers at `data`. NULL is good for none at all.
+///
+/// # Safety
+/// As for [`bytes`], for as many numbers.
+pub(super) unsafe fn numbers<'a>(data: *const u64, count: usize) -> Result<&'a [u64]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    let Some(length) = count.checked_mul(size_of::<u64>()) else {
+        return Err(Error::new(ErrorKind::InvalidArgument));
+    };
+    // SAFETY: as the caller says. Refuses NULL and what exceeds memory.
+    unsafe { bytes(data.cast(), length)? };
+    if !usable(data) {
+        return Err(Error::new(ErrorKind::InvalidArgument));
+    }
+    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
+    Ok(unsafe { core::slice::from_raw_parts(data, count) })
+}
+
+/// The same as [`bytes`], to be written to.
 ///
 /// # Safety
 /// As for [`bytes`], and nobody else uses them for `'a`; `T` is a plain number.

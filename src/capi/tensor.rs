@@ -107,6 +107,26 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
     }
 }
 
+/// Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has
+/// room for `capacity` of them: in elements of a dense tensor, or of what tenslice_tensor_read_into writes.
+///
+/// Errors: TOO_SMALL for less room than dimensions; SHAPE_OVERFLOW where a tensor without elements has lengths whose
+/// product exceeds 64 bits, then the room holds nothing of use; INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_strides(
+    tensor: *const tenslice_tensor,
+    strides: *mut u64,
+    capacity: usize,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            held::<Tensor<'static>, _>(tensor)?.strides(room(strides, capacity)?)?;
+            Ok(OK)
+        })
+    }
+}
+
 /// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
 /// this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
 ///

@@ -76,6 +76,16 @@ fn codes() -> Result<String, Box<dyn Error>> {
         writeln!(out, "    TENSLICE_{name} = {},", dtype.code())?;
     }
     writeln!(out, "}};")?;
+    writeln!(
+        out,
+        "\n/**\n * Added to the type of a number, that of an element of so many of them: TENSLICE_F64 | TENSLICE_LANES_4.\n \
+         * Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.\n */\nenum {{"
+    )?;
+    for lanes in [2, 4, 8] {
+        let code = DType::U8.with_lanes(lanes).map(|dtype| dtype.code() ^ DType::U8.code()).ok_or("no such lanes")?;
+        writeln!(out, "    TENSLICE_LANES_{lanes} = {code},")?;
+    }
+    writeln!(out, "}};")?;
     section(&mut out, "A kind of file. Not every kind that is recognised is read.", "FORMAT_", Format::ALL, |v| {
         (v.name(), v.code().into(), v.text())
     })?;

@@ -151,6 +151,9 @@ impl Scaled {
     }
 }
 
+/// The index asked for in a dimension; `None` for all of them.
+pub(crate) type Fixed<'f> = dyn Fn(usize) -> Option<u64> + 'f;
+
 /// A tensor train to compute with: the tables and the numbers of all cores, wherever they lie.
 ///
 /// Scratch memory is the caller's, of any alignment, and stated beforehand in bytes.
@@ -374,16 +377,20 @@ impl<'a> Train<'a> {
     /// How many bytes [`slice`](Self::slice) writes; `None` beyond 64 bits.
     #[must_use]
     pub fn slice_len(&self, fixed: &[Option<u64>]) -> Option<u64> {
+        self.slice_len_by(&|core| fixed.get(core).copied().flatten())
+    }
+
+    pub(crate) fn slice_len_by(&self, fixed: &Fixed<'_>) -> Option<u64> {
         let free = (0..=self.last()).map(|core| self.choices(core, fixed).map(|(_, count)| count));
         let elements = free.into_iter().try_fold(1_u64, |product, count| product.checked_mul(count?))?;
         elements.checked_mul(self.tables.dtype.size())
     }
 
     /// The indices that are asked for in a dimension: the first, and how many.
-    fn choices(&self, core: usize, fixed: &[Option<u64>]) -> Option<(u64, u64)> {
-        match fixed.get(core) {
-            Some(Some(index)) => Some((*index, 1)),
-            _ => Some((0, self.length(core)?)),
+    fn choices(&self, core: usize, fixed: &Fixed<'_>) -> Option<(u64, u64)> {
+        match fixed(core) {
+            Some(index) => Some((index, 1)),
+            None => Some((0, self.length(core)?)),
         }
     }
 
@@ -395,14 +402,26 @@ impl<'a> Train<'a> {
     /// `RankMismatch` for too many entries, `IndexOutOfRange`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
     /// nothing was written then.
     pub fn slice<'r>(&self, fixed: &[Option<u64>], room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        if fixed.len() > self.tables.lengths.len() {
-            return Err(self.error(ErrorKind::RankMismatch));
-        }
-        let is_outside = |(index, length): (&Option<u64>, &U64)| index.is_some_and(|index| index >= length.get());
-        if fixed.iter().zip(self.tables.lengths).any(is_outside) {
+        self.check_rank(fixed.len())?;
+        self.slice_by(&|core| fixed.get(core).copied().flatten(), room, scratch)
+    }
+
+    /// Refuses more fixed indices than there are dimensions.
+    pub(crate) fn check_rank(&self, fixed: usize) -> Result<()> {
+        if fixed > self.tables.lengths.len() { Err(self.error(ErrorKind::RankMismatch)) } else { Ok(()) }
+    }
+
+    pub(crate) fn slice_by<'r>(
+        &self,
+        fixed: &Fixed<'_>,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
+        let mut dimensions = self.tables.lengths.iter().zip(0..);
+        if dimensions.any(|(length, core)| fixed(core).is_some_and(|index| index >= length.get())) {
             return Err(self.error(ErrorKind::IndexOutOfRange));
         }
-        let length = self.slice_len(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let length = self.slice_len_by(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let room = to_usize(length).and_then(|length| room.get_mut(..length));
         let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         if to_u64(scratch.len()) < self.slice_scratch() {
@@ -416,7 +435,7 @@ impl<'a> Train<'a> {
         Ok(room)
     }
 
-    fn slice_to<N: Number>(&self, fixed: &[Option<u64>], room: &mut [u8], scratch: &mut [u8]) -> Option<()> {
+    fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, room: &mut [u8], scratch: &mut [u8]) -> Option<()> {
         let all = numbers_in::<N>(scratch, self.slice_scratch().wrapping_shr(self.tables.dtype.log2_size()))?;
         let (vectors, exponents) = all.split_at_mut_checked(to_usize(self.vectors())?)?;
         let mut elements = <Vector<N>>::mut_from_bytes(room).ok()?.iter_mut();

@@ -1,0 +1,210 @@
+/* What only one format has, each call once in the way it is meant. Argument: the fixtures. */
+#include <math.h>
+
+#include "support.h"
+
+static void symmetries(const char *folder)
+{
+    blob b = load(folder, "tens/good/sym_1_anti.tens");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_tens_dimension dimension;
+    tenslice_cursor chunks;
+    tenslice_tens_chunk chunk;
+    tenslice_bytes bytes, swapped;
+    uint64_t index[4] = {0, 1, 0, 0}, other[4] = {1, 0, 0, 0}, strides[4];
+    uint32_t sources[4];
+    double x, y;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.order == TENSLICE_ORDER_COLUMN_MAJOR && info.layout == TENSLICE_LAYOUT_DENSE && info.rank <= 4);
+    EXPECT(TENSLICE_OK, tenslice_tensor_strides(&tensor, strides, 4));
+    dimension.struct_size = sizeof dimension;
+    EXPECT(TENSLICE_OK, tenslice_tens_get_dimension(&file, 0, &dimension));
+    CHECK(dimension.name == 'a' && !dimension.is_sparse);
+    CHECK(strides[0] == 1 && strides[1] == dimension.length);
+
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks(&file, &chunks));
+    chunk.struct_size = sizeof chunk;
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks_next(&chunks, &chunk, NULL));
+    CHECK(memcmp(chunk.magic, "SYMMETRY", 8) == 0 && !chunk.is_packed && same(chunk.operation, "-x"));
+    CHECK(chunk.map.length == info.rank && memcmp(chunk.map.data, "ba", 2) == 0);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tens_permutation(&file, chunk.offset, sources, 1, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tens_permutation(&file, chunk.offset, sources, 4, NULL));
+    CHECK(sources[0] == 1 && sources[1] == 0);
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks_next(&chunks, &chunk, NULL));
+    CHECK(memcmp(chunk.magic, "DENSDATA", 8) == 0 && chunk.operation.data == NULL);
+    EXPECT(TENSLICE_END, tenslice_tens_chunks_next(&chunks, &chunk, NULL));
+
+    /* The data is what the symmetry says. */
+    EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, info.rank, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tens_element(&file, other, info.rank, &swapped, NULL));
+    CHECK(bytes.length == sizeof x && swapped.length == sizeof y);
+    {
+        unsigned i, little = 1;
+        unsigned char a[8], c[8];
+        for (i = 0; i < 8; i++) {
+            unsigned from = *(unsigned char *)&little ? i : 7 - i;
+            a[i] = ((const unsigned char *)bytes.data)[from];
+            c[i] = ((const unsigned char *)swapped.data)[from];
+        }
+        memcpy(&x, a, 8);
+        memcpy(&y, c, 8);
+    }
+    CHECK(x == -y && x != 0);
+    EXPECT(TENSLICE_RANK_MISMATCH, tenslice_tens_element(&file, index, 1, &bytes, NULL));
+    index[0] = dimension.length;
+    EXPECT(TENSLICE_INDEX_OUT_OF_RANGE, tenslice_tens_element(&file, index, info.rank, &bytes, NULL));
+    CHECK(tenslice_binary128_to_double(0, UINT64_C(0x3fff800000000000)) == 1.5);
+    CHECK(strcmp(tenslice_dtype_name(TENSLICE_F64 | TENSLICE_LANES_4), "f64x4") == 0);
+    CHECK(tenslice_dtype_size(TENSLICE_I16 | TENSLICE_LANES_8) == 16);
+    CHECK(tenslice_dtype_size(TENSLICE_F64 | TENSLICE_LANES_2) == 0); /* that is TENSLICE_C128 */
+    free(b.data);
+}
+
+static void pairs(const char *folder)
+{
+    blob b = load(folder, "tens/good/ix_f64_x2.tens");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_sparse sparse;
+    tenslice_sparse_info info;
+    tenslice_bytes value, found;
+    tenslice_status status;
+    uint64_t index[3], place, dense, scratch;
+    double room[27][2];
+    int count = 0, zeros = 0, i;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch));
+    CHECK(dense == sizeof room && scratch == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, room, sizeof room, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
+    CHECK(info.stored == 4 && info.rank == 3 && info.dtype == TENSLICE_C128 && info.warnings == 0);
+    CHECK(info.layout == TENSLICE_LAYOUT_INDEX_VALUE);
+    while ((status = tenslice_sparse_next(&sparse, index, 3, &value, NULL)) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
+        CHECK(value.data == found.data && value.length == 16);
+        place = (index[0] * 3 + index[1]) * 3 + index[2]; /* row-major, as all that is computed */
+        CHECK(room[place][0] != 0);
+        count++;
+    }
+    EXPECT(TENSLICE_END, status);
+    EXPECT(TENSLICE_END, tenslice_sparse_next(&sparse, index, 3, &value, NULL));
+    for (i = 0; i < 27; i++)
+        zeros += room[i][0] == 0 && room[i][1] == 0;
+    CHECK(count == 4 && zeros == 23);
+    index[0] = 0, index[1] = 1, index[2] = 2;
+    EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
+    CHECK(found.data == NULL && found.length == 0);
+    free(b.data);
+
+    /* Rows and coordinates, too. */
+    b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", 7, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
+    for (count = 0; tenslice_sparse_next(&sparse, index, 3, &value, NULL) == TENSLICE_OK; count++)
+        CHECK(index[0] < 5 && index[1] < 6 && value.length == 4);
+    CHECK((uint64_t)count == info.stored && count > 0);
+    free(b.data);
+}
+
+static void trains(const char *folder)
+{
+    blob a = load(folder, "blz/good/pair_a_f64.blz"), b = load(folder, "blz/good/pair_b_f64.blz");
+    tenslice_file file, other_file;
+    tenslice_tensor tensor;
+    tenslice_blz_info info;
+    tenslice_blz_core core;
+    tenslice_train train, other, bound;
+    tenslice_blz_scratch needed;
+    tenslice_scaled norm, sum, inner;
+    uint64_t index[16], fixed[16], dense, scratch_length, length, inner_length, i, k;
+    double *elements, value[2], total = 0, squares = 0;
+    void *scratch;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_blz_get_info(&file, &info));
+    CHECK(info.dtype == TENSLICE_F64 && info.core_count <= 16 && info.length == 8 * info.parameters);
+    core.struct_size = sizeof core;
+    for (i = 0, k = 0; i < info.core_count; i++) {
+        EXPECT(TENSLICE_OK, tenslice_blz_get_core(&file, (uint32_t)i, &core));
+        CHECK(core.index == i && core.length == 8 * core.shape[0] * core.shape[1] * core.shape[2]);
+        k += core.length;
+    }
+    CHECK(core.shape[2] == 1 && k == info.length);
+
+    EXPECT(TENSLICE_OK, tenslice_blz_train(&file, &train, NULL));
+    needed.struct_size = sizeof needed;
+    EXPECT(TENSLICE_OK, tenslice_blz_get_scratch(&train, &needed));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    CHECK(scratch_length == needed.slice);
+    elements = (double *)malloc((size_t)dense);
+    scratch = malloc((size_t)(needed.slice + needed.norm + needed.element));
+    CHECK(elements != NULL && scratch != NULL);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, elements, (size_t)dense, scratch,
+                                                 (size_t)scratch_length, &length, NULL));
+    CHECK(length == dense);
+    for (i = 0; i < dense / 8; i++) {
+        total += elements[i];
+        squares += elements[i] * elements[i];
+    }
+    EXPECT(TENSLICE_OK, tenslice_blz_norm(&train, scratch, (size_t)needed.norm, &norm, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_sum(&train, scratch, (size_t)needed.element, &sum, NULL));
+    CHECK(fabs(ldexp(norm.real, norm.exponent) - sqrt(squares)) < 1e-9 * sqrt(squares) && norm.imaginary == 0);
+    CHECK(fabs(ldexp(sum.real, sum.exponent) - total) < 1e-9 * sqrt(squares));
+
+    /* The last element, by itself and as a slice in which all indices are fixed but the first. */
+    for (i = 0; i < info.core_count; i++) {
+        EXPECT(TENSLICE_OK, tenslice_blz_get_core(&file, (uint32_t)i, &core));
+        index[i] = fixed[i] = core.shape[1] - 1;
+    }
+    EXPECT(TENSLICE_OK, tenslice_blz_element(&train, index, info.core_count, scratch, (size_t)needed.element, value, NULL));
+    CHECK(value[0] == elements[dense / 8 - 1] && value[1] == 0);
+    fixed[0] = UINT64_MAX;
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_blz_slice(&train, fixed, info.core_count, NULL, 0, scratch,
+                                                  (size_t)needed.slice, &length, NULL));
+    CHECK(length == 8 * (index[0] + 1) && length <= dense);
+    EXPECT(TENSLICE_OK, tenslice_blz_slice(&train, fixed, info.core_count, elements, (size_t)length, scratch,
+                                           (size_t)needed.slice, &length, NULL));
+    CHECK(elements[index[0]] == value[0]);
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&other_file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_train(&other_file, &other, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_blz_inner(&train, &other, NULL, 0, &inner, &inner_length, NULL));
+    free(scratch);
+    scratch = malloc((size_t)inner_length);
+    CHECK(scratch != NULL);
+    EXPECT(TENSLICE_OK, tenslice_blz_inner(&train, &other, scratch, (size_t)inner_length, &inner, NULL, NULL));
+    CHECK(fabs(ldexp(inner.real, inner.exponent) + 0.3312737902914607) < 1e-9);
+
+    /* The same over cores that the caller has read. */
+    EXPECT(TENSLICE_OK, tenslice_blz_train_in(&file, a.data + info.offset, (size_t)info.length, &bound, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_inner(&bound, &other, scratch, (size_t)inner_length, &sum, NULL, NULL));
+    CHECK(sum.real == inner.real && sum.exponent == inner.exponent);
+    free(elements);
+    free(scratch);
+    free(a.data);
+    free(b.data);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    symmetries(argv[1]);
+    pairs(argv[1]);
+    trains(argv[1]);
+    puts("formats: ok");
+    return 0;
+}

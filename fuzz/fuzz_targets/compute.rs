@@ -1,0 +1,69 @@
+//! Tensor trains, pairs and symmetries in any bytes: computed with, in exactly the scratch memory that is asked
+//! for. Nothing panics, what is computed in two ways is the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tenslice::{File, blz, tens};
+
+/// How many numbers a file of the fuzzer's may make us compute.
+const LIMIT: u64 = 1 << 16;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(file) = File::open(bytes) else { return };
+    if let Some(tens) = file.as_tens() {
+        symmetries_and_pairs(&file, &tens);
+    }
+    if let Some(blz) = file.as_blz() {
+        train(&blz);
+    }
+});
+
+fn symmetries_and_pairs(file: &File<'_>, tens: &tens::File<'_>) {
+    let mut chunks = tens.chunks();
+    for chunk in chunks.by_ref() {
+        if let Some(symmetry) = chunk.symmetry().filter(|symmetry| symmetry.map().len() < 300) {
+            let _ = (0..symmetry.map().len() as u32).map(|place| symmetry.source_of(place)).count();
+        }
+    }
+    assert_eq!(chunks.error(), None);
+    let tensor = file.find("").unwrap();
+    let Some(dense) = tensor.dense_len().filter(|length| *length < LIMIT) else { return };
+    let mut room = vec![0xaa; dense as usize];
+    let result = tensor.read_into(&mut room, &mut []).map(drop);
+    let Ok(pairs) = tens.pairs() else { return };
+    result.unwrap();
+    if tensor.shape().rank() > 64 {
+        return;
+    }
+    for pair in &pairs {
+        let index: Vec<u64> = (0..tensor.shape().rank()).map(|d| pair.index(d).unwrap()).collect();
+        let found = pairs.get(&index).unwrap();
+        let mut last = pairs.iter().filter(|other| (0..).zip(&index).all(|(d, i)| other.index(d) == Some(*i)));
+        assert_eq!(found.as_ptr(), last.by_ref().last().unwrap().bytes().unwrap().as_ptr());
+    }
+}
+
+fn train(blz: &blz::File<'_>) {
+    let work = blz.cores().map(|core| core.shape.iter().product::<u64>() * core.shape[0].max(core.shape[2])).sum::<u64>();
+    if work > LIMIT {
+        return;
+    }
+    let train = blz.train().unwrap();
+    let mut scratch = vec![0xa5; train.inner_scratch(&train) as usize];
+    let [square, _] = train.norm(&mut scratch).unwrap().parts;
+    assert!(square >= 0.0 || square.is_nan());
+    let mut scratch = vec![0xa5; train.element_scratch() as usize];
+    train.sum(&mut scratch).unwrap();
+    let last: Vec<u64> = blz.cores().map(|core| core.shape[1] - 1).collect();
+    let element = train.element(&last, &mut scratch).unwrap();
+    let fixed: Vec<Option<u64>> = last.iter().map(|index| Some(*index)).collect();
+    let mut room = vec![0; train.slice_len(&fixed).unwrap() as usize];
+    train.slice(&fixed, &mut room, &mut vec![0xa5; train.slice_scratch() as usize]).unwrap();
+    for (part, bytes) in element.iter().zip(room.chunks(8)) {
+        let slice = f64::from_ne_bytes(bytes.try_into().unwrap());
+        assert!(slice == *part || (slice.is_nan() && part.is_nan()));
+    }
+    if let Some(length) = train.slice_len(&[]).filter(|length| *length < LIMIT) {
+        train.slice(&[], &mut vec![0; length as usize], &mut vec![0xa5; train.slice_scratch() as usize]).unwrap();
+    }
+}

@@ -1,0 +1,134 @@
+//! The indices and values of sparse tensors, one by one.
+
+use core::ffi::c_void;
+
+use super::component::tenslice_bytes;
+use super::decode::{chosen, tenslice_decoder};
+use super::pointer::{held, held_mut, out, out_info, room};
+use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::tensor::tenslice_tensor;
+use super::text::to_code;
+use crate::error::{Error, ErrorKind};
+use crate::{Sparse, Tensor};
+
+/// A sparse tensor whose indices have been checked, and a position among its values.
+#[repr(C)]
+pub struct tenslice_sparse {
+    opaque: [u64; 32],
+}
+
+/// What a `tenslice_sparse` holds.
+pub(super) struct SparseCursor {
+    sparse: Sparse<'static>,
+    /// The next value, and the row that it is not before.
+    next: u64,
+    row: u64,
+}
+
+/// What there is to know of a sparse tensor. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_sparse_info {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// The type of the values.
+    pub dtype: u32,
+    /// How many values are stored, zeros and repeated places included.
+    pub stored: u64,
+    /// How many dimensions there are.
+    pub rank: u32,
+    /// A TENSLICE_LAYOUT_ code.
+    pub layout: u32,
+    /// What the check found to warn of: TENSLICE_WARNING_ bits.
+    pub warnings: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and
+/// sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
+/// tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
+///
+/// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
+/// INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tensor_sparse(
+    tensor: *const tenslice_tensor,
+    decoder: *const tenslice_decoder,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    sparse: *mut tenslice_sparse,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks; the scratch memory outlives what is made of it, which is all that the
+    // 'static of a handle stands for.
+    unsafe {
+        finish(error, || {
+            let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
+            let mut decoder = chosen(decoder)?;
+            let sparse = out(sparse)?;
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            sparse.hold(SparseCursor { sparse: tensor.sparse_by(&mut decoder, scratch)?, next: 0, row: 0 });
+            Ok(OK)
+        })
+    }
+}
+
+/// Fills `info`, of which the caller has set `struct_size`.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_sparse_get_info(
+    sparse: *const tenslice_sparse,
+    info: *mut tenslice_sparse_info,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let SparseCursor { sparse, .. } = held::<SparseCursor, _>(sparse)?;
+            out_info(info)?.fill(tenslice_sparse_info {
+                struct_size: 0,
+                dtype: to_code(Some(sparse.dtype())),
+                stored: sparse.stored(),
+                rank: sparse.shape().rank(),
+                layout: u32::from(sparse.layout().code()),
+                warnings: sparse.warnings(),
+                reserved: 0,
+            });
+            Ok(OK)
+        })
+    }
+}
+
+/// The next value, in stored order: its index in each dimension is written to `index`, which has room for
+/// `capacity` of them; `value` gets its bytes, as they are in the file. TENSLICE_END behind the last.
+///
+/// Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_sparse_next(
+    sparse: *mut tenslice_sparse,
+    index: *mut u64,
+    capacity: usize,
+    value: *mut tenslice_bytes,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let cursor = held_mut::<SparseCursor, _>(sparse)?;
+            let (index, value) = (room(index, capacity)?, out(value)?);
+            let rank = cursor.sparse.shape().rank();
+            if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
+                return Err(Error::new(ErrorKind::TooSmall));
+            }
+            let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
+            let Some(entry) = rest.next() else { return Ok(END) };
+            for (place, dimension) in index.iter_mut().zip(0..rank) {
+                *place = entry.index(dimension).ok_or(Error::new(ErrorKind::IndexOutOfRange))?; // changed since
+            }
+            value.set(entry.bytes().ok_or(Error::new(ErrorKind::IndexOutOfRange))?.into());
+            (cursor.next, cursor.row) = rest.position();
+            Ok(OK)
+        })
+    }
+}

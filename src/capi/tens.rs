@@ -1,0 +1,222 @@
+//! What only TENS files have. Not in libraries that were built without that format.
+
+use core::ffi::c_void;
+
+use super::attributes::tenslice_cursor;
+use super::component::tenslice_bytes;
+use super::file::tenslice_file;
+use super::pointer::{held, held_mut, numbers, out, out_info, room};
+use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::text::tenslice_str;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tens::{Chunk, Chunks, Symmetry};
+use crate::{File, binary128_to_f64, tens};
+
+/// A dimension of a TENS file. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_tens_dimension {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// How many indices it has.
+    pub length: u32,
+    /// The name of its index: one byte, 'a' and so on in most files, but it may be any.
+    pub name: u8,
+    /// 1 where the file calls it sparse: for information only.
+    pub is_sparse: u8,
+    /// 0.
+    pub reserved: [u8; 6],
+}
+
+/// A chunk of a TENS file. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_tens_chunk {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// 1 for a symmetry by which elements are left out of the data.
+    pub is_packed: u32,
+    /// What it is: "SYMMETRY", "DENSDATA", or eight bytes that nobody here knows.
+    pub magic: [u8; 8],
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Number of bytes, its head of 16 included.
+    pub length: u64,
+    /// Of a symmetry, the operation on the elements, such as "-x": free text in whatever encoding. `data` is
+    /// NULL for other chunks.
+    pub operation: tenslice_str,
+    /// Of a symmetry, the names of the indices in their new places, one byte a dimension.
+    pub map: tenslice_str,
+}
+
+/// The TENS file that a handle holds.
+///
+/// # Safety
+/// As for `held`.
+unsafe fn tens(file: *const tenslice_file) -> Result<tens::File<'static>> {
+    // SAFETY: as the caller says.
+    let file = unsafe { held::<File<'static>, _>(file)? };
+    file.as_tens().ok_or(Error::new(ErrorKind::InvalidArgument))
+}
+
+/// Bytes of the file as a text.
+fn of_bytes(bytes: &[u8]) -> tenslice_str {
+    tenslice_str { data: bytes.as_ptr().cast(), length: bytes.len() }
+}
+
+/// Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
+/// 0 is the fastest.
+///
+/// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tens_get_dimension(
+    file: *const tenslice_file,
+    index: u32,
+    dimension: *mut tenslice_tens_dimension,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tens = tens(file)?;
+            let dimension = out_info(dimension)?;
+            let found = usize::try_from(index).ok().and_then(|index| tens.dimensions().nth(index));
+            let found = found.ok_or(Error::new(ErrorKind::NotFound))?;
+            dimension.fill(tenslice_tens_dimension {
+                struct_size: 0,
+                length: found.length,
+                name: found.name,
+                is_sparse: u8::from(found.is_sparse),
+                reserved: [0; 6],
+            });
+            Ok(OK)
+        })
+    }
+}
+
+/// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows
+/// the dimensions, as in the files of most programs.
+///
+/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tens_chunks(
+    file: *const tenslice_file,
+    cursor: *mut tenslice_cursor,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let tens = tens(file)?;
+            out(cursor)?.hold(tens.chunks());
+            Ok(OK)
+        })
+    }
+}
+
+/// The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
+/// `chunk`.
+///
+/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges;
+/// INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tens_chunks_next(
+    cursor: *mut tenslice_cursor,
+    chunk: *mut tenslice_tens_chunk,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let chunks = held_mut::<Chunks<'static>, _>(cursor)?;
+            let chunk = out_info(chunk)?;
+            match (chunks.next(), chunks.error()) {
+                (Some(next), _) => chunk.fill(of_chunk(&next)),
+                (None, Some(error)) => return Err(error),
+                (None, None) => return Ok(END),
+            }
+            Ok(OK)
+        })
+    }
+}
+
+fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
+    let symmetry = chunk.symmetry();
+    let text = |of: fn(&Symmetry<'static>) -> &'static [u8]| {
+        symmetry.as_ref().map_or(tenslice_str::from(None), |symmetry| of_bytes(of(symmetry)))
+    };
+    tenslice_tens_chunk {
+        struct_size: 0,
+        is_packed: u32::from(symmetry.is_some_and(|symmetry| symmetry.is_packed())),
+        magic: chunk.magic,
+        offset: chunk.extent.offset,
+        length: chunk.extent.length,
+        operation: text(Symmetry::operation),
+        map: text(Symmetry::map),
+    }
+}
+
+/// Writes, for each place, the dimension whose index the symmetry in the chunk at `offset` brings there, to
+/// `sources`, which has room for `capacity` of them.
+///
+/// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
+/// TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT for a file of another
+/// format; INVALID_HANDLE, NOT_IN_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tens_permutation(
+    file: *const tenslice_file,
+    offset: u64,
+    sources: *mut u32,
+    capacity: usize,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let mut chunks = tens(file)?.chunks();
+            let sources = room(sources, capacity)?;
+            let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
+            let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
+            let symmetry = symmetry.ok_or_else(not_found)?;
+            let places = u32::try_from(symmetry.map().len()).unwrap_or(u32::MAX);
+            let sources = sources.get_mut(..symmetry.map().len()).ok_or(Error::new(ErrorKind::TooSmall))?;
+            if (0..places).any(|place| symmetry.source_of(place).is_none()) {
+                return Err(Error::new(ErrorKind::NotFound));
+            }
+            for (slot, place) in sources.iter_mut().zip(0..places) {
+                *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// The bytes of the element of that index, `rank` numbers at `index`: as they are in the file. Where the file
+/// stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
+/// tenslice_tensor_sparse is for reading many.
+///
+/// Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
+/// INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_tens_element(
+    file: *const tenslice_file,
+    index: *const u64,
+    rank: usize,
+    value: *mut tenslice_bytes,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let tens = tens(file)?;
+            let (index, value) = (numbers(index, rank)?, out(value)?);
+            let element = tens.element_bytes(index)?;
+            let none = tenslice_bytes { data: core::ptr::null::<c_void>(), length: 0 };
+            value.set(element.map_or(none, Into::into));
+            Ok(OK)
+        })
+    }
+}
+
+/// The double nearest to an IEEE binary128, given by the lower and the upper half of its bits; of two that are
+/// as near, the even one.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_binary128_to_double(low: u64, high: u64) -> f64 {
+    binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))
+}
