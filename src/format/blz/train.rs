@@ -2,8 +2,8 @@
 //! that the caller gives.
 //!
 //! Depends on `super`. An element is the product of one matrix of each core, a row vector at first. Cores and
-//! vectors are scaled by powers of two on the way, which is exact, so that only a result that is too large or
-//! too small itself leaves the range of an `f64`.
+//! vectors of unusual scale are multiplied by powers of two on the way, which is exact, so that only a result
+//! that is too large or too small itself leaves the range of an `f64`.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::{F64, U64};
@@ -163,7 +163,7 @@ pub struct Train<'a> {
     cores: &'a [u8],
 }
 
-/// The numbers of a core, read as multiples of 2^`exponent`: the largest is about 1.
+/// The numbers of a core, read as multiples of 2^`exponent`.
 struct View<'a, N: Number> {
     left: usize,
     length: u64,
@@ -185,9 +185,9 @@ impl<'a, N: Number> View<'a, N> {
         N::of(stored).by(self.factor)
     }
 
-    /// The power of two that its largest number is nearest to.
+    /// The exponent that brings its largest number into the usual range.
     fn find_exponent(&self) -> i32 {
-        exponent_of(self.numbers.iter().map(|number| N::of(*number)))
+        excess_of(self.numbers.iter().map(|number| N::of(*number)))
     }
 
     /// The same numbers as multiples of 2^`exponent`.
@@ -220,20 +220,24 @@ fn clear<N: Number>(vector: &mut Vector<N>) {
     vector.iter_mut().for_each(|x| x.set(N::ZERO));
 }
 
-/// The power of two that the largest of some numbers is nearest to: 0 where all are zero, or one is infinite.
-fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> i32 {
+/// By which power of two the largest of some numbers exceeds the usual range, 2^-200 to 2^200: 0 inside it, and
+/// where all are zero or one is infinite. Numbers of that range can be multiplied three at a time, and summed,
+/// without leaving that of an `f64`; the small ones beside them keep their digits.
+fn excess_of<N: Number>(numbers: impl Iterator<Item = N>) -> i32 {
+    const USUAL: i32 = 200;
     let largest = numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a });
     // The exponent of a number stands in its bits; of subnormal ones it is at most this.
     let biased = largest.to_bits().wrapping_shr(52) & 0x7ff;
     if largest == 0.0 || biased == 0x7ff {
         return 0;
     }
-    i32::try_from(biased).unwrap_or(0).wrapping_sub(1023)
+    let exponent = i32::try_from(biased).unwrap_or(0).wrapping_sub(1023);
+    exponent.wrapping_sub(exponent.clamp(-USUAL, USUAL))
 }
 
-/// Divides `vector` by a power of two so that its largest number is about 1; the exponent of that power.
+/// Divides `vector` by the power of two by which it exceeds the usual range; its exponent.
 fn normalise<N: Number>(vector: &mut Vector<N>) -> i32 {
-    let exponent = exponent_of(vector.iter().map(Unalign::get));
+    let exponent = excess_of(vector.iter().map(Unalign::get));
     if exponent != 0 {
         vector.iter_mut().for_each(|x| x.set(x.get().scaled(exponent.wrapping_neg())));
     }
@@ -289,7 +293,7 @@ impl<'a> Train<'a> {
         })
     }
 
-    /// The same, scaled by its largest number.
+    /// The same, brought into the usual range.
     fn scaled_view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
         let view = self.view(core, before)?;
         let exponent = view.find_exponent();
@@ -355,7 +359,10 @@ impl<'a> Train<'a> {
             for i in indices {
                 view.add_product(vector.get(..view.left)?, i, sum)?;
             }
-            exponent = exponent.saturating_add(view.exponent).saturating_add(normalise(sum));
+            exponent = exponent.saturating_add(view.exponent);
+            if core < self.last() {
+                exponent = exponent.saturating_add(normalise(sum)); // the parts of a result may differ in scale
+            }
             core::mem::swap(&mut vector, &mut product);
             before = before.checked_add(self.size(core)?)?;
         }
