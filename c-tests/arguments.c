@@ -109,7 +109,7 @@ static void blz(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_blz_slice(&train, NULL, 2, room, 8, room, 8, &length, NULL));
     EXPECT(BAD, tenslice_blz_slice(&train, index, 2, NULL, 8, room, 8, &length, NULL));
     EXPECT(BAD, tenslice_blz_slice(&train, index, 2, room, 8, NULL, 8, &length, NULL));
-    EXPECT(TENSLICE_RANK_MISMATCH, tenslice_blz_slice(&train, index, 1000, room, 8, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_RANK, tenslice_blz_slice(&train, index, 1000, room, 8, NULL, 0, NULL, NULL));
     EXPECT(HANDLE, tenslice_blz_sum(NULL, room, sizeof room, &scaled, NULL));
     EXPECT(BAD, tenslice_blz_sum(&train, room, sizeof room, NULL, NULL));
     EXPECT(HANDLE, tenslice_blz_norm(NULL, room, sizeof room, &scaled, NULL));

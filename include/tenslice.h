@@ -85,6 +85,8 @@ enum {
     TENSLICE_NOT_IN_MEMORY = 107, /**< the bytes are in none of the segments given */
     TENSLICE_WRONG_LENGTH = 108, /**< the bytes given are not as long as the component */
     TENSLICE_ENCODED = 109, /**< the component is stored encoded */
+    TENSLICE_WRONG_RANK = 110, /**< another number of indices is given than there are dimensions */
+    TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index lies outside its dimension */
     TENSLICE_TRUNCATED = 200, /**< the bytes end too early */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< this is not well-formed CBOR */
@@ -124,7 +126,7 @@ enum {
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
-    TENSLICE_UNSUPPORTED_VERSION = 303, /**< this major version is not read */
+    TENSLICE_UNSUPPORTED_VERSION = 303, /**< this version is not read */
     TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding cannot be decoded here */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
     TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than 1 GiB */
@@ -1041,7 +1043,7 @@ tenslice_status tenslice_file_attributes(const tenslice_file *file, tenslice_cur
 tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice_tensor_info *info);
 
 /**
- * Writes the dimensions, outermost first, to `dimensions`, which has room for `capacity` of them.
+ * Writes the dimensions, in the order of the file, to `dimensions`, which has room for `capacity` of them.
  * `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
  *
  * Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
@@ -1350,7 +1352,7 @@ tenslice_status tenslice_tens_permutation(const tenslice_file *file,
  * stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
  * tenslice_tensor_sparse is for reading many.
  *
- * Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
  * INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_tens_element(const tenslice_file *file,
@@ -1409,7 +1411,7 @@ tenslice_status tenslice_blz_get_scratch(const tenslice_train *train, tenslice_b
  * The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
  * doubles at `value`.
  *
- * Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_blz_element(const tenslice_train *train,
                                      const uint64_t *index,
@@ -1425,7 +1427,7 @@ tenslice_status tenslice_blz_element(const tenslice_train *train,
  * `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
  * TOO_SMALL, needed.
  *
- * Errors: TOO_SMALL, RANK_MISMATCH, INDEX_OUT_OF_RANGE, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
+ * Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
  * then. INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_blz_slice(const tenslice_train *train,

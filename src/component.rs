@@ -148,7 +148,7 @@ impl<'a> Component<'a> {
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.whole_bytes()?;
-        let is_single = self.part.dtype.is_some_and(|dtype| dtype.size() == 1);
+        let is_single = self.part.dtype.is_some_and(|dtype| dtype.number_size() == 1);
         if self.part.order != ByteOrder::NATIVE && !is_single {
             return Err(self.error(ErrorKind::ForeignEndian, Item::ByteOrder));
         }

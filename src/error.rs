@@ -83,6 +83,8 @@ pinned! {
         NotInMemory = 107, "the bytes are in none of the segments given";
         WrongLength = 108, "the bytes given are not as long as the component";
         Encoded = 109, "the component is stored encoded";
+        WrongRank = 110, "another number of indices is given than there are dimensions";
+        NoSuchElement = 111, "an index lies outside its dimension";
 
         Truncated = 200, "the bytes end too early";
         ManifestSize = 201, "the manifest does not fit between header and footer";
@@ -124,7 +126,7 @@ pinned! {
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";
         NotBuiltIn = 302, "the library was built without this";
-        UnsupportedVersion = 303, "this major version is not read";
+        UnsupportedVersion = 303, "this version is not read";
         UnsupportedEncoding = 304, "the encoding cannot be decoded here";
         TooDeep = 305, "values are nested too deeply";
         ManifestTooLarge = 306, "the metadata is larger than 1 GiB";
@@ -370,7 +372,8 @@ impl Error {
         self.item
     }
 
-    /// The byte of the file at which the rule is broken, counted from 0; `None` for the caller's own errors.
+    /// The byte of the file at which the rule is broken, or at which the component concerned is recorded, counted
+    /// from 0; `None` where no place in the file is concerned.
     #[must_use]
     pub const fn offset(&self) -> Option<u64> {
         if self.at == NOWHERE { None } else { Some(self.at) }

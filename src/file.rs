@@ -65,19 +65,23 @@ impl<'a> File<'a> {
 
     /// Opens a file of which only some ranges are in memory: see [`Source`].
     ///
-    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice.
+    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice; the sentence of an
+    /// error has the names and numbers that are still in memory.
     ///
     /// # Errors
     /// The first rule of the format that the file breaks, and where.
     pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
+        if let Some(error) = source.failed() {
+            return Err(error);
+        }
         let opening = Opening::of_source(source);
-        let (opened, need) = match open(&opening) {
-            Ok(file) => (Ok(Opened::File(file)), None),
-            Err(Stop::Need(need)) => (Ok(Opened::Need(need)), Some(need)),
-            Err(Stop::Error(error)) => (Err(error), None),
-        };
-        source.note(opening.walk.get(), need);
-        opened
+        let opened = open(&opening);
+        source.note(opening.walk.get(), opened.as_ref().err().copied());
+        match opened {
+            Ok(file) => Ok(Opened::File(file)),
+            Err(Stop::Need(need)) => Ok(Opened::Need(need)),
+            Err(Stop::Error(error)) => Err(error),
+        }
     }
 
     /// The kind of file.

@@ -2,8 +2,9 @@
 //! ## The levels of the API
 //!
 //! - The common view: [`File`], [`Tensor`], [`Component`], for every format.
-//! - What only one format has: [`File::as_ztensor`], [`File::as_tens`],
-//!   [`File::as_blz`].
+#![cfg_attr(feature = "ztensor", doc = "- What only zTensor files have: [`File::as_ztensor`].")]
+#![cfg_attr(feature = "tens", doc = "- What only TENS files have: [`File::as_tens`].")]
+#![cfg_attr(feature = "blz", doc = "- What only BLZ files have, and computing with them: [`File::as_blz`].")]
 //!
 #![no_std]
 #![deny(unsafe_code)]

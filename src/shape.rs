@@ -8,7 +8,10 @@ use core::fmt;
 /// Reads one dimension off the front of the bytes: its length, and the bytes behind it.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
 
-/// The shape of a tensor: its dimensions, outermost first, of any rank.
+/// The shape of a tensor: its dimensions, in the order of the file, of any rank.
+///
+/// The first is the outermost of a row-major array, the innermost of a column-major one: see
+/// [`Order`](crate::Order).
 ///
 /// Nothing is stored: the lengths are decoded from the file's bytes as they are asked for. Rank 0 is a scalar.
 #[derive(Clone, Copy)]
@@ -29,7 +32,7 @@ impl<'a> Shape<'a> {
         self.rank
     }
 
-    /// The lengths of the dimensions, outermost first.
+    /// The lengths of the dimensions, in the order of the file.
     #[must_use]
     pub const fn iter(&self) -> Dimensions<'a> {
         Dimensions { rest: self.bytes, left: self.rank, read: self.read }

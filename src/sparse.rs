@@ -250,20 +250,19 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// The place of an entry in the dense array, row-major.
-    fn dense_place(&self, entry: &Entry<'_, 'a>) -> Option<u64> {
-        let dimensions = self.shape.iter().zip(0_u32..);
+    /// The place of an entry in the dense array, row-major. `lengths` are those of the dimensions that have more
+    /// than one index, where it is by their places that values are stored.
+    fn dense_place(&self, entry: &Entry<'_, 'a>, lengths: &[u64]) -> Option<u64> {
         let mut place = 0_u64;
         if let Indices::Places(places) = self.indices {
-            // All indices in one pass: there may be many dimensions.
             let mut rest = places.index(entry.k)?;
-            for (length, _) in dimensions {
-                place = place.checked_mul(length)?.checked_add(rest.checked_rem(length)?)?;
-                rest = rest.checked_div(length)?;
+            for length in lengths {
+                place = place.checked_mul(*length)?.checked_add(rest.checked_rem(*length)?)?;
+                rest = rest.checked_div(*length)?;
             }
             return Some(place);
         }
-        for (length, dimension) in dimensions {
+        for (length, dimension) in self.shape.iter().zip(0_u32..) {
             place = place.checked_mul(length)?.checked_add(entry.index(dimension)?)?;
         }
         Some(place)
@@ -318,12 +317,20 @@ impl<'a> Sparse<'a> {
     /// Writes the tensor to `room`, which has its dense length and is zero: native byte order, row-major.
     /// `None` where a value has no place, as changed bytes may have it.
     pub(crate) fn scatter(&self, room: &mut [u8]) -> Option<()> {
+        // There may be any number of dimensions, but of those with several indices no more than a place has bits.
+        let mut lengths = heapless::Vec::<u64, 64>::new();
+        if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
+            for length in self.shape.iter().filter(|length| *length != 1) {
+                lengths.push(length).ok()?;
+            }
+        }
         for entry in self.iter() {
             let size = self.values.dtype.size();
-            let to = self.dense_place(&entry).and_then(|place| place.checked_mul(size)).and_then(|offset| {
-                let from = to_usize(offset)?;
-                room.get_mut(from..)?.get_mut(..to_usize(size)?)
-            });
+            let to =
+                self.dense_place(&entry, &lengths).and_then(|place| place.checked_mul(size)).and_then(|offset| {
+                    let from = to_usize(offset)?;
+                    room.get_mut(from..)?.get_mut(..to_usize(size)?)
+                });
             let (to, from) = (to?, self.values.element(entry.k)?);
             to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
             self.values.order.to_native(to, self.values.dtype);
@@ -400,6 +407,24 @@ impl<'a> Entry<'_, 'a> {
             (Indices::Rows { .. }, 0) => Some(self.row),
             _ => self.sparse.coordinate(self.k, u64::from(dimension)),
         }
+    }
+
+    /// All indices, one for each dimension, written to `room`; `None` where it has fewer places.
+    #[must_use]
+    pub fn indices<'r>(&self, room: &'r mut [u64]) -> Option<&'r mut [u64]> {
+        let room = room.get_mut(..usize::try_from(self.sparse.shape.rank()).ok()?)?;
+        if let Indices::Places(places) = self.sparse.indices {
+            let mut rest = places.index(self.k)?;
+            for (index, length) in room.iter_mut().zip(self.sparse.shape) {
+                *index = rest.checked_rem(length)?;
+                rest = rest.checked_div(length)?;
+            }
+        } else {
+            for (index, dimension) in room.iter_mut().zip(0..) {
+                *index = self.index(dimension)?;
+            }
+        }
+        Some(room)
     }
 
     /// The value; `None` where `T` does not read the dtype.

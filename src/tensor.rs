@@ -44,13 +44,15 @@ impl<'a> Tensor<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.name())
     }
 
-    /// The type of its elements: that of `data` or `values`, else of its only component, else `None`.
+    /// The type of its elements; `None` where the file does not say: that of `data` or `values`, of the values of
+    /// pairs, of the numbers of a tensor train, else of the only component.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
         dispatch!(Inner &self.inner, tensor => tensor.dtype())
     }
 
-    /// Its dimensions, outermost first.
+    /// Its dimensions, in the order of the file: the first is the outermost of a row-major array, the innermost of
+    /// a column-major one.
     #[must_use]
     pub fn shape(&self) -> Shape<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.shape())
@@ -93,8 +95,9 @@ impl<'a> Tensor<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.index())
     }
 
-    /// What there is to warn of it alone, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a
-    /// look at other tensors too, a repeated name, is among those of the file.
+    /// What there is to warn of it, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a look at other
+    /// tensors too, a repeated name, is among those of the file; in a format of one tensor those of the file are
+    /// its own.
     #[must_use]
     pub fn warnings(&self) -> u32 {
         dispatch!(Inner &self.inner, tensor => tensor.warnings())

@@ -321,15 +321,15 @@ fn what_cannot_be_computed_is_refused() {
     let rank = blz(&f64s).cores().len();
     let mut scratch = Scratch::new(train.inner_scratch(&train));
     let mut room = vec![0xa5; train.slice_len(&[]).unwrap() as usize];
-    assert_eq!(train.element(&[], scratch.get()).map_err(kind), Err(ErrorKind::RankMismatch));
-    assert_eq!(train.element(&vec![999; rank], scratch.get()).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(train.element(&[], scratch.get()).map_err(kind), Err(ErrorKind::WrongRank));
+    assert_eq!(train.element(&vec![999; rank], scratch.get()).map_err(kind), Err(ErrorKind::NoSuchElement));
     assert_eq!(train.element(&vec![0; rank], &mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
     assert_eq!(train.norm(&mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
     let slice = |fixed: &[Option<u64>], room: &mut [u8]| {
         train.slice(fixed, room, Scratch::new(train.slice_scratch()).get()).map(drop).map_err(kind)
     };
-    assert_eq!(slice(&vec![None; rank + 1], &mut room), Err(ErrorKind::RankMismatch));
-    assert_eq!(slice(&[Some(999)], &mut room), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(slice(&vec![None; rank + 1], &mut room), Err(ErrorKind::WrongRank));
+    assert_eq!(slice(&[Some(999)], &mut room), Err(ErrorKind::NoSuchElement));
     assert_eq!(slice(&[], &mut room[1..]), Err(ErrorKind::TooSmall));
     assert_eq!(train.slice(&[], &mut room, &mut []).map(drop).map_err(kind), Err(ErrorKind::OutOfScratch));
     assert!(room.iter().all(|byte| *byte == 0xa5), "written to");
@@ -380,4 +380,65 @@ fn formats_that_share_the_magic() {
     let mut source = Source::new(3);
     source.add(0, b"BLZ").unwrap();
     assert!(!matches!(File::open_source(&source), Ok(Opened::File(_))));
+}
+
+/// A train of the given bond dimensions and cores.
+fn file_of(lengths: &[u64], bonds: &[u64], numbers: &[f64]) -> Vec<u8> {
+    let mut bytes = b"BLZ1\x01\x00".to_vec();
+    bytes.push(lengths.len() as u8);
+    bytes.extend([0; 8]);
+    lengths.iter().chain(bonds).for_each(|n| bytes.extend(n.to_le_bytes()));
+    numbers.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+    bytes
+}
+
+/// Small numbers beside large ones keep their digits, and what is masked by zeros does no harm.
+#[test]
+fn numbers_of_very_different_scale() {
+    let element = |bytes: &[u8], index: &[u64]| {
+        let file = File::open(bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let [real, _] = train.element(index, Scratch::new(train.element_scratch()).get()).unwrap();
+        let fixed: Vec<_> = index.iter().map(|i| Some(*i)).collect();
+        let mut room = [0; 8];
+        train.slice(&fixed, &mut room, Scratch::new(train.slice_scratch()).get()).unwrap();
+        assert_eq!(f64::from_ne_bytes(room).to_bits(), real.to_bits());
+        real
+    };
+    let stored = [f64::MAX, 1.234_567_890_123_456_7e-71, 1e-100, 1e-300, 5e-324, f64::INFINITY, -0.5];
+    let bytes = file_of(&[7], &[1, 1], &stored);
+    for (i, x) in stored.iter().enumerate() {
+        assert_eq!(element(&bytes, &[i as u64]), *x);
+    }
+    let bytes = file_of(&[1, 2], &[1, 2, 1], &[1e200, 1e-200, 1.0, 0.0, 0.0, 1e200]);
+    assert_eq!((element(&bytes, &[0, 0]), element(&bytes, &[0, 1])), (1e200, 1e-200 * 1e200));
+    // On the way beyond either end of an f64, and back.
+    let bytes = file_of(&[1; 4], &[1; 5], &[1e300, 1e300, 1e-300, 1e-300]);
+    assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
+    let bytes = file_of(&[1; 4], &[1; 5], &[1e-300, 1e-300, 1e300, 1e300]);
+    assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
+    let bytes = file_of(&[1; 4], &[1; 5], &[5e-324, 5e-324, 1e308, 1e308]);
+    assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_norm_of_a_difference_is_a_number() {
+    let mut random = support::Random(7);
+    let mut number = || (random.next() % 2001) as f64 / 1000.0 - 1.0;
+    for _ in 0..300 {
+        // A - B, where B is A with its first core times c and its last by c: both ranks are doubled.
+        let (a, b): (Vec<f64>, Vec<f64>) = ((0..6).map(|_| number()).collect(), (0..6).map(|_| number()).collect());
+        let c = 3.0 + number();
+        let mut first = Vec::new();
+        for i in 0..3 {
+            first.extend([a[2 * i], a[2 * i + 1], a[2 * i] * c, a[2 * i + 1] * c]);
+        }
+        let mut second: Vec<f64> = b.clone();
+        second.extend(b.iter().map(|x| -x / c));
+        first.extend(second);
+        let bytes = file_of(&[3, 3], &[1, 4, 1], &first);
+        let file = File::open(&bytes).unwrap();
+        let [norm, _] = norm(&blz(&file).train().unwrap()).value();
+        assert!((0.0..1e-6).contains(&norm), "{norm}");
+    }
 }

@@ -1,4 +1,5 @@
 //! Files by real programs, and malformed ones, against what is known of them (tests/fixtures/README.md).
+#![cfg(feature = "ztensor")]
 
 mod support;
 
@@ -149,8 +150,13 @@ fn sentences() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sentences.txt");
+    // Of formats that are not built in there are no cases.
+    let is_read = |line: &&str| {
+        (cfg!(feature = "tens") || !line.starts_with("tens/")) && (cfg!(feature = "blz") || !line.starts_with("blz/"))
+    };
     if std::env::var_os("TENSLICE_UPDATE").is_some() {
         std::fs::write(path, &sentences).unwrap();
     }
-    assert_eq!(sentences, std::fs::read_to_string(path).unwrap());
+    let recorded = std::fs::read_to_string(path).unwrap();
+    assert_eq!(sentences.lines().collect::<Vec<_>>(), recorded.lines().filter(is_read).collect::<Vec<_>>());
 }

@@ -1,5 +1,6 @@
 //! Damaged files: every prefix of every fixture, and many mutations. No panic, one error, the same over a
 //! slice and over parts.
+#![cfg(feature = "ztensor")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Decoding, verifying, making dense: against the side-cars, against libzstd, and against damage.
-#![cfg(all(feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
+#![cfg(all(feature = "ztensor", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Manifests written byte by byte: what no real program writes, and yet may.
+#![cfg(feature = "ztensor")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Reading elements at any address and in either byte order; what is refused, and how.
+#![cfg(feature = "ztensor")]
 
 mod support;
 

@@ -304,8 +304,8 @@ fn elements_are_read_with_their_type() {
     assert!(tens.element::<f64>(&[0, 0, 0]).unwrap().is_some());
     let kind = |error: Error| error.kind();
     assert_eq!(tens.element::<f32>(&[0, 0, 0]).map_err(kind), Err(ErrorKind::WrongType));
-    assert_eq!(tens.element::<f64>(&[0, 0]).map_err(kind), Err(ErrorKind::RankMismatch));
-    assert_eq!(tens.element::<f64>(&[0, 0, 1000]).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    assert_eq!(tens.element::<f64>(&[0, 0]).map_err(kind), Err(ErrorKind::WrongRank));
+    assert_eq!(tens.element::<f64>(&[0, 0, 1000]).map_err(kind), Err(ErrorKind::NoSuchElement));
     assert_eq!(tens.pairs().map(drop).map_err(kind), Err(ErrorKind::UnsupportedLayout));
 
     let bytes = fixture("tens/good/nt_SINTbe2_x4.tens");
@@ -389,4 +389,107 @@ fn parts_give_what_the_whole_gives() {
             (whole, parts) => assert_eq!(whole.err(), parts.err(), "{}", case.name()),
         }
     }
+}
+
+/// A dense file of one `u8` an element with these dimensions, after chunks that are given whole.
+fn file_of(dimensions: &[(u32, u8)], chunks: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = b"TENS\0\0\x01\0uint\x01\0\0\0\x01\0\0\0".to_vec();
+    bytes.extend((dimensions.len() as u32).to_le_bytes());
+    bytes.extend([0; 8]);
+    for (length, name) in dimensions {
+        bytes.extend(length.to_le_bytes());
+        bytes.extend([*name, 0, 0, 0]);
+    }
+    chunks.iter().for_each(|chunk| bytes.extend(chunk));
+    let volume: usize = dimensions.iter().map(|(length, _)| *length as usize).product();
+    let padded = volume.next_multiple_of(8);
+    bytes.extend(b"DENSDATA");
+    bytes.extend((padded as u64 + 16).to_le_bytes());
+    bytes.resize(bytes.len() + padded, 0);
+    bytes
+}
+
+fn symmetry(map: &[u8]) -> Vec<u8> {
+    let mut chunk = b"SYMMETRY".to_vec();
+    chunk.extend(((18 + 1 + map.len()).next_multiple_of(8) as u64).to_le_bytes());
+    chunk.extend([0, 1, b'x']);
+    chunk.extend(map);
+    chunk.resize(chunk.len().next_multiple_of(8), 0);
+    chunk
+}
+
+#[test]
+fn symmetries_over_shared_names() {
+    let verdict = |dimensions: &[(u32, u8)], map: &[u8]| {
+        let bytes = file_of(dimensions, &[symmetry(map)]);
+        let file = File::open(&bytes).map_err(|error| error.kind())?;
+        let symmetry = file.as_tens().unwrap().chunks().next().unwrap().symmetry().unwrap();
+        let is_unclear = file.warnings().contains(Warning::UnclearSymmetry);
+        let sources: Vec<_> = (0..map.len() as u32).map(|place| symmetry.source_of(place)).collect();
+        assert_eq!(sources.iter().any(Option::is_none), is_unclear);
+        assert!(!is_unclear || sources.iter().all(Option::is_none), "some of what is open is told");
+        Ok(is_unclear)
+    };
+    let two_of_three = [(2, b'a'), (2, b'a'), (3, b'b')];
+    assert_eq!(verdict(&two_of_three, b"aab"), Ok(true));
+    for impossible in [b"bbb", b"abb", b"aaa", b"aba", b"baa"] {
+        assert_eq!(verdict(&two_of_three, impossible), Err(ErrorKind::NotPermutation), "{impossible:?}");
+    }
+    assert_eq!(verdict(&two_of_three, b"aac"), Err(ErrorKind::UnknownIndexName));
+    assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"ba"), Ok(false));
+    assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"aa"), Err(ErrorKind::NotPermutation));
+    assert_eq!(verdict(&[(2, b'a'), (3, b'b')], b"ba"), Err(ErrorKind::NotPermutation));
+    // More dimensions than bytes have values: names are shared, but for one.
+    let many: Vec<(u32, u8)> = (0..300).map(|i| (1, if i == 299 { b'!' } else { b'a' })).collect();
+    let names: Vec<u8> = many.iter().map(|(_, name)| *name).collect();
+    assert_eq!(verdict(&many, &names), Ok(true));
+    assert_eq!(verdict(&many, &[b'a'; 300]), Err(ErrorKind::NotPermutation));
+}
+
+/// After an error a source gives that error, and asks for nothing that it was given already.
+#[test]
+fn an_error_stays() {
+    let mut broken = b"COMMENT \x0f\0\0\0\0\0\0\0".to_vec(); // a chunk cannot be of 15 bytes
+    broken.extend([0; 16]);
+    let mut whole = b"COMMENT \x18\0\0\0\0\0\0\0".to_vec();
+    whole.extend([0; 8]);
+    let bytes = file_of(&[(2, b'a')], &[whole, broken]);
+    let mut source = Source::new(bytes.len() as u64);
+    let error = open_in_parts(&bytes, &[], &mut source).unwrap_err();
+    assert_eq!((error.kind(), Some(error)), (ErrorKind::ChunkSize, File::open(&bytes).err()));
+    assert_eq!(File::open_source(&source).unwrap_err(), error);
+}
+
+/// One byte has no order, also where an element has several of them.
+#[test]
+fn bytes_have_no_order() {
+    let mut bytes = file_of(&[(4, b'a')], &[]);
+    bytes[8..12].copy_from_slice(b"UINT");
+    bytes[16] = 2;
+    let at = bytes.len() - 16 - 8 + 8;
+    bytes[at..at + 8].copy_from_slice(&24_u64.to_le_bytes());
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("").unwrap().data().unwrap().as_slice::<[u8; 2]>().unwrap().len(), 4);
+}
+
+/// Neither many dimensions nor many chunks make a file slow.
+#[test]
+fn many_dimensions_with_many_pairs() {
+    const MANY: u32 = 40_000;
+    let mut bytes = b"TENS\0\0\x01\0uint\x01\0\0\0\x01\0\0\0".to_vec();
+    bytes.extend((MANY + 1).to_le_bytes());
+    bytes.extend([1, 0, 0, 0, 0, 0, 0, 0]);
+    for i in 0..=MANY {
+        bytes.extend((if i == 0 { MANY } else { 1_u32 }).to_le_bytes());
+        bytes.extend([b'a', 0, 0, 0]);
+    }
+    bytes.extend(u64::from(MANY).to_le_bytes());
+    for i in 0..u64::from(MANY) {
+        bytes.extend(i.to_le_bytes());
+        bytes.push(i as u8);
+    }
+    let file = File::open(&bytes).unwrap();
+    let mut room = vec![0; MANY as usize];
+    file.find("").unwrap().read_into(&mut room, &mut []).unwrap();
+    assert!(room.iter().enumerate().all(|(i, byte)| *byte == i as u8));
 }

@@ -67,8 +67,9 @@ pub struct Source<'a> {
     /// The range that the last call asked for in passing: its bytes are good for the next call alone.
     asked: Cell<Option<Extent>>,
     passing: Option<(u64, &'a [u8])>,
-    /// How far the last call came.
+    /// How far the last call came, and the error that it ended with: the next one ends with it, too.
     walk: Cell<Walk>,
+    failed: Cell<Option<Error>>,
 }
 
 /// The ranges that are kept.
@@ -84,7 +85,7 @@ struct Segments<'a> {
 pub(crate) struct Walk {
     /// 0: it has not begun.
     pub(crate) at: u64,
-    pub(crate) memory: [u64; 2],
+    pub(crate) memory: [u64; 3],
 }
 
 impl<'a> Source<'a> {
@@ -92,7 +93,8 @@ impl<'a> Source<'a> {
     #[must_use]
     pub const fn new(length: u64) -> Self {
         let segments = Segments { length, held: heapless::Vec::new() };
-        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(Walk { at: 0, memory: [0; 2] }) }
+        let walk = Walk { at: 0, memory: [0; 3] };
+        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(walk), failed: Cell::new(None) }
     }
 
     /// Length of the whole file in bytes.
@@ -240,10 +242,20 @@ impl<'a> Opening<'a> {
 }
 
 impl Source<'_> {
-    /// Remembers how far a call came, and what it asked for.
-    pub(crate) fn note(&self, walk: Walk, need: Option<Need>) {
+    /// Remembers how far a call came, and why it stopped.
+    pub(crate) fn note(&self, walk: Walk, stop: Option<Stop>) {
         self.walk.set(walk);
-        self.asked.set(need.filter(|need| !need.keep).map(|need| need.extent));
+        self.asked.set(None);
+        match stop {
+            Some(Stop::Need(need)) if !need.keep => self.asked.set(Some(need.extent)),
+            Some(Stop::Error(error)) => self.failed.set(Some(error)),
+            _ => {}
+        }
+    }
+
+    /// The error that an earlier call ended with.
+    pub(crate) fn failed(&self) -> Option<Error> {
+        self.failed.get()
     }
 }
 

@@ -232,7 +232,7 @@ pub unsafe extern "C" fn tenslice_blz_get_scratch(
 /// The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
 /// doubles at `value`.
 ///
-/// Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_blz_element(
     train: *const tenslice_train,
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn tenslice_blz_element(
 /// `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
 /// TOO_SMALL, needed.
 ///
-/// Errors: TOO_SMALL, RANK_MISMATCH, INDEX_OUT_OF_RANGE, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
+/// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
 /// then. INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_blz_slice(

@@ -123,10 +123,9 @@ pub unsafe extern "C" fn tenslice_sparse_next(
             }
             let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
             let Some(entry) = rest.next() else { return Ok(END) };
-            for (place, dimension) in index.iter_mut().zip(0..rank) {
-                *place = entry.index(dimension).ok_or(Error::new(ErrorKind::IndexOutOfRange))?; // changed since
-            }
-            value.set(entry.bytes().ok_or(Error::new(ErrorKind::IndexOutOfRange))?.into());
+            let changed = Error::new(ErrorKind::IndexOutOfRange);
+            entry.indices(index).ok_or(changed)?;
+            value.set(entry.bytes().ok_or(changed)?.into());
             (cursor.next, cursor.row) = rest.position();
             Ok(OK)
         })

@@ -191,7 +191,7 @@ pub unsafe extern "C" fn tenslice_tens_permutation(
 /// stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
 /// tenslice_tensor_sparse is for reading many.
 ///
-/// Errors: RANK_MISMATCH, INDEX_OUT_OF_RANGE, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
 /// INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tens_element(

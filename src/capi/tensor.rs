@@ -71,7 +71,7 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
     }
 }
 
-/// Writes the dimensions, outermost first, to `dimensions`, which has room for `capacity` of them.
+/// Writes the dimensions, in the order of the file, to `dimensions`, which has room for `capacity` of them.
 /// `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
 ///
 /// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are

@@ -1,10 +1,13 @@
 //! Computing with a tensor train: elements, slices, the whole tensor, norm, sum and inner product, in memory
 //! that the caller gives.
 //!
-//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first. Cores and
-//! vectors of unusual scale are multiplied by powers of two on the way, which is exact, so that only a result
-//! that is too large or too small itself leaves the range of an `f64`.
+//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first. Where a
+//! product could leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses
+//! nothing, or downwards where it would overflow else. So only a result that is too large or too small itself is
+//! infinite or zero, and whatever plain arithmetic gets right comes out the same.
 #![forbid(unsafe_code)]
+
+use core::ops::Range;
 
 use zerocopy::little_endian::{F64, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unalign, Unaligned};
@@ -28,7 +31,6 @@ trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
     fn magnitude(self) -> f64;
     /// Times 2^`exponent`.
     fn scaled(self, exponent: i32) -> Self;
-    fn by(self, factor: f64) -> Self;
     fn parts(self) -> [f64; 2];
     /// A number that is whole and real.
     fn whole(number: i32) -> Self;
@@ -61,10 +63,6 @@ impl Number for f64 {
 
     fn scaled(self, exponent: i32) -> Self {
         if exponent == 0 { self } else { libm::scalbn(self, exponent) }
-    }
-
-    fn by(self, factor: f64) -> Self {
-        self * factor
     }
 
     fn parts(self) -> [f64; 2] {
@@ -110,10 +108,6 @@ impl Number for [f64; 2] {
         self.map(|part| part.scaled(exponent))
     }
 
-    fn by(self, factor: f64) -> Self {
-        self.map(|part| part * factor)
-    }
-
     fn parts(self) -> [f64; 2] {
         self
     }
@@ -142,9 +136,10 @@ impl Scaled {
         self.parts.scaled(self.exponent)
     }
 
-    /// The square root of a number that is real and not negative.
+    /// The square root of a number that is real and, but for rounding, not negative.
     fn square_root(self) -> Self {
         let [square, _] = self.parts;
+        let square = if square < 0.0 { 0.0 } else { square };
         // An even exponent is halved; an odd one leaves a factor of two.
         let odd = self.exponent & 1;
         Self { parts: [libm::sqrt(square.scaled(odd)), 0.0], exponent: self.exponent.wrapping_sub(odd) >> 1 }
@@ -163,15 +158,12 @@ pub struct Train<'a> {
     cores: &'a [u8],
 }
 
-/// The numbers of a core, read as multiples of 2^`exponent`.
+/// The numbers of a core.
 struct View<'a, N: Number> {
     left: usize,
     length: u64,
     right: usize,
     numbers: &'a [N::Stored],
-    exponent: i32,
-    /// 2^-`exponent`.
-    factor: f64,
 }
 
 impl<'a, N: Number> View<'a, N> {
@@ -181,29 +173,34 @@ impl<'a, N: Number> View<'a, N> {
         slice_of(self.numbers, to_usize(number)?, self.right)
     }
 
-    fn number(&self, stored: N::Stored) -> N {
-        N::of(stored).by(self.factor)
+    /// The exponent of the largest number of the matrix for index `index`.
+    fn exponent(&self, index: u64) -> Option<i32> {
+        let rows = (0..self.left).filter_map(|row| self.row(row, index));
+        exponent_of(rows.flatten().map(|number| N::of(*number)))
     }
 
-    /// The exponent that brings its largest number into the usual range.
-    fn find_exponent(&self) -> i32 {
-        excess_of(self.numbers.iter().map(|number| N::of(*number)))
-    }
-
-    /// The same numbers as multiples of 2^`exponent`.
-    fn scaled(self, exponent: i32) -> Self {
-        Self { exponent, factor: libm::scalbn(1.0, exponent.wrapping_neg()), ..self }
-    }
-
-    /// Adds `vector` times the matrix for index `index` to `product`.
-    fn add_product(&self, vector: &Vector<N>, index: u64, product: &mut Vector<N>) -> Option<()> {
+    /// Adds `vector`, divided by 2^`scale`, times the matrix for index `index` to `product`.
+    fn add_product(&self, vector: &Vector<N>, scale: i32, index: u64, product: &mut Vector<N>) -> Option<()> {
         for (x, row) in vector.iter().zip(0..self.left) {
-            let x = x.get();
+            let x = x.get().scaled(scale.wrapping_neg());
             for (sum, y) in product.iter_mut().zip(self.row(row, index)?) {
-                sum.set(sum.get().plus(x.times(self.number(*y))));
+                sum.set(sum.get().plus(x.times(N::of(*y))));
             }
         }
         Some(())
+    }
+
+    /// Writes `vector` times the sum of the matrices for `indices` to `product`; the power of two that the
+    /// product has to be multiplied by.
+    fn multiply(&self, vector: &Vector<N>, indices: Range<u64>, product: &mut Vector<N>) -> Option<i32> {
+        let matrices = indices.clone().filter_map(|index| self.exponent(index)).max();
+        let terms = to_u64(self.left).saturating_mul(indices.end.saturating_sub(indices.start));
+        let scale = scale_of(exponent_of(vector.iter().map(Unalign::get)), matrices, terms);
+        product.iter_mut().for_each(|x| x.set(N::ZERO));
+        for index in indices {
+            self.add_product(vector, scale, index, product)?;
+        }
+        Some(scale)
     }
 }
 
@@ -216,32 +213,39 @@ fn slice_of_mut<T>(numbers: &mut [T], index: usize, width: usize) -> Option<&mut
     numbers.get_mut(index.checked_mul(width)?..)?.get_mut(..width)
 }
 
-fn clear<N: Number>(vector: &mut Vector<N>) {
-    vector.iter_mut().for_each(|x| x.set(N::ZERO));
-}
-
-/// By which power of two the largest of some numbers exceeds the usual range, 2^-200 to 2^200: 0 inside it, and
-/// where all are zero or one is infinite. Numbers of that range can be multiplied three at a time, and summed,
-/// without leaving that of an `f64`; the small ones beside them keep their digits.
-fn excess_of<N: Number>(numbers: impl Iterator<Item = N>) -> i32 {
-    const USUAL: i32 = 200;
+/// The exponent of the largest of some numbers; `None` where all are zero or one is infinite, which no scale
+/// changes.
+fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> Option<i32> {
     let largest = numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a });
-    // The exponent of a number stands in its bits; of subnormal ones it is at most this.
-    let biased = largest.to_bits().wrapping_shr(52) & 0x7ff;
-    if largest == 0.0 || biased == 0x7ff {
-        return 0;
+    if largest == 0.0 || largest == f64::INFINITY {
+        return None;
     }
-    let exponent = i32::try_from(biased).unwrap_or(0).wrapping_sub(1023);
-    exponent.wrapping_sub(exponent.clamp(-USUAL, USUAL))
+    Some(libm::ilogb(largest))
 }
 
-/// Divides `vector` by the power of two by which it exceeds the usual range; its exponent.
-fn normalise<N: Number>(vector: &mut Vector<N>) -> i32 {
-    let exponent = excess_of(vector.iter().map(Unalign::get));
-    if exponent != 0 {
-        vector.iter_mut().for_each(|x| x.set(x.get().scaled(exponent.wrapping_neg())));
+/// How many bits `n` takes.
+fn bits_of(n: u64) -> i32 {
+    i32::try_from(u64::BITS.saturating_sub(n.leading_zeros())).unwrap_or(64)
+}
+
+/// By which power of two numbers up to 2^`factor` are to be divided before `terms` products of them with
+/// numbers up to 2^`other` are summed: 0 where that is far from both ends of an `f64`'s range.
+fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
+    /// Below the largest exponent, 1023, by what a complex product and the rounding may add.
+    const MOST: i32 = 1018;
+    /// Above the smallest normal exponent, -1022, by the digits of a number.
+    const LEAST: i32 = -960;
+    let (Some(factor), Some(other)) = (factor, other) else { return 0 };
+    let product = factor.saturating_add(other);
+    let most = product.saturating_add(bits_of(terms));
+    if most > MOST {
+        most.saturating_sub(MOST)
+    } else if product < LEAST {
+        // Up to where the product is about 1, if the factor itself stays in range.
+        product.max(factor.saturating_sub(900)).min(0)
+    } else {
+        0
     }
-    exponent
 }
 
 /// `count` numbers at the front of scratch memory.
@@ -280,24 +284,19 @@ impl<'a> Train<'a> {
         self.bond(core)?.checked_mul(self.length(core)?)?.checked_mul(self.bond(core.checked_add(1)?)?)
     }
 
-    /// Core `core`, the numbers of which stand `before` numbers behind the first; not scaled.
+    /// Core `core`, the numbers of which stand `before` numbers behind the first.
     fn view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
         let numbers = <[N::Stored]>::ref_from_bytes(self.cores).ok()?;
+        let size = self.size(core)?;
+        if size == 0 {
+            return None; // no core is empty: the bytes have changed since
+        }
         Some(View {
             left: to_usize(self.bond(core)?)?,
             length: self.length(core)?,
             right: to_usize(self.bond(core.checked_add(1)?)?)?,
-            numbers: numbers.get(to_usize(before)?..)?.get(..to_usize(self.size(core)?)?)?,
-            exponent: 0,
-            factor: 1.0,
+            numbers: numbers.get(to_usize(before)?..)?.get(..to_usize(size)?)?,
         })
-    }
-
-    /// The same, brought into the usual range.
-    fn scaled_view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
-        let view = self.view(core, before)?;
-        let exponent = view.find_exponent();
-        Some(view.scaled(exponent))
     }
 
     /// Scratch memory for [`element`](Self::element) and [`sum`](Self::sum): two vectors.
@@ -309,13 +308,13 @@ impl<'a> Train<'a> {
     /// An element: real and imaginary part. Takes a product of a vector and a matrix for each core.
     ///
     /// # Errors
-    /// `RankMismatch`, `IndexOutOfRange`, `OutOfScratch`.
+    /// `WrongRank`, `NoSuchElement`, `OutOfScratch`.
     pub fn element(&self, index: &[u64], scratch: &mut [u8]) -> Result<[f64; 2]> {
         if index.len() != self.tables.lengths.len() {
-            return Err(self.error(ErrorKind::RankMismatch));
+            return Err(Error::new(ErrorKind::WrongRank));
         }
         if index.iter().zip(self.tables.lengths).any(|(i, length)| *i >= length.get()) {
-            return Err(self.error(ErrorKind::IndexOutOfRange));
+            return Err(Error::new(ErrorKind::NoSuchElement));
         }
         Ok(self.sum_over(Some(index), scratch)?.value())
     }
@@ -332,7 +331,7 @@ impl<'a> Train<'a> {
     fn sum_over(&self, index: Option<&[u64]>, scratch: &mut [u8]) -> Result<Scaled> {
         let is_enough = to_u64(scratch.len()) >= self.element_scratch();
         let sum = match self.tables.dtype {
-            _ if !is_enough => return Err(self.error(ErrorKind::OutOfScratch)),
+            _ if !is_enough => return Err(Error::new(ErrorKind::OutOfScratch)),
             DType::F64 => self.sum_of::<f64>(index, scratch),
             _ => self.sum_of::<[f64; 2]>(index, scratch),
         };
@@ -346,7 +345,7 @@ impl<'a> Train<'a> {
         vector.first_mut()?.set(N::ONE);
         let (mut before, mut exponent) = (0_u64, 0_i32);
         for core in 0..self.tables.lengths.len() {
-            let view = self.scaled_view::<N>(core, before)?;
+            let view = self.view::<N>(core, before)?;
             let indices = match index {
                 Some(index) => {
                     let index = *index.get(core)?;
@@ -354,31 +353,19 @@ impl<'a> Train<'a> {
                 }
                 None => 0..view.length,
             };
-            let sum = product.get_mut(..view.right)?;
-            clear(sum);
-            for i in indices {
-                view.add_product(vector.get(..view.left)?, i, sum)?;
-            }
-            exponent = exponent.saturating_add(view.exponent);
-            if core < self.last() {
-                exponent = exponent.saturating_add(normalise(sum)); // the parts of a result may differ in scale
-            }
+            let scale = view.multiply(vector.get(..view.left)?, indices, product.get_mut(..view.right)?)?;
+            exponent = exponent.saturating_add(scale);
             core::mem::swap(&mut vector, &mut product);
             before = before.checked_add(self.size(core)?)?;
         }
         Some(Scaled { parts: vector.first()?.get().parts(), exponent })
     }
 
-    /// Scratch memory for [`slice`](Self::slice): a vector for each bond, and a number for each bond and core.
+    /// Scratch memory for [`slice`](Self::slice): a vector for each bond, and a number for its exponent.
     #[must_use]
     pub fn slice_scratch(&self) -> u64 {
-        self.bytes(self.vectors().saturating_add(to_u64(self.tables.lengths.len())))
-    }
-
-    /// How many numbers the vectors of all inner bonds have, each with one for its exponent.
-    fn vectors(&self) -> u64 {
         let inner = self.tables.bonds.iter().skip(1).take(self.last());
-        inner.fold(0, |sum, bond| sum.saturating_add(bond.get()).saturating_add(1))
+        self.bytes(inner.fold(0, |sum, bond| sum.saturating_add(bond.get()).saturating_add(1)))
     }
 
     /// How many bytes [`slice`](Self::slice) writes; `None` beyond 64 bits.
@@ -406,7 +393,7 @@ impl<'a> Train<'a> {
     /// order. The part written. Vectors that several elements share are computed once.
     ///
     /// # Errors
-    /// `RankMismatch` for too many entries, `IndexOutOfRange`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
+    /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
     /// nothing was written then.
     pub fn slice<'r>(&self, fixed: &[Option<u64>], room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.check_rank(fixed.len())?;
@@ -415,7 +402,7 @@ impl<'a> Train<'a> {
 
     /// Refuses more fixed indices than there are dimensions.
     pub(crate) fn check_rank(&self, fixed: usize) -> Result<()> {
-        if fixed > self.tables.lengths.len() { Err(self.error(ErrorKind::RankMismatch)) } else { Ok(()) }
+        if fixed > self.tables.lengths.len() { Err(Error::new(ErrorKind::WrongRank)) } else { Ok(()) }
     }
 
     pub(crate) fn slice_by<'r>(
@@ -426,13 +413,13 @@ impl<'a> Train<'a> {
     ) -> Result<&'r mut [u8]> {
         let mut dimensions = self.tables.lengths.iter().zip(0..);
         if dimensions.any(|(length, core)| fixed(core).is_some_and(|index| index >= length.get())) {
-            return Err(self.error(ErrorKind::IndexOutOfRange));
+            return Err(Error::new(ErrorKind::NoSuchElement));
         }
         let length = self.slice_len_by(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let room = to_usize(length).and_then(|length| room.get_mut(..length));
-        let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        let room = room.ok_or(Error::new(ErrorKind::TooSmall))?;
         if to_u64(scratch.len()) < self.slice_scratch() {
-            return Err(self.error(ErrorKind::OutOfScratch));
+            return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let written = match self.tables.dtype {
             DType::F64 => self.slice_to::<f64>(fixed, room, scratch),
@@ -443,20 +430,14 @@ impl<'a> Train<'a> {
     }
 
     fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, room: &mut [u8], scratch: &mut [u8]) -> Option<()> {
-        let all = numbers_in::<N>(scratch, self.slice_scratch().wrapping_shr(self.tables.dtype.log2_size()))?;
-        let (vectors, exponents) = all.split_at_mut_checked(to_usize(self.vectors())?)?;
+        let vectors = numbers_in::<N>(scratch, self.slice_scratch().wrapping_shr(self.tables.dtype.log2_size()))?;
         let mut elements = <Vector<N>>::mut_from_bytes(room).ok()?.iter_mut();
         let last = self.last();
         let mut end = Place { core: 0, before: 0, vector: 0 };
-        loop {
-            let exponent = self.view::<N>(end.core, end.before)?.find_exponent();
-            exponents.get_mut(end.core)?.set(N::whole(exponent));
-            if end.core == last {
-                break;
-            }
+        while end.core < last {
             end = end.next(self)?;
         }
-        let core = self.view::<N>(last, end.before)?.scaled(exponent_at(exponents, last)?);
+        let core = self.view::<N>(last, end.before)?;
         let (first, count) = self.choices(last, fixed)?;
         // A block is what the last core alone makes different. Of the vectors before it those are computed
         // anew that belong to an index which has changed since the block before.
@@ -471,18 +452,17 @@ impl<'a> Train<'a> {
             }
             while place.core < last {
                 let (first, _) = self.choices(place.core, fixed)?;
-                let core = self.view(place.core, place.before)?.scaled(exponent_at(exponents, place.core)?);
-                self.multiply(place, &core, first.checked_add(index)?, vectors)?;
+                self.step(place, first.checked_add(index)?, vectors)?;
                 index = 0;
                 place = place.next(self)?;
             }
             let one = [Unalign::new(N::ONE)];
             let (vector, exponent) = if last == 0 { (&one[..], 0) } else { vector_at(vectors, end, core.left)? };
             for (index, element) in (first..first.checked_add(count)?).zip(&mut elements) {
-                let mut sum = [Unalign::new(N::ZERO)];
-                core.add_product(vector, index, &mut sum)?;
-                let [sum] = sum;
-                element.set(sum.get().scaled(exponent.saturating_add(core.exponent)));
+                let mut product = [Unalign::new(N::ZERO)];
+                let scale = core.multiply(vector, index..index.checked_add(1)?, &mut product)?;
+                let [product] = product;
+                element.set(product.get().scaled(exponent.saturating_add(scale)));
             }
             block = block.checked_add(1)?;
         }
@@ -490,21 +470,14 @@ impl<'a> Train<'a> {
     }
 
     /// Multiplies the vector in front of a core with its matrix for index `index`: gives the vector behind it.
-    fn multiply<N: Number>(
-        &self,
-        place: Place,
-        core: &View<'_, N>,
-        index: u64,
-        vectors: &mut Vector<N>,
-    ) -> Option<()> {
+    fn step<N: Number>(&self, place: Place, index: u64, vectors: &mut Vector<N>) -> Option<()> {
+        let core = self.view::<N>(place.core, place.before)?;
         let one = [Unalign::new(N::ONE)];
         let (before, behind) = vectors.split_at_mut_checked(to_usize(place.next(self)?.vector)?)?;
         let (vector, exponent) = if place.core == 0 { (&one[..], 0) } else { vector_at(before, place, core.left)? };
         let (product, rest) = behind.split_at_mut_checked(core.right)?;
-        clear(product);
-        core.add_product(vector, index, product)?;
-        let exponent = exponent.saturating_add(core.exponent).saturating_add(normalise(product));
-        rest.first_mut()?.set(N::whole(exponent));
+        let scale = core.multiply(vector, index..index.checked_add(1)?, product)?;
+        rest.first_mut()?.set(N::whole(exponent.saturating_add(scale)));
         Some(())
     }
 
@@ -528,13 +501,13 @@ impl<'a> Train<'a> {
     /// `WrongType`, `InvalidArgument` for another shape, `OutOfScratch`.
     pub fn inner(&self, other: &Train<'_>, scratch: &mut [u8]) -> Result<Scaled> {
         if self.tables.dtype != other.tables.dtype {
-            return Err(self.error(ErrorKind::WrongType));
+            return Err(Error::new(ErrorKind::WrongType));
         }
         if self.tables.lengths != other.tables.lengths {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
         if to_u64(scratch.len()) < self.inner_scratch(other) {
-            return Err(self.error(ErrorKind::OutOfScratch));
+            return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let inner = match self.tables.dtype {
             DType::F64 => self.inner_of::<f64>(other, scratch),
@@ -543,7 +516,8 @@ impl<'a> Train<'a> {
         inner.ok_or_else(|| self.error(ErrorKind::OutOfFile)) // the bytes have changed since
     }
 
-    /// The norm: the square root of the sum of the squared magnitudes of all elements.
+    /// The norm: the square root of the sum of the squared magnitudes of all elements. Of a train whose parts
+    /// cancel, what is left below some 10^-8 of their norms is rounding.
     ///
     /// # Errors
     /// `OutOfScratch`: see [`inner_scratch`](Self::inner_scratch).
@@ -557,33 +531,40 @@ impl<'a> Train<'a> {
         all.first_mut()?.set(N::ONE);
         let (mut ours_before, mut theirs_before, mut exponent) = (0_u64, 0_u64, 0_i32);
         for core in 0..self.tables.lengths.len() {
-            let ours = self.scaled_view::<N>(core, ours_before)?;
-            let theirs = other.scaled_view::<N>(core, theirs_before)?;
+            let ours = self.view::<N>(core, ours_before)?;
+            let theirs = other.view::<N>(core, theirs_before)?;
             let so_far = ours.left.checked_mul(theirs.left)?;
             let half = ours.left.checked_mul(theirs.right)?;
             let done = ours.right.checked_mul(theirs.right)?;
             let (so_far, rest) = all.split_at_mut_checked(so_far)?;
             let (half, rest) = rest.split_at_mut_checked(half)?;
             let product = rest.get_mut(..done)?;
-            clear(product);
+            product.iter_mut().for_each(|x| x.set(N::ZERO));
+            // Both steps are scaled alike for all indices, whose products are summed.
+            let of = |numbers: &[N::Stored]| exponent_of(numbers.iter().map(|number| N::of(*number)));
+            let (a, b) = (of(ours.numbers), of(theirs.numbers));
+            let factor = exponent_of(so_far.iter().map(Unalign::get));
+            let first = scale_of(factor, b, to_u64(theirs.left));
+            let factor = factor.zip(b).map(|(factor, b)| factor.saturating_add(b).saturating_sub(first));
+            let factor = factor.map(|factor| factor.saturating_add(bits_of(to_u64(theirs.left))));
+            let second = scale_of(factor, a, to_u64(ours.left).saturating_mul(ours.length));
             for index in 0..ours.length {
-                clear(half);
+                half.iter_mut().for_each(|x| x.set(N::ZERO));
                 for row in 0..ours.left {
                     let to = slice_of_mut(half, row, theirs.right)?;
-                    theirs.add_product(slice_of(so_far, row, theirs.left)?, index, to)?;
+                    theirs.add_product(slice_of(so_far, row, theirs.left)?, first, index, to)?;
                 }
                 for row in 0..ours.left {
                     let half = slice_of(half, row, theirs.right)?;
                     for (x, column) in ours.row(row, index)?.iter().zip(0_usize..) {
-                        let x = ours.number(*x).conjugate();
+                        let x = N::of(*x).conjugate();
                         for (sum, y) in slice_of_mut(product, column, theirs.right)?.iter_mut().zip(half) {
-                            sum.set(sum.get().plus(x.times(y.get())));
+                            sum.set(sum.get().plus(x.times(y.get().scaled(second.wrapping_neg()))));
                         }
                     }
                 }
             }
-            exponent = exponent.saturating_add(ours.exponent).saturating_add(theirs.exponent);
-            exponent = exponent.saturating_add(normalise(product));
+            exponent = exponent.saturating_add(first).saturating_add(second);
             // The product comes to the front, where the next core finds it.
             let from = so_far.len().checked_add(half.len())?;
             for i in 0..done {

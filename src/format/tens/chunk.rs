@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use super::{DimensionHeader, File, INDEX, fail};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Opening, Stop};
+use crate::bytes::source::{Opening, Stop, Walk};
 use crate::error::{Error, ErrorKind, Item, Warning};
 use crate::vocab::Layout;
 
@@ -59,6 +59,8 @@ pub struct Symmetry<'a> {
     operation: &'a [u8],
     map: &'a [u8],
     dimensions: &'a [DimensionHeader],
+    /// Whether dimensions share names.
+    is_unclear: bool,
 }
 
 impl<'a> Symmetry<'a> {
@@ -80,13 +82,15 @@ impl<'a> Symmetry<'a> {
         self.map
     }
 
-    /// The dimension whose index comes to place `place`; `None` beyond the last, and where two dimensions
-    /// share that name. Linear in the number of dimensions.
+    /// The dimension whose index comes to place `place`; `None` beyond the last, and for all where dimensions
+    /// share names, which leaves it open.
     #[must_use]
     pub fn source_of(&self, place: u32) -> Option<u32> {
-        let name = self.map.get(usize::try_from(place).ok()?)?;
-        let mut same = self.dimensions.iter().zip(0..).filter(|(dimension, _)| dimension.name == *name);
-        same.next().map(|(_, at)| at).filter(|_| same.next().is_none())
+        if self.is_unclear {
+            return None;
+        }
+        let name = self.map.get(usize::try_from(place).ok()?)?; // of 256 dimensions at most, with a name each
+        self.dimensions.iter().zip(0..).find(|(dimension, _)| dimension.name == *name).map(|(_, at)| at)
     }
 }
 
@@ -121,7 +125,7 @@ impl<'a> Iterator for Chunks<'a> {
         if self.file.layout == Layout::IndexValue && at.saturating_add(INDEX) >= self.file.data.offset {
             return None;
         }
-        let mut memory = Memory::of([0; 2]);
+        let mut memory = Memory::of([0; 3]);
         memory.packed = u32::from(self.file.layout == Layout::Packed);
         match read(&self.file, &Opening::of(self.file.input), at, &mut memory) {
             Ok(chunk) => {
@@ -141,7 +145,7 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 /// Whether a chunk of a known kind stands where the data would.
-pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>) -> Result<bool, Stop> {
+pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>, volume: u64) -> Result<bool, Stop> {
     /// In the memory of the walk: none does.
     const NONE: u64 = 1 << 62;
     let mut walk = opening.walk.get();
@@ -150,11 +154,17 @@ pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>) -> Resul
         let is_known =
             start.is_within(file.input.length()) && [&SYMMETRY[..], &DENSE].contains(&opening.pass(start)?);
         walk.at = start.offset;
-        walk.memory = if is_known { [0; 2] } else { [NONE, 0] };
+        walk.memory = [if is_known { 0 } else { NONE }, 0, volume];
         opening.walk.set(walk);
     }
-    let [state, _] = walk.memory;
+    let [state, ..] = walk.memory;
     Ok(state & NONE == 0)
+}
+
+/// The number of elements, where an earlier call has come to the chunks and so through all before them.
+pub(super) fn known_volume(opening: &Opening<'_>) -> Option<u64> {
+    let Walk { at, memory: [.., volume] } = opening.walk.get();
+    if at == 0 { None } else { Some(volume) }
 }
 
 /// What a walk remembers, in the words that a source keeps for it.
@@ -172,8 +182,8 @@ struct Memory {
 impl Memory {
     const FOUND: u64 = 1 << 63;
 
-    fn of(words: [u64; 2]) -> Self {
-        let [state, length] = words;
+    fn of(words: [u64; 3]) -> Self {
+        let [state, length, _] = words;
         Self {
             warnings: u32::try_from(state & u64::from(u32::MAX)).unwrap_or(0),
             packed: u32::try_from(state.wrapping_shr(32) & 0xffff).unwrap_or(0),
@@ -186,11 +196,11 @@ impl Memory {
         self.warnings |= warning.bit();
     }
 
-    fn words(self) -> [u64; 2] {
+    fn words(self, volume: u64) -> [u64; 3] {
         let found = if self.data_length.is_some() { Self::FOUND } else { 0 };
         let packed = u64::from(self.packed.min(0xffff)).wrapping_shl(32);
         let padding = u64::from(self.padding).wrapping_shl(48);
-        [found | padding | packed | u64::from(self.warnings), self.data_length.unwrap_or(0)]
+        [found | padding | packed | u64::from(self.warnings), self.data_length.unwrap_or(0), volume]
     }
 }
 
@@ -201,9 +211,10 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
         walk.at = file.data.offset;
     }
     let mut memory = Memory::of(walk.memory);
+    memory.warnings |= file.warnings;
     while memory.data_length.is_none() {
         (walk.at, memory) = step(file, opening, volume, walk.at, memory)?;
-        walk.memory = memory.words();
+        walk.memory = memory.words(volume);
         opening.walk.set(walk);
     }
     file.data = Extent::new(walk.at, memory.data_length.unwrap_or(0));
@@ -213,10 +224,10 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
             memory.warn(Warning::ReservedBytes);
         }
         memory.padding = 0;
-        walk.memory = memory.words();
+        walk.memory = memory.words(volume);
         opening.walk.set(walk);
     }
-    file.warnings |= memory.warnings;
+    file.warnings = memory.warnings;
     if file.layout == Layout::Dense && memory.packed > 0 {
         file.layout = Layout::Packed;
     }
@@ -380,9 +391,9 @@ fn symmetry<'a>(
         let [.., flags, length] = *head else { return None };
         let (operation, rest) = rest.split_at_checked(usize::from(length))?;
         let (map, padding) = rest.split_at_checked(dimensions.len())?;
-        Some((Symmetry { flags, operation, map, dimensions }, padding))
+        Some((Symmetry { flags, operation, map, dimensions, is_unclear: false }, padding))
     });
-    let (symmetry, padding) = parts.ok_or_else(too_short)?;
+    let (mut symmetry, padding) = parts.ok_or_else(too_short)?;
     let used = SYMMETRY_HEAD.saturating_add(to_u64(symmetry.operation.len())).saturating_add(order);
     let padded = align8(used).unwrap_or(used);
     if extent.length > padded {
@@ -392,43 +403,56 @@ fn symmetry<'a>(
     if symmetry.flags & !PK != 0 || padding.iter().any(|byte| *byte != 0) {
         memory.warn(Warning::ReservedBytes);
     }
-    match is_unclear(dimensions, symmetry.map) {
-        Ok(is_unclear) if is_unclear || symmetry.operation.is_empty() => memory.warn(Warning::UnclearSymmetry),
-        Ok(_) => {}
-        Err(kind) => return Err(fail(kind, Item::Symmetry, extent.offset).into()),
+    let checked = is_unclear(dimensions, symmetry.map);
+    symmetry.is_unclear = checked.map_err(|kind| fail(kind, Item::Symmetry, extent.offset))?;
+    if symmetry.is_unclear || symmetry.operation.is_empty() {
+        memory.warn(Warning::UnclearSymmetry);
     }
     Ok(symmetry)
 }
 
-/// Whether it cannot be told which index goes where, since two dimensions share a name.
+/// Whether it cannot be told which index goes where, since dimensions share names.
 ///
 /// # Errors
-/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where one stands twice, or where
-/// indices of different lengths would change places.
+/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where one stands more or less often than
+/// dimensions have it, or where indices of different lengths would change places.
 fn is_unclear(dimensions: &[DimensionHeader], map: &[u8]) -> Result<bool, ErrorKind> {
     let mut known = Names::default();
+    let mut shared = Names::default();
     let mut places = [0_u8; 256];
-    let mut names_are_shared = false;
+    // Beyond 256 dimensions the places do not fit, and are not looked up: at most 255 names are not shared.
     for (dimension, place) in dimensions.iter().zip((0..=u8::MAX).chain(core::iter::repeat(0))) {
-        names_are_shared |= !known.insert(dimension.name);
-        if let Some(slot) = places.get_mut(usize::from(dimension.name)) {
-            *slot = place; // more than 256 dimensions share names
+        if !known.insert(dimension.name) {
+            shared.insert(dimension.name);
         }
-    }
-    if map.iter().any(|name| !known.contains(*name)) {
-        return Err(ErrorKind::UnknownIndexName);
-    }
-    if names_are_shared {
-        return Ok(true);
+        if let Some(slot) = places.get_mut(usize::from(dimension.name)) {
+            *slot = place;
+        }
     }
     let mut used = Names::default();
     for (name, dimension) in map.iter().zip(dimensions) {
-        let source = places.get(usize::from(*name)).and_then(|place| dimensions.get(usize::from(*place)));
+        if !known.contains(*name) {
+            return Err(ErrorKind::UnknownIndexName);
+        }
+        if shared.contains(*name) {
+            continue;
+        }
+        let source = if dimensions.len() <= places.len() {
+            places.get(usize::from(*name)).and_then(|place| dimensions.get(usize::from(*place)))
+        } else {
+            dimensions.iter().find(|dimension| dimension.name == *name)
+        };
         if !used.insert(*name) || source.is_none_or(|source| source.length != dimension.length) {
             return Err(ErrorKind::NotPermutation);
         }
     }
-    Ok(false)
+    for name in (0..=u8::MAX).filter(|name| shared.contains(*name)) {
+        let of_dimensions = dimensions.iter().filter(|dimension| dimension.name == name).count();
+        if map.iter().filter(|other| **other == name).count() != of_dimensions {
+            return Err(ErrorKind::NotPermutation);
+        }
+    }
+    Ok(!shared.is_empty())
 }
 
 /// A set of index names.
@@ -439,6 +463,10 @@ impl Names {
     /// The word of a name, and its bit there.
     fn place(name: u8) -> (usize, u32) {
         (usize::from(name.wrapping_shr(5)), 1_u32.wrapping_shl(u32::from(name & 31)))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0 == [0; 8]
     }
 
     fn contains(&self, name: u8) -> bool {

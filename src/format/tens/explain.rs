@@ -39,6 +39,9 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         Item::Chunk | Item::Symmetry | Item::Pairs => context.number = number(8),
         _ => {}
     }
+    if error.kind() == ErrorKind::ManifestTooLarge {
+        context.number = context.number.map(|order| order.saturating_mul(DIMENSION));
+    }
     context.version = Some(if header.version.get() == VERSION_1_0 { "1.0" } else { "0.9" });
     let order = header.order.get();
     let dimensions = Extent::new(HEADER, u64::from(order).saturating_mul(DIMENSION));

@@ -230,13 +230,9 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
     if header.reserved.get() != 0 {
         file.warn(Warning::ReservedBytes);
     }
-    // Programs leave these bytes as they find them; the text of 1.0 has them 0.
-    let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
-    if version == VERSION_1_0 && !file.headers().all(is_clean) {
-        file.warn(Warning::ReservedBytes);
-    }
-    let Some(volume) = file.shape().elements() else {
-        return Err(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER).into());
+    let volume = match chunk::known_volume(opening) {
+        Some(volume) => volume,
+        None => check_dimensions(&mut file)?,
     };
     if version == VERSION_0_9 && file.layout == Layout::Dense && raw(&mut file, opening, types, volume)? {
         return Ok(file);
@@ -251,6 +247,16 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
     Ok(file)
 }
 
+/// Checks the headers of the dimensions; the number of elements.
+fn check_dimensions(file: &mut File<'_>) -> Result<u64> {
+    // Programs leave these bytes as they find them; the text of 1.0 has them 0.
+    let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
+    if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
+        file.warn(Warning::ReservedBytes);
+    }
+    file.shape().elements().ok_or(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER))
+}
+
 /// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
 /// they are, or if no chunk begins there. `false` where one does.
 fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> core::result::Result<bool, Stop> {
@@ -262,7 +268,7 @@ fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) ->
         if let Some(halved) = types.halved.filter(|halved| bytes(*halved) == Some(rest)) {
             file.dtype = halved;
             file.warn(Warning::LegacyComplexWidth);
-        } else if chunk::begins_with_known(file, opening)? {
+        } else if chunk::begins_with_known(file, opening, volume)? {
             return Ok(false);
         } else if types.element.is_none() {
             return Err(fail(ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT).into());
@@ -327,7 +333,7 @@ impl<'a> File<'a> {
     }
 
     /// The variable chunks with the data chunk, in the order of the file; none where the data follows the
-    /// dimensions. Of a file opened over a source the heads of the chunks have to be in memory.
+    /// dimensions. Of a file opened over a source the chunks have to be in memory: add them before it is opened.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         Chunks::new(self)
@@ -336,16 +342,16 @@ impl<'a> File<'a> {
     /// The global index of an element: its place among all elements, column-major.
     ///
     /// # Errors
-    /// `RankMismatch`, `IndexOutOfRange`.
+    /// `WrongRank`, `NoSuchElement`.
     pub fn global_index(&self, index: &[u64]) -> Result<u64> {
         if index.len() != self.headers().len() {
-            return Err(Error::new(ErrorKind::RankMismatch));
+            return Err(Error::new(ErrorKind::WrongRank));
         }
         let (mut place, mut stride) = (0_u64, 1_u64);
         for (i, header) in index.iter().zip(self.headers()) {
             let length = u64::from(header.length.get());
             if *i >= length {
-                return Err(Error::new(ErrorKind::IndexOutOfRange));
+                return Err(Error::new(ErrorKind::NoSuchElement));
             }
             // No overflow: the volume has been computed when the file was opened.
             place = place.saturating_add(i.saturating_mul(stride));
@@ -358,7 +364,8 @@ impl<'a> File<'a> {
     /// With pairs all of them are read: [`pairs`](Self::pairs) checks them once for many look-ups.
     ///
     /// # Errors
-    /// `RankMismatch`, `IndexOutOfRange`, `NotInMemory`; `UnsupportedLayout` for packed elements.
+    /// `WrongRank`, `NoSuchElement`, `NotInMemory`; `UnsupportedLayout` for packed elements; `IndexOutOfRange` where a
+    /// pair has no place in the tensor.
     pub fn element_bytes(&self, index: &[u64]) -> Result<Option<&'a [u8]>> {
         let place = self.global_index(index)?;
         match self.layout {
