@@ -71,7 +71,8 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             Some("tens" | "blz") => path.with_extension("json"),
             _ => continue,
         };
-        let expected: Json = serde_json::from_slice(&std::fs::read(side_car).unwrap()).unwrap();
+        let Ok(side_car) = std::fs::read(side_car) else { continue };
+        let expected: Json = serde_json::from_slice(&side_car).unwrap();
         let is_read = match expected["format"].as_str() {
             Some("ztensor") => expected["generation"].as_str().is_some_and(|text| !text.starts_with('2')),
             Some("tens") => cfg!(feature = "tens"),
