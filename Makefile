@@ -7,19 +7,40 @@ FEATURES ?= ztensor,tens,blz,digest
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+# While the version is 0.x a minor version may break the ABI; from 1.0 on only a major one.
+SOVERSION := $(shell echo $(VERSION) | sed -e 's/^\(0\.[0-9]*\)\..*/\1/' -e 's/^\([1-9][0-9]*\)\..*/\1/')
+PREFIX ?= /usr/local
+LIBDIR ?= lib
+DESTDIR ?=
+
 # A C library: no_std also on a host, and never with the default features, which would bring std along.
 C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --target-dir $(C_TARGET) \
 	--features capi,$(FEATURES)
 LIB := $(C_TARGET)/release
 LIB_ZSTD := $(C_TARGET)-zstd/release
 
-.PHONY: help lib lib-zstd demo test test-rust test-c no-panic header lint doc clean
+.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install abi-check abi-record no-panic \
+	header lint doc clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 lib: ## libtenslice.a and libtenslice.so, in target/c/release
-	$(C_LIBRARY),panic-handler --crate-type staticlib,cdylib -- -C link-arg=-Wl,-z,defs
+	$(C_LIBRARY),panic-handler --crate-type staticlib,cdylib -- -C link-arg=-Wl,-z,defs \
+		-C link-arg=-Wl,-soname,libtenslice.so.$(SOVERSION)
+	ln -sf libtenslice.so $(C_TARGET)/release/libtenslice.so.$(SOVERSION)
+
+install: lib ## install header, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
+	LIB=$(LIB) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+		packaging/install.sh
+
+uninstall: ## take away what was installed with the same PREFIX=, DESTDIR=, LIBDIR=
+	VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+		packaging/install.sh --uninstall
+
+dist: ## a tarball with the library prebuilt for this host and for bare metal, in target/dist
+	VERSION=$(VERSION) FEATURES="$(FEATURES)" packaging/dist.sh
 
 # The same with Zstandard, which allocates, in a folder of its own: what the C tests compare with.
 lib-zstd:
@@ -30,7 +51,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c $(LIB)/libtenslice.a -o target/demo/load
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
 
-test: test-rust test-c ## everything that can be tested on this machine
+test: test-rust test-c test-install ## everything that can be tested on this machine
 	@echo "all tests passed"
 
 test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
@@ -41,6 +62,15 @@ test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR a
 
 test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)
+
+test-install: ## install into target/install, and use it by pkg-config, CMake and Meson
+	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
+
+abi-check: ## compare the ABI with the recorded one
+	packaging/abi.sh check
+
+abi-record: ## record the ABI anew: read the diff, and include/README.md
+	packaging/abi.sh record
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic

@@ -41,6 +41,24 @@ for standard in 11 17 20; do
     "$out/plus" "$fixtures"
 done
 
+# tenslice.hpp under every standard and every compiler that is there, with results and with exceptions.
+compilers="${CXX:-c++}"
+if command -v clang++ > /dev/null; then
+    compilers="$compilers clang++"
+else
+    skip "tenslice.hpp with clang (not installed)"
+fi
+for compiler in $compilers; do
+    for standard in 17 20 2b; do
+        for throw in "" -DTENSLICE_THROW; do
+            $compiler $warnings -O1 -g -Iinclude -Ic-tests -std=c++$standard $throw c-tests/hpp.cpp "$lib/libtenslice.a" -o "$out/hpp"
+            "$out/hpp" "$fixtures"
+        done
+    done
+    $compiler $warnings -Iinclude -std=c++17 -fno-exceptions -fsyntax-only -x c++ include/tenslice.hpp 2> "$out/hpp.txt" \
+        || { cat "$out/hpp.txt"; exit 1; }
+done
+
 # Decoding: by the library with and without zstd, and by a decoder of ours that calls libzstd.
 libzstd=""
 if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
@@ -76,6 +94,18 @@ if "$out/load" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/load.txt"; then
     exit 1
 fi
 grep -q 'offset 64 + length 100000 exceeds the file (323 bytes)' "$out/load.txt"
+
+$c -D_GNU_SOURCE examples/ranges.c "$lib/libtenslice.a" -o "$out/ranges"
+"$out/ranges" tests/fixtures/v1.2/converted_safetensors.zt a.w | grep -q 'bytes of f32; [0-9]* of [0-9]* bytes were fetched'
+"$out/ranges" tests/fixtures/tens/good/unknown_chunks_many.tens "" | grep -q '18 bytes of u16'
+$cxx -std=c++17 examples/span.cpp "$lib/libtenslice.a" -o "$out/span"
+"$out/span" tests/fixtures/v1.2/converted_safetensors.zt a.w | grep -q 'sum -2.472'
+if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
+    echo "span: accepted a bad file" >&2
+    exit 1
+fi
+grep -q 'offset 64 + length 100000 exceeds the file (323 bytes)' "$out/span.txt"
+echo "examples: ok"
 
 # No allocation, and no text formatting in a program that asks for no text.
 $c -fno-builtin -ffunction-sections -Wl,--gc-sections c-tests/no_malloc.c "$lib/libtenslice.a" -o "$out/no_malloc"

@@ -1,0 +1,481 @@
+/*
+ * tenslice.hpp: tenslice.h for C++17 and later. Header-only; nothing is allocated, nothing owned, so nothing has
+ * to be freed. tenslice.h is the manual: lifetimes, threads, what each call costs and how it fails.
+ *
+ *     auto file = tenslice::file::open(data, size);                   // the bytes stay the caller's
+ *     if (!file) return fail(file.error());
+ *     for (tenslice::tensor tensor : file->tensors())
+ *         std::cout << tensor.name() << '\n';
+ *     auto weights = file->find("layer1.weight");
+ *     if (!weights) return fail(weights.error());
+ *     auto numbers = weights->as<float>();                            // a span into `data`
+ *     if (!numbers) return fail(numbers.error());
+ *
+ * Calls that can fail return a tenslice::result: std::expected where the standard library has it, else the part
+ * of it that is used here. With TENSLICE_THROW defined before the header is included they return the value
+ * itself, and throw a tenslice::exception.
+ */
+#ifndef TENSLICE_HPP
+#define TENSLICE_HPP
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#if defined(__has_include)
+#if __has_include(<version>)
+#include <version>
+#endif
+#endif
+#if defined(__cpp_lib_span)
+#include <span>
+#endif
+#if defined(__cpp_lib_expected) && !defined(TENSLICE_THROW)
+#include <expected>
+#endif
+
+#include "tenslice.h"
+
+#if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+#include <cstdlib>
+#endif
+
+namespace tenslice {
+
+/* What a call returns differs with the standard and with TENSLICE_THROW: so do the names for the linker. */
+#if defined(TENSLICE_THROW)
+inline namespace throwing {
+#elif defined(__cpp_lib_expected)
+inline namespace expected {
+#else
+inline namespace results {
+#endif
+
+#if defined(__cpp_lib_span)
+template <class T> using span = std::span<T>;
+#else
+/** Some objects, one after the other: the part of C++20's std::span that is used here. */
+template <class T> class span {
+public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <std::size_t N> constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+    template <class U, std::size_t N, class = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>>
+    constexpr span(std::array<U, N> &array) noexcept : data_(array.data()), size_(N) {}
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t i) const noexcept { return data_[i]; }
+    constexpr span first(std::size_t count) const noexcept { return span(data_, count); }
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+#endif
+
+/** Why a call failed: the rule, the part of the file, the byte. 24 bytes, without text of its own. */
+class error {
+public:
+    explicit constexpr error(tenslice_status status, const tenslice_error &details) noexcept
+        : details_(details), status_(status) {}
+
+    /** A TENSLICE_ code, from 100 on. */
+    constexpr tenslice_status status() const noexcept { return status_; }
+    /** The byte of the file at which the rule is broken; none for the caller's own errors. */
+    constexpr std::optional<std::uint64_t> offset() const noexcept
+    {
+        return details_.offset == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(details_.offset);
+    }
+    /** The rule in words. */
+    const char *what() const noexcept { return tenslice_status_text(status_); }
+    /**
+     * The full sentence, written to `room` and closed by a NUL: which rule, which tensor, which byte. Names and
+     * numbers are read again from the bytes that the file was opened from. Where the room is too small, the rule
+     * alone.
+     */
+    std::string_view explain(span<char> room, const void *data, std::size_t size) const noexcept
+    {
+        std::size_t needed = 0;
+        if (tenslice_error_text(&details_, data, size, room.data(), room.size(), &needed) != TENSLICE_OK)
+            return what();
+        return std::string_view(room.data(), needed - 1);
+    }
+    constexpr const tenslice_error &details() const noexcept { return details_; }
+
+private:
+    tenslice_error details_;
+    tenslice_status status_;
+};
+
+/** What is thrown, with TENSLICE_THROW or by result::value(). */
+class exception : public std::exception {
+public:
+    explicit exception(const class error &why) noexcept : why_(why) {}
+    const char *what() const noexcept override { return why_.what(); }
+    const class error &error() const noexcept { return why_; }
+
+private:
+    class error why_;
+};
+
+namespace detail {
+[[noreturn]] inline void fail(const error &why)
+{
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    throw exception(why);
+#else
+    (void)why;
+    std::abort();
+#endif
+}
+} // namespace detail
+
+#if defined(TENSLICE_THROW)
+template <class T> using result = T;
+#elif defined(__cpp_lib_expected)
+template <class T> using result = std::expected<T, error>;
+#else
+/** A value, or why there is none: the part of C++23's std::expected that is used here. */
+template <class T> class result {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "handles are plain");
+
+public:
+    using value_type = T;
+    using error_type = tenslice::error;
+
+    constexpr result(const T &value) noexcept : value_(value), has_value_(true) {}
+    constexpr result(const error_type &why) noexcept : error_(why), has_value_(false) {}
+
+    constexpr bool has_value() const noexcept { return has_value_; }
+    constexpr explicit operator bool() const noexcept { return has_value_; }
+    /** The value; only where there is one. */
+    constexpr const T &operator*() const noexcept { return value_; }
+    constexpr T &operator*() noexcept { return value_; }
+    constexpr const T *operator->() const noexcept { return &value_; }
+    constexpr T *operator->() noexcept { return &value_; }
+    /** The value, or an exception. */
+    const T &value() const
+    {
+        if (!has_value_)
+            detail::fail(error_);
+        return value_;
+    }
+    constexpr T value_or(const T &other) const noexcept { return has_value_ ? value_ : other; }
+    /** Why there is no value; only where there is none. */
+    constexpr const error_type &error() const noexcept { return error_; }
+
+private:
+    union {
+        T value_;
+        error_type error_;
+    };
+    bool has_value_;
+};
+#endif
+
+namespace detail {
+/** The value that a call has set, or why it has not. */
+template <class T> result<T> finish(tenslice_status status, const tenslice_error &details, const T &value)
+{
+    if (status == TENSLICE_OK)
+        return value;
+    const error why(status, details);
+#if defined(TENSLICE_THROW)
+    fail(why);
+#elif defined(__cpp_lib_expected)
+    return std::unexpected(why);
+#else
+    return why;
+#endif
+}
+
+constexpr tenslice_error no_details = {UINT64_MAX, 0, 0, 0, 0};
+
+inline std::string_view view(tenslice_str text) noexcept
+{
+    return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.length);
+}
+
+/** The dtype that elements of type T have in memory; 0 for any other type. */
+template <class T> constexpr std::uint32_t dtype_of() noexcept
+{
+    if constexpr (std::is_same_v<T, float>) return TENSLICE_F32;
+    else if constexpr (std::is_same_v<T, double>) return TENSLICE_F64;
+    else if constexpr (std::is_same_v<T, std::complex<float>>) return TENSLICE_C64;
+    else if constexpr (std::is_same_v<T, std::complex<double>>) return TENSLICE_C128;
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        if constexpr (std::is_signed_v<T>)
+            return sizeof(T) == 1 ? TENSLICE_I8 : sizeof(T) == 2 ? TENSLICE_I16 : sizeof(T) == 4 ? TENSLICE_I32 : TENSLICE_I64;
+        else
+            return sizeof(T) == 1 ? TENSLICE_U8 : sizeof(T) == 2 ? TENSLICE_U16 : sizeof(T) == 4 ? TENSLICE_U32 : TENSLICE_U64;
+    } else return 0;
+}
+
+/** Whether the bits of `stored` are read as T: bool and the 8-bit floats as bytes, 16-bit floats as uint16_t. */
+template <class T> constexpr bool reads(std::uint32_t stored) noexcept
+{
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+        return stored == TENSLICE_BOOL || (stored >= TENSLICE_F8_E4M3FN && stored <= TENSLICE_F8_E5M2FNUZ);
+    else if constexpr (std::is_same_v<T, std::uint16_t>)
+        return stored == TENSLICE_F16 || stored == TENSLICE_BF16;
+    else return false;
+}
+
+/** A range that is walked once: over the tensors of a file, the components of a tensor. */
+template <class Handle, class Value, tenslice_status (*Next)(tenslice_cursor *, Handle *, tenslice_error *)>
+class range {
+public:
+    struct sentinel {};
+    class iterator {
+    public:
+        explicit iterator(range *all) noexcept : all_(all) { all_->step(); }
+        Value operator*() const noexcept { return Value(all_->current_); }
+        iterator &operator++() noexcept
+        {
+            all_->step();
+            return *this;
+        }
+        bool operator!=(sentinel) const noexcept { return all_->status_ == TENSLICE_OK; }
+
+    private:
+        range *all_;
+    };
+
+    explicit range(const tenslice_cursor &cursor) noexcept : cursor_(cursor) {}
+    iterator begin() noexcept { return iterator(this); }
+    sentinel end() const noexcept { return sentinel(); }
+    /** Why the walk ended early: the bytes are not what they were when the file was opened. */
+    std::optional<tenslice::error> error() const noexcept
+    {
+        if (status_ == TENSLICE_OK || status_ == TENSLICE_END)
+            return std::nullopt;
+        return tenslice::error(status_, details_);
+    }
+
+private:
+    void step() noexcept { status_ = Next(&cursor_, &current_, &details_); }
+
+    tenslice_cursor cursor_;
+    Handle current_{};
+    tenslice_error details_ = no_details;
+    tenslice_status status_ = TENSLICE_OK;
+};
+} // namespace detail
+
+/** A component of a tensor: tenslice_component. */
+class component {
+public:
+    explicit component(const tenslice_component &handle) noexcept : handle_(handle) {}
+
+    tenslice_component_info info() const noexcept
+    {
+        tenslice_component_info info{};
+        info.struct_size = sizeof info;
+        (void)tenslice_component_get_info(&handle_, &info);
+        return info;
+    }
+    /** What it is to its tensor: "data", "values", "indices", ... */
+    std::string_view role() const noexcept { return detail::view(info().role); }
+    std::uint32_t dtype() const noexcept { return info().dtype; }
+
+    /** Its bytes as they are in the file, without a copy. */
+    result<span<const std::byte>> bytes() const { return get<std::byte>(TENSLICE_ANY); }
+    /** Its elements, without a copy: of this type, in this machine's byte order, aligned; else an error. */
+    template <class T> result<span<const T>> as() const
+    {
+        const std::uint32_t stored = dtype();
+        static_assert(detail::dtype_of<T>() != 0, "elements cannot be read as this type");
+        return get<T>(detail::reads<T>(stored) ? stored : detail::dtype_of<T>());
+    }
+    /** Decodes it to `room`; the number of bytes. `decoder` may be null: then what is built in decodes. */
+    result<std::uint64_t> read_into(span<std::byte> room, const tenslice_decoder *decoder = nullptr) const
+    {
+        std::uint64_t length = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_read_into(&handle_, decoder, room.data(), room.size(), &length, &why);
+        return detail::finish(status, why, length);
+    }
+    /** The same component over bytes that the caller read from where info() says. */
+    result<component> with_bytes(span<const std::byte> bytes) const
+    {
+        tenslice_component bound{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_with_bytes(&handle_, bytes.data(), bytes.size(), &bound, &why);
+        return detail::finish(status, why, component(bound));
+    }
+    const tenslice_component &handle() const noexcept { return handle_; }
+
+private:
+    template <class T> result<span<const T>> get(std::uint32_t dtype) const
+    {
+        tenslice_bytes bytes{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_bytes(&handle_, dtype, &bytes, &why);
+        return detail::finish(status, why, span<const T>(static_cast<const T *>(bytes.data), bytes.length / sizeof(T)));
+    }
+
+    tenslice_component handle_;
+};
+
+using component_range = detail::range<tenslice_component, component, tenslice_components_next>;
+
+/** A tensor of an open file: tenslice_tensor. */
+class tensor {
+public:
+    explicit tensor(const tenslice_tensor &handle) noexcept : handle_(handle) {}
+
+    tenslice_tensor_info info() const noexcept
+    {
+        tenslice_tensor_info info{};
+        info.struct_size = sizeof info;
+        (void)tenslice_tensor_get_info(&handle_, &info);
+        return info;
+    }
+    std::string_view name() const noexcept { return detail::view(info().name); }
+    /** A TENSLICE_ code; 0 where it is not known. */
+    std::uint32_t dtype() const noexcept { return info().dtype; }
+    const char *dtype_name() const noexcept { return tenslice_dtype_name(dtype()); }
+    std::uint32_t rank() const noexcept { return info().rank; }
+    std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
+
+    /** The dimensions, outermost first, written to `room`. */
+    result<span<std::uint64_t>> shape(span<std::uint64_t> room) const
+    {
+        std::uint32_t rank = 0;
+        const auto status = tenslice_tensor_shape(&handle_, room.data(), room.size(), &rank);
+        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? room.first(rank) : room);
+    }
+    /** The strides, in elements, written to `room`. */
+    result<span<std::uint64_t>> strides(span<std::uint64_t> room) const
+    {
+        const auto status = tenslice_tensor_strides(&handle_, room.data(), room.size());
+        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? room.first(rank()) : room);
+    }
+
+    /** The elements of a dense tensor, without a copy: of this type, in this machine's byte order, aligned. */
+    template <class T> result<span<const T>> as() const
+    {
+#if defined(TENSLICE_THROW)
+        return data().template as<T>();
+#else
+        const auto all = data();
+        if (!all)
+            return detail::finish(all.error().status(), all.error().details(), span<const T>());
+        return all->template as<T>();
+#endif
+    }
+    /** The component that holds a dense tensor. */
+    result<component> data() const
+    {
+        tenslice_component found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_data(&handle_, &found, &why);
+        return detail::finish(status, why, component(found));
+    }
+    /** The first component of that role. */
+    result<component> find(std::string_view role) const
+    {
+        tenslice_component found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_component(&handle_, role.data(), role.size(), &found, &why);
+        return detail::finish(status, why, component(found));
+    }
+    /** The components, in the order of the file; to be walked once. */
+    component_range components() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_tensor_components(&handle_, &cursor);
+        return component_range(cursor);
+    }
+
+    /** How many bytes read_into writes; none where the file does not say. */
+    std::optional<std::uint64_t> dense_length() const noexcept { return length(&handle_, true); }
+    /** How much scratch memory read_into needs; none where the file does not say. */
+    std::optional<std::uint64_t> scratch_length() const noexcept { return length(&handle_, false); }
+    /** Writes the tensor as a dense array, whatever its layout, encoding or byte order; the number of bytes. */
+    result<std::uint64_t> read_into(span<std::byte> room, span<std::byte> scratch = {},
+                                    const tenslice_decoder *decoder = nullptr) const
+    {
+        std::uint64_t written = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_read_into(&handle_, decoder, room.data(), room.size(), scratch.data(),
+                                                      scratch.size(), &written, &why);
+        return detail::finish(status, why, written);
+    }
+    const tenslice_tensor &handle() const noexcept { return handle_; }
+
+private:
+    static std::optional<std::uint64_t> length(const tenslice_tensor *handle, bool is_dense) noexcept
+    {
+        std::uint64_t dense = UINT64_MAX, scratch = UINT64_MAX;
+        (void)tenslice_tensor_lengths(handle, &dense, &scratch);
+        const std::uint64_t length = is_dense ? dense : scratch;
+        return length == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(length);
+    }
+
+    tenslice_tensor handle_;
+};
+
+using tensor_range = detail::range<tenslice_tensor, tensor, tenslice_tensors_next>;
+
+/** An open file: tenslice_file. */
+class file {
+public:
+    explicit file(const tenslice_file &handle) noexcept : handle_(handle) {}
+
+    /** Opens a file that is in memory as a whole; the bytes stay the caller's, where they are. */
+    static result<file> open(const void *data, std::size_t size)
+    {
+        tenslice_file handle{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_open(&handle, data, size, &why);
+        return detail::finish(status, why, file(handle));
+    }
+
+    tenslice_file_info info() const noexcept
+    {
+        tenslice_file_info info{};
+        info.struct_size = sizeof info;
+        (void)tenslice_file_get_info(&handle_, &info);
+        return info;
+    }
+    /** The version as the file states it; empty where it states none. */
+    std::string_view version() const noexcept { return detail::view(info().version); }
+    std::uint64_t tensor_count() const noexcept { return info().tensor_count; }
+    /** TENSLICE_WARNING_ bits. */
+    std::uint32_t warnings() const noexcept { return info().warnings; }
+
+    /** The tensors, in the order of the file; to be walked once. */
+    tensor_range tensors() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_file_tensors(&handle_, &cursor);
+        return tensor_range(cursor);
+    }
+    /** The first tensor of that name. */
+    result<tensor> find(std::string_view name) const
+    {
+        tenslice_tensor found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_find(&handle_, name.data(), name.size(), &found, &why);
+        return detail::finish(status, why, tensor(found));
+    }
+    const tenslice_file &handle() const noexcept { return handle_; }
+
+private:
+    tenslice_file handle_;
+};
+
+} // inline namespace
+} // namespace tenslice
+
+#endif

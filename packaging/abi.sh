@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The ABI of the shared library, as libabigail sees it: `abi.sh record` writes packaging/tenslice.abi,
+# `abi.sh check` compares with it and fails on whatever an older program could trip over. New functions are
+# fine. What it does not see, macros and enum values, stands in include/tenslice.h, which is committed too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for tool in abidw abidiff; do
+    command -v $tool > /dev/null || { echo "abi: $tool is missing: install abigail-tools" >&2; exit 1; }
+done
+recorded=packaging/tenslice.abi
+target=target/abi
+# Full DWARF: with less, changed types go unnoticed. Paths are kept out of it.
+RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$PWD=." cargo rustc --quiet \
+    --profile abi --no-default-features --lib --crate-type cdylib --features capi,panic-handler,ztensor,tens,blz,digest \
+    --target-dir $target -- -C link-arg=-Wl,-z,defs
+abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi $target/abi/libtenslice.so
+case ${1:-} in
+record) cp $target/new.abi $recorded ;;
+check) abidiff --no-added-syms $recorded $target/new.abi && echo "abi: as recorded" ;;
+*) echo "usage: abi.sh record|check" >&2; exit 2 ;;
+esac

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the static library prebuilt for this host and for bare
+# metal, in lib/TARGET/. The same sources give the same bytes, in whatever folder. Called by the Makefile with
+# VERSION and FEATURES in the environment; TARGETS= chooses others.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+targets=${TARGETS-"thumbv6m-none-eabi thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf"}
+name=tenslice-$VERSION
+out=target/dist
+tree=$out/$name
+rm -rf "$tree"
+mkdir -p "$tree/include" "$tree/lib/$host"
+
+# Neither this folder nor the one of the dependencies shows in what is built.
+export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$PWD=."
+build="rustc --quiet --no-default-features --lib --crate-type staticlib --features capi,panic-handler,$FEATURES"
+
+cargo $build --release --target-dir $out/host
+cp $out/host/release/libtenslice.a "$tree/lib/$host/"
+for target in $targets; do
+    echo "dist: $target"
+    mkdir -p "$tree/lib/$target"
+    packaging/bare-metal.sh "$target" $out/$target $build --profile size
+    cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
+done
+cp include/tenslice.h include/tenslice.hpp "$tree/include/"
+cp include/README.md "$tree/ABI.md"
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
+(cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
+
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C $out -cf - "$name" | gzip -n -9 \
+    > "$out/$name.tar.gz"
+(cd $out && sha256sum "$name.tar.gz")
