@@ -124,6 +124,70 @@ impl<T> Iterator for Single<T> {
     }
 }
 
+/// What is the same for all formats whose files hold one tensor, of no name: asks for `File` and `Tensor(File)`,
+/// and for the file's `warnings` as bits.
+#[cfg(any(feature = "blz", feature = "tens"))]
+macro_rules! holds_one_tensor {
+    () => {
+        pub(crate) type Tensors<'a> = crate::format::Single<Tensor<'a>>;
+
+        impl<'a> File<'a> {
+            pub(crate) const fn warnings(&self) -> Warnings {
+                Warnings::of_bits(self.warnings)
+            }
+
+            pub(crate) const fn count(&self) -> u64 {
+                1
+            }
+
+            pub(crate) const fn attributes(&self) -> Attributes<'a> {
+                Attributes::NONE
+            }
+
+            pub(crate) const fn tensors(&self) -> Tensors<'a> {
+                crate::format::Single::new(Tensor(*self))
+            }
+
+            pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+                if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
+            }
+
+            pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
+                Ok(self.warnings())
+            }
+        }
+
+        impl<'a> Tensor<'a> {
+            pub(crate) const fn name(&self) -> &'a str {
+                ""
+            }
+
+            pub(crate) const fn layout_name(&self) -> &'a str {
+                self.layout().text()
+            }
+
+            pub(crate) const fn index(&self) -> u64 {
+                0
+            }
+
+            pub(crate) const fn warnings(&self) -> u32 {
+                self.0.warnings
+            }
+
+            pub(crate) const fn attributes(&self) -> Attributes<'a> {
+                Attributes::NONE
+            }
+
+            /// No format of one tensor has indices and values in one blob, as 0.1 of zTensor does.
+            pub(crate) const fn is_packed(&self) -> bool {
+                false
+            }
+        }
+    };
+}
+#[cfg(any(feature = "blz", feature = "tens"))]
+pub(crate) use holds_one_tensor;
+
 /// What stands in a file where an error happened, as far as it can still be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context<'a> {

@@ -22,7 +22,7 @@ pub use train::{Scaled, Train};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{Part, Single};
+use super::{Part, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
@@ -317,30 +317,6 @@ impl<'a> File<'a> {
     pub(crate) const fn version(&self) -> Option<&'a str> {
         Some("1")
     }
-
-    pub(crate) const fn warnings(&self) -> Warnings {
-        Warnings::of_bits(self.warnings)
-    }
-
-    pub(crate) const fn count(&self) -> u64 {
-        1
-    }
-
-    pub(crate) const fn attributes(&self) -> Attributes<'a> {
-        Attributes::NONE
-    }
-
-    pub(crate) const fn tensors(&self) -> Tensors<'a> {
-        Single::new(Tensor(*self))
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
-    }
-
-    pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
-        Ok(self.warnings())
-    }
 }
 
 fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -348,17 +324,13 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((length.get(), rest))
 }
 
-pub(crate) type Tensors<'a> = Single<Tensor<'a>>;
+holds_one_tensor!();
 
 /// The tensor of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensor<'a>(File<'a>);
 
 impl<'a> Tensor<'a> {
-    pub(crate) const fn name(&self) -> &'a str {
-        ""
-    }
-
     pub(crate) const fn dtype(&self) -> Option<DType> {
         Some(self.0.tables.dtype)
     }
@@ -377,28 +349,8 @@ impl<'a> Tensor<'a> {
         Layout::TensorTrain
     }
 
-    pub(crate) const fn layout_name(&self) -> &'a str {
-        Layout::TensorTrain.text()
-    }
-
-    pub(crate) const fn index(&self) -> u64 {
-        0
-    }
-
-    pub(crate) const fn warnings(&self) -> u32 {
-        self.0.warnings
-    }
-
-    pub(crate) const fn attributes(&self) -> Attributes<'a> {
-        Attributes::NONE
-    }
-
     pub(crate) fn components(&self) -> Components<'a> {
         Components { cores: self.0.cores(), error: None }
-    }
-
-    pub(crate) const fn is_packed(&self) -> bool {
-        false
     }
 
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {

@@ -23,7 +23,7 @@ pub(crate) use explain::context;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{Part, Single};
+use super::{Part, Single, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
@@ -434,30 +434,6 @@ impl<'a> File<'a> {
         Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
     }
 
-    pub(crate) const fn warnings(&self) -> Warnings {
-        Warnings::of_bits(self.warnings)
-    }
-
-    pub(crate) const fn count(&self) -> u64 {
-        1
-    }
-
-    pub(crate) const fn attributes(&self) -> Attributes<'a> {
-        Attributes::NONE
-    }
-
-    pub(crate) const fn tensors(&self) -> Tensors<'a> {
-        Single::new(Tensor(*self))
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
-    }
-
-    pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
-        Ok(self.warnings())
-    }
-
     fn shape(&self) -> Shape<'a> {
         Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
     }
@@ -473,18 +449,15 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from(header.length.get()), rest))
 }
 
-pub(crate) type Tensors<'a> = Single<Tensor<'a>>;
 pub(crate) type Components<'a> = Single<Part<'a>>;
+
+holds_one_tensor!();
 
 /// The tensor of the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensor<'a>(File<'a>);
 
 impl<'a> Tensor<'a> {
-    pub(crate) const fn name(&self) -> &'a str {
-        ""
-    }
-
     pub(crate) const fn dtype(&self) -> Option<DType> {
         Some(self.0.dtype)
     }
@@ -503,22 +476,6 @@ impl<'a> Tensor<'a> {
 
     pub(crate) const fn layout(&self) -> Layout {
         self.0.layout
-    }
-
-    pub(crate) const fn layout_name(&self) -> &'a str {
-        self.0.layout.text()
-    }
-
-    pub(crate) const fn index(&self) -> u64 {
-        0
-    }
-
-    pub(crate) const fn warnings(&self) -> u32 {
-        self.0.warnings
-    }
-
-    pub(crate) const fn attributes(&self) -> Attributes<'a> {
-        Attributes::NONE
     }
 
     pub(crate) fn components(&self) -> Components<'a> {
@@ -542,10 +499,6 @@ impl<'a> Tensor<'a> {
             at: file.data.offset,
             back: 0,
         })
-    }
-
-    pub(crate) const fn is_packed(&self) -> bool {
-        false
     }
 
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
