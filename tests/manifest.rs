@@ -267,3 +267,25 @@ fn a_text_key_in_pieces_is_refused() {
     cbor.map(2).raw(&[0x7f]).text("ver").text("sion").raw(&[0xff]).text("1.2.0").text("objects").map(0);
     assert_eq!(File::open(&file_1_2(&cbor.0)).map_err(kind).unwrap_err(), ErrorKind::ChunkedText);
 }
+
+/// A value may be nested as deeply in an entry that is passed as in one that is read: names that are not sorted, and
+/// `find`, pass whole entries.
+#[test]
+fn deep_values_in_entries_that_are_passed() {
+    let deep = |depth: usize| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+        for name in ["b", "a"] {
+            cbor.text(name).map(3).text("shape").array(0).text("format").text("dense").text("components");
+            cbor.map(1).text("data").map(4).text("dtype").text("f32").text("offset").uint(64).text("length").uint(4);
+            cbor.text("unknown");
+            (0..depth).for_each(|_| drop(cbor.array(1)));
+            cbor.uint(0);
+        }
+        file_1_2(&cbor.0)
+    };
+    let bytes = deep(32);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.find("a").unwrap().index(), file.find("b").unwrap().index()), (1, 0));
+    assert_eq!(File::open(&deep(33)).map_err(kind).unwrap_err(), ErrorKind::TooDeep);
+}

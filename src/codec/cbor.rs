@@ -13,8 +13,12 @@ use minicbor::decode::{Decoder, Error as DecodeError};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Format, Item};
 
-/// How deeply containers may be nested inside a container that is passed. A tag counts as one.
+/// How deeply containers may be nested inside a value that is passed. A tag counts as one.
 const MAX_DEPTH: usize = 32;
+
+/// How many records such a value may stand in, where they are passed as a whole: the entry of a tensor, its
+/// components, the record of one of them.
+const RECORDS: usize = 3;
 
 /// What is wrong with the value at `at`; the position counts from the start of the bytes read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +96,16 @@ pub(crate) enum Token<'a> {
     Tag(u64),
     TextChunks,
     ByteChunks,
+    Break,
+}
+
+/// What an item was that has been passed.
+enum Passed {
+    Single,
+    Text,
+    Bytes,
+    /// A head; inside it, this.
+    Inside(Left),
     Break,
 }
 
@@ -373,24 +387,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes one item, whatever is inside.
+    /// Passes a value, whatever is inside.
     ///
     /// # Errors
     /// Where it is not well-formed, a text is not UTF-8, or it is nested deeper than [`MAX_DEPTH`].
     pub(crate) fn skip(&mut self) -> Result<()> {
-        let at = self.position();
-        let token = self.token()?;
-        match token.inside() {
-            Some(left) => self.skip_inside(left),
-            None if token == Token::Break => Err(self.fault(ErrorKind::Malformed, at)),
-            None => Ok(()),
-        }
+        self.skip_items(Left::ONE, MAX_DEPTH)
+    }
+
+    /// Passes a record with records inside, whose values have been held to [`MAX_DEPTH`] each.
+    pub(crate) fn skip_record(&mut self) -> Result<()> {
+        self.skip_items(Left::ONE, MAX_DEPTH.saturating_add(RECORDS))
     }
 
     /// Passes the items of an open container, its end included.
+    pub(crate) fn skip_inside(&mut self, left: Left) -> Result<()> {
+        self.skip_items(left, MAX_DEPTH)
+    }
+
     #[inline(never)] // the counters stay off the stack of whoever passes a single item
-    pub(crate) fn skip_inside(&mut self, mut left: Left) -> Result<()> {
-        let mut outer = heapless::Vec::<Left, MAX_DEPTH>::new();
+    fn skip_items(&mut self, mut left: Left, depth: usize) -> Result<()> {
+        let mut outer = heapless::Vec::<Left, { MAX_DEPTH + RECORDS }>::new();
         loop {
             // Leave the containers that are complete.
             while left == Left::NONE {
@@ -400,30 +417,71 @@ impl<'a> Reader<'a> {
                 }
             }
             let at = self.position();
-            let token = self.token()?;
-            if token == Token::Break {
-                if !left.may_break() {
+            let inside = match (self.pass()?, left) {
+                (Passed::Break, _) if left.may_break() => {
+                    left = Left::NONE;
+                    continue;
+                }
+                (Passed::Text, Left::TEXT_CHUNKS) | (Passed::Bytes, Left::BYTE_CHUNKS) => None,
+                (Passed::Break, _) | (_, Left::TEXT_CHUNKS | Left::BYTE_CHUNKS) => {
                     return Err(self.fault(ErrorKind::Malformed, at));
                 }
-                left = Left::NONE;
-                continue;
-            }
-            let fits = match left {
-                Left::TEXT_CHUNKS => matches!(token, Token::Text(_)),
-                Left::BYTE_CHUNKS => matches!(token, Token::Bytes(_)),
-                _ => true,
+                (Passed::Inside(inside), _) => Some(inside),
+                _ => None,
             };
-            if !fits {
-                return Err(self.fault(ErrorKind::Malformed, at));
-            }
             left = left.less_one();
-            if let Some(inside) = token.inside() {
-                if outer.push(left).is_err() {
+            if let Some(inside) = inside {
+                if outer.len() >= depth || outer.push(left).is_err() {
                     return Err(self.fault(ErrorKind::TooDeep, at));
                 }
                 left = inside;
             }
         }
+    }
+
+    /// Passes one item, or the head of one that has others inside (RFC 8949 section 3): what it is does not matter,
+    /// so that numbers are not made of it.
+    fn pass(&mut self) -> Result<Passed> {
+        let at = self.position();
+        let rest = self.decoder.input().get(self.decoder.position()..).unwrap_or_default();
+        let Some(head) = rest.first() else { return Err(self.fault(ErrorKind::Truncated, at)) };
+        let (major, info) = (head.wrapping_shr(5), head & 0x1f);
+        let malformed = self.fault(ErrorKind::Malformed, at);
+        let width = match info {
+            0..=23 => 1,
+            24 => 2,
+            25 => 3,
+            26 => 5,
+            27 => 9,
+            31 => 1,
+            _ => return Err(malformed),
+        };
+        let passed = match (major, info) {
+            (2, 31) => Passed::Inside(Left::BYTE_CHUNKS),
+            (3, 31) => Passed::Inside(Left::TEXT_CHUNKS),
+            (4, 31) => Passed::Inside(Left::ENDLESS),
+            (5, 31) => Passed::Inside(Left::ENDLESS_KEY),
+            (7, 31) => Passed::Break,
+            (_, 31) => return Err(malformed),
+            // All that can be wrong with a byte string is its length.
+            (2, _) => {
+                let bytes = self.decoder.bytes();
+                let truncated = |error| self.refused(&error, at, ErrorKind::Truncated);
+                return bytes.map(|_| Passed::Bytes).map_err(truncated);
+            }
+            (3, _) => return self.text().map(|_| Passed::Text),
+            (4, _) => return self.array().map(Passed::Inside),
+            (5, _) => return self.map().map(Passed::Inside),
+            // Below 32 a simple value stands in the head itself.
+            (7, 24) if rest.get(1).is_some_and(|value| *value < 32) => return Err(malformed),
+            (6, _) => Passed::Inside(Left::ONE),
+            _ => Passed::Single,
+        };
+        if rest.len() < width {
+            return Err(self.fault(ErrorKind::Truncated, at));
+        }
+        self.decoder.set_position(self.decoder.position().saturating_add(width));
+        Ok(passed)
     }
 
     /// Reads one item, or the head of one that has others inside.

@@ -171,7 +171,7 @@ impl<'a> Manifest<'a> {
                 let at = reader.position();
                 reader.item = Item::Name;
                 let name = reader.text()?;
-                reader.skip()?;
+                reader.skip_record()?;
                 Ok((name, at))
             }
         }

@@ -209,7 +209,7 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> P
         if reader.text()? == role {
             return Ok(true);
         }
-        reader.skip()?;
+        reader.skip_record()?;
     }
     Ok(false)
 }
