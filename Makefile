@@ -20,8 +20,8 @@ C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --targe
 LIB := $(C_TARGET)/release
 LIB_ZSTD := $(C_TARGET)-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install abi-check abi-record no-panic \
-	header lint doc clean
+.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install abi-check abi-record \
+	deps-firmware firmware size no-panic header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,16 @@ abi-check: ## compare the ABI with the recorded one
 
 abi-record: ## record the ABI anew: read the diff, and include/README.md
 	packaging/abi.sh record
+
+deps-firmware: ## install what the firmware needs, on Debian and Ubuntu
+	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm rustc-web \
+		cargo-web rust-web-src
+
+firmware: ## build the firmware for Cortex-M4, M4F and M0, and run it in QEMU
+	examples/firmware/run.sh
+
+size: ## flash, stack and instructions on Cortex-M4 and M0, held against examples/firmware/limits.txt
+	examples/firmware/size.sh --check
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic

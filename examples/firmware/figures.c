@@ -1,0 +1,111 @@
+/*
+ * What it takes to open a file and to find a tensor: stack, by painting it, and instructions, by SysTick in QEMU with
+ * -icount shift=6 (64 ns an instruction). Prints a line a figure, for size.sh.
+ */
+#include <string.h>
+
+#include "board.h"
+#include "tenslice.h"
+
+#define PAINT UINT32_C(0xdeadbeef)
+#define PAINTED 1024 /* words */
+
+#define SYSTICK_CONTROL (*(volatile uint32_t *)0xE000E010)
+#define SYSTICK_RELOAD (*(volatile uint32_t *)0xE000E014)
+#define SYSTICK_VALUE (*(volatile uint32_t *)0xE000E018)
+
+static tenslice_file file;
+static tenslice_tensor tensor;
+static tenslice_component data;
+static tenslice_bytes bytes;
+static tenslice_status status;
+static const char *name;
+
+static __attribute__((noinline)) void nothing(void) {}
+
+static __attribute__((noinline)) void open_file(void)
+{
+    status = tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL);
+}
+
+static __attribute__((noinline)) void find(void)
+{
+    status = tenslice_file_find(&file, name, strlen(name), &tensor, NULL);
+}
+
+static __attribute__((noinline)) void read_bytes(void)
+{
+    status = tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL);
+    if (status == TENSLICE_OK)
+        status = tenslice_tensor_data(&tensor, &data, NULL);
+}
+
+/* Bytes of stack that a call goes down to. */
+static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
+{
+    uint32_t *low, *sp;
+    __asm volatile("mov %0, sp" : "=r"(sp));
+    for (low = sp - PAINTED; low < sp - 8; low++)
+        *low = PAINT;
+    call();
+    for (low = sp - PAINTED; *low == PAINT && low < sp;)
+        low++;
+    return (uint32_t)((char *)sp - (char *)low);
+}
+
+/* SysTick counts down at 25 MHz, 40 ns a tick; an instruction takes 64 ns. (62.5 ns a tick on the micro:bit.) */
+static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))
+{
+    uint32_t before, after;
+    SYSTICK_RELOAD = 0xffffff;
+    SYSTICK_VALUE = 0;
+    SYSTICK_CONTROL = 5;
+    before = SYSTICK_VALUE;
+    call();
+    after = SYSTICK_VALUE;
+    return (before - after) & 0xffffff;
+}
+
+static int measure(const char *what, void (*call)(void))
+{
+    const uint32_t stack = stack_of(call) - stack_of(nothing);
+    const uint32_t ticks = instructions_of(call) - instructions_of(nothing);
+    if (status != TENSLICE_OK) {
+        print(tenslice_status_name(status));
+        print("\n");
+        return 1;
+    }
+    print(what);
+    print(" ");
+    print_number(stack);
+    print(" ");
+#ifdef SMALL
+    print_number(ticks - ticks / 43); /* 62.5 / 64 */
+#else
+    print_number(ticks / 8 * 5 + ticks % 8 * 5 / 8); /* 40 / 64 */
+#endif
+    print("\n");
+    return 0;
+}
+
+int main(void)
+{
+    tenslice_cursor cursor;
+    tenslice_tensor last;
+    tenslice_tensor_info info;
+    static char text[64];
+
+    if (measure("open", open_file))
+        return 1;
+    /* The tensor that takes longest to find. */
+    if (tenslice_file_tensors(&file, &cursor) != TENSLICE_OK)
+        return 1;
+    while (tenslice_tensors_next(&cursor, &last, NULL) == TENSLICE_OK)
+        ;
+    info.struct_size = sizeof info;
+    if (tenslice_tensor_get_info(&last, &info) != TENSLICE_OK || info.name.length >= sizeof text)
+        return 1;
+    memcpy(text, info.name.data, info.name.length);
+    name = text;
+    return measure("find", find) || measure("read", read_bytes);
+}

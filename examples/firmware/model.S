@@ -1,0 +1,22 @@
+/* The files in flash, at addresses that their numbers are aligned at. MODEL is the zTensor file. */
+    .section .rodata.model, "a"
+    .global model_start, model_end
+    .balign 64
+model_start:
+    .incbin MODEL
+model_end:
+    .section .rodata.tens, "a"
+    .global tens_start, tens_end
+    .balign 64
+tens_start:
+    .incbin "model/digits.tens"
+tens_end:
+#ifndef SMALL
+    .section .rodata.blz, "a"
+    .global blz_start, blz_end
+    .balign 64
+blz_start:
+    .incbin "model/digits.blz"
+blz_end:
+#endif
+    .section .note.GNU-stack, "", %progbits

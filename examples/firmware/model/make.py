@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Makes the files beside it. Needs ztensor 1.2.3, scikit-learn and numpy:
+
+    pip install ztensor==1.2.3 scikit-learn numpy && python3 make.py
+
+digits.zt    an MLP 64-32-10 in f32 for scikit-learn's bundled digits (UCI ML repository, "Optical Recognition of
+             Handwritten Digits", E. Alpaydin and C. Kaynak, CC BY 4.0), written by the real ztensor: layer1.weight
+             [32, 64], layer1.bias, layer2.weight [10, 32], layer2.bias; test.images u8 [10, 8, 8], an image of each
+             digit that the training has not seen, and test.logits f32 [10, 10] as the firmware must compute them
+broken.zt    the same with layer2.weight said to lie behind the end
+worst.zt     names that are not sorted, unknown keys with values nested as deeply as the reader goes
+digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
+digits.blz   layer1.weight alone as a tensor train in f64: the identity, then the weights
+"""
+import pathlib
+import struct
+
+import numpy as np
+import ztensor
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def train():
+    digits = load_digits()
+    images, labels = digits.images.astype(np.uint8), digits.target
+    x, held_x, y, held_y = train_test_split(images, labels, test_size=0.25, random_state=1, stratify=labels)
+    scale = lambda images: (images.reshape(len(images), 64) / 16).astype(np.float32)
+    mlp = MLPClassifier((32,), random_state=1, max_iter=1500, alpha=1e-3).fit(scale(x), y)
+    print("held back: %.1f %% right" % (100 * mlp.score(scale(held_x), held_y)))
+    weights = [np.ascontiguousarray(w.T.astype(np.float32)) for w in mlp.coefs_]
+    biases = [b.astype(np.float32) for b in mlp.intercepts_]
+    right = mlp.predict(scale(held_x)) == held_y
+    chosen = [next(i for i in range(len(held_y)) if held_y[i] == digit and right[i]) for digit in range(10)]
+    return weights, biases, held_x[chosen]
+
+
+def layer(weight, bias, x):
+    """One sum after the other, each rounded to f32: what the firmware does."""
+    out = np.zeros(len(bias), np.float32)
+    for row in range(len(bias)):
+        total = bias[row]
+        for column in range(len(x)):
+            total = np.float32(total + np.float32(weight[row, column] * x[column]))
+        out[row] = total
+    return out
+
+
+def logits_of(weights, biases, image):
+    x = (image.reshape(64) / 16).astype(np.float32)
+    hidden = np.maximum(layer(weights[0], biases[0], x), np.float32(0))
+    return layer(weights[1], biases[1], hidden)
+
+
+def head(major, n):
+    for info, fmt, limit in ((None, None, 24), (24, ">B", 1 << 8), (25, ">H", 1 << 16), (26, ">I", 1 << 32)):
+        if n < limit:
+            return bytes([major << 5 | n]) if fmt is None else bytes([major << 5 | info]) + struct.pack(fmt, n)
+    return bytes([major << 5 | 27]) + struct.pack(">Q", n)
+
+
+def text(s):
+    return head(3, len(s)) + s.encode()
+
+
+def worst():
+    nested = b"\x81" * 31 + b"\x00"  # arrays in arrays
+    tensors = b""
+    for i in range(24):
+        component = b"".join([head(5, 4), text("dtype"), text("f32"), text("offset"), head(0, 64), text("length"),
+                              head(0, 4), text("unknown"), nested])
+        tensors += text("t%02d" % (i * 7 % 24)) + head(5, 4) + text("shape") + head(4, 1) + head(0, 1)
+        tensors += text("format") + text("dense") + text("unknown") + nested
+        tensors += text("components") + head(5, 1) + text("data") + component
+    manifest = head(5, 3) + text("version") + text("1.2.0") + text("unknown") + nested
+    manifest += text("objects") + head(5, 24) + tensors
+    blob = b"ZTEN1000".ljust(64, b"\0") + struct.pack("<f", 1.5)
+    return blob + manifest + struct.pack("<Q", len(manifest)) + b"ZTEN1000"
+
+
+def main():
+    weights, biases, images = train()
+    logits = np.stack([logits_of(weights, biases, image) for image in images])
+    assert [int(row.argmax()) for row in logits] == list(range(10))
+    with ztensor.Writer(str(HERE / "digits.zt")) as writer:
+        for i in (0, 1):
+            writer.add(f"layer{i + 1}.weight", weights[i])
+            writer.add(f"layer{i + 1}.bias", biases[i])
+        writer.add("test.images", images)
+        writer.add("test.logits", logits)
+
+    data = bytearray((HERE / "digits.zt").read_bytes())
+    at = data.index(text("offset"), data.index(text("layer2.weight"))) + len(text("offset"))
+    assert data[at] == 0x19  # a 16-bit number: as large as it can be
+    data[at + 1:at + 3] = b"\xff\xff"
+    (HERE / "broken.zt").write_bytes(data)
+    (HERE / "worst.zt").write_bytes(worst())
+
+    rows, columns = weights[0].shape
+    tens = b"TENS" + struct.pack("<I4sIIIII", 0x10000, b"IEEE", 4, 1, 2, 0, 0)
+    tens += struct.pack("<IBBH", rows, ord("o"), 0, 0) + struct.pack("<IBBH", columns, ord("i"), 0, 0)
+    tens += b"DENSDATA" + struct.pack("<Q", 16 + 4 * rows * columns) + weights[0].astype("<f4").tobytes("F")
+    (HERE / "digits.tens").write_bytes(tens)
+
+    blz = b"BLZ1\x01\x00\x02" + bytes(8) + struct.pack("<5Q", rows, columns, 1, rows, 1)
+    blz += np.eye(rows).astype("<f8").tobytes() + weights[0].astype("<f8").tobytes()
+    (HERE / "digits.blz").write_bytes(blz)
+
+
+main()

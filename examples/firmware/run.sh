@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs the firmware on every chip, and holds it to what it must print.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+for board in m4 m4f m0; do
+    echo "== $board"
+    ./build.sh $board digits model/digits.zt
+    ./build.sh $board sdcard model/digits.zt
+    # A model whose last weights are said to lie behind the end of flash.
+    if text=$(./build.sh $board digits model/broken.zt); then
+        echo "firmware: a broken model was accepted" >&2
+        exit 1
+    fi
+    echo "$text" | grep 'component "data" of tensor "layer2.weight": offset 65535 + length 1280 exceeds the file'
+done
+echo "firmware: ok"

@@ -1,0 +1,105 @@
+/*
+ * The same model on a card of 512-byte sectors (here a piece of memory that is read by sectors alone): the library says
+ * which bytes it needs, and only those sectors are read. The metadata lies whole in a small buffer, the rows of
+ * layer1.weight stream through one sector.
+ *
+ * Exit code 0 only if fewer sectors were read than the metadata and the tensor take, and 4 more.
+ */
+#include <string.h>
+
+#include "board.h"
+#include "tenslice.h"
+
+#define SECTOR 512
+#define PIXELS 64
+#define HIDDEN 32
+
+static unsigned sectors_read;
+
+/* Reads one sector: all that a card can do. */
+static void card_read(uint32_t sector, unsigned char *to)
+{
+    const size_t size = (size_t)(model_end - model_start), from = (size_t)sector * SECTOR;
+    memset(to, 0, SECTOR);
+    memcpy(to, model_start + from, size - from < SECTOR ? size - from : SECTOR);
+    sectors_read++;
+}
+
+/* Reads `length` bytes at `offset`, sector by sector. */
+static void card_fetch(uint64_t offset, unsigned char *to, uint32_t length)
+{
+    unsigned char sector[SECTOR];
+    while (length > 0) {
+        const uint32_t skip = (uint32_t)(offset % SECTOR), part = SECTOR - skip < length ? SECTOR - skip : length;
+        card_read((uint32_t)(offset / SECTOR), sector);
+        memcpy(to, sector + skip, part);
+        offset += part;
+        to += part;
+        length -= part;
+    }
+}
+
+int main(void)
+{
+    static unsigned char room[2048];
+    const uint64_t size = (uint64_t)(model_end - model_start);
+    tenslice_source source;
+    tenslice_need need;
+    tenslice_status status;
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component weight;
+    tenslice_component_info info;
+    unsigned char bytes[SECTOR];
+    uint32_t used = 0, metadata = 0, bound, sector;
+    uint64_t consumed = 0;
+    float row[PIXELS], sum = 0;
+    unsigned i, j, rows = 0;
+
+    if (tenslice_source_init(&source, size) != TENSLICE_OK)
+        return 1;
+    while ((status = tenslice_file_open_source(&file, &source, &need, NULL)) == TENSLICE_NEED) {
+        if (need.length > sizeof room - used) { /* never trust the sizes that a file states */
+            print("the metadata does not fit\n");
+            return 1;
+        }
+        card_fetch(need.offset, room + used, (uint32_t)need.length);
+        if (tenslice_source_add(&source, need.offset, room + used, (size_t)need.length) != TENSLICE_OK)
+            return 1;
+        used += (uint32_t)need.length;
+        metadata += (uint32_t)((need.length + SECTOR - 1) / SECTOR);
+    }
+    info.struct_size = sizeof info;
+    if (status != TENSLICE_OK || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK
+        || tenslice_tensor_data(&tensor, &weight, NULL) != TENSLICE_OK
+        || tenslice_component_get_info(&weight, &info) != TENSLICE_OK || info.dtype != TENSLICE_F32
+        || info.length != sizeof row * HIDDEN) {
+        print(tenslice_status_text(status));
+        print("\n");
+        return 1;
+    }
+    /* Each sector once; the rows are put together from it. */
+    for (sector = (uint32_t)(info.offset / SECTOR); consumed < info.length; sector++) {
+        const uint64_t at = info.offset + consumed;
+        const uint32_t skip = (uint32_t)(at % SECTOR);
+        card_read(sector, bytes);
+        for (i = skip; i < SECTOR && consumed < info.length; i++) {
+            ((unsigned char *)row)[consumed++ % sizeof row] = bytes[i];
+            if (consumed % sizeof row == 0) {
+                for (j = 0; j < PIXELS; j++)
+                    sum += row[j];
+                rows++;
+            }
+        }
+    }
+    /* What footer, manifest and tensor take, and 4: the head of the file is among the metadata. */
+    bound = metadata + (uint32_t)((info.length + SECTOR - 1) / SECTOR) + 3;
+    print("read ");
+    print_number(sectors_read);
+    print(" sectors of ");
+    print_number((uint32_t)((size + SECTOR - 1) / SECTOR));
+    print(": the metadata in ");
+    print_number(used);
+    print(" bytes of memory, layer1.weight through one sector\n");
+    return sectors_read < bound && rows == HIDDEN && sum == sum ? 0 : 1;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Flash, stack and instructions that the library takes on chips, as a table; with --check held against limits.txt.
+#
+# Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
+# finds and reads from C: no text of an error, no floating point. Stack and instructions are measured in QEMU.
+set -euo pipefail
+cd "$(dirname "$0")"
+top=$(cd ../.. && pwd)
+failed=0
+
+limit() { # WHAT FIGURE: holds a figure to its limit
+    local most
+    most=$(awk -v what="$1" '$1 == what { print $2 }' limits.txt)
+    printf '%-34s %9s   (at most %s)\n' "$1" "$2" "${most:-not set}"
+    if [ -z "$most" ] || [ "$2" -gt "$most" ]; then
+        failed=1
+    fi
+}
+
+flash() { # MAP: bytes of the library in the image
+    python3 - "$1" << 'PYTHON'
+import re, sys
+text = open(sys.argv[1]).read()
+text = text[text.index("Linker script and memory map"):]
+text = re.sub(r"\n\s+(0x[0-9a-f]+\s+0x[0-9a-f]+ \S)", r" \1", text)
+total = {"text": 0, "rodata": 0, "data": 0, "bss": 0}
+for section, address, size, where in re.findall(r"^ \.(text|rodata|data|bss)\S*\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+) (\S+)", text, re.M):
+    if int(address, 16) + int(size, 16) > 0 and ("libtenslice.a" in where):
+        total[section] += int(size, 16)
+print(total["text"] + total["rodata"], total["data"] + total["bss"])
+PYTHON
+}
+
+for board in m4 m0; do
+    for features in ztensor tens blz ztensor,tens,blz; do
+        elf=$(FEATURES=$features BUILD_ONLY=1 LIBS= ./build.sh $board flash model/digits.zt)
+        read -r flash ram <<< "$(flash "$elf.map")"
+        limit "$board.$features.flash" "$flash"
+        limit "$board.$features.ram" "$ram"
+    done
+    for model in digits.zt worst.zt digits.tens "$top/tests/fixtures/tens/good/sym_3.tens"; do
+        case $model in *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;; *) features=tens ;; esac
+        name=$(basename "${model%.*}")-${model##*.}
+        figures=$(FEATURES=$features ./build.sh $board figures "$model" -icount shift=6)
+        while read -r what stack instructions; do
+            limit "$board.$name.$what.stack" "$stack"
+            limit "$board.$name.$what.instructions" "$instructions"
+        done <<< "$figures"
+    done
+done
+if [ "${1:-}" = --check ] && [ $failed = 1 ]; then
+    echo "size: a figure exceeds its limit in examples/firmware/limits.txt: mend it, or raise the limit and say why" >&2
+    exit 1
+fi
