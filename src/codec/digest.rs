@@ -5,6 +5,7 @@
 
 /// A digest as a file states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "digest"), allow(dead_code))] // nobody reads them without
 pub(crate) enum Digest {
     Crc32c(u32),
     Sha256([u8; 32]),
@@ -20,13 +21,25 @@ pub(crate) enum Spelled {
     Unknown,
 }
 
+/// Whether a digest is of a kind that is known, by what it begins with; its digits are read by who verifies.
+#[cfg(feature = "ztensor")]
+pub(crate) fn is_of_known_kind(text: &str) -> bool {
+    KNOWN_KINDS.iter().any(|kind| text.as_bytes().starts_with(kind.as_bytes()))
+}
+
+/// What digests of known kinds begin with.
+const KNOWN_KINDS: [&str; 3] = [CRC32C, CRC32C_UPPER, SHA256];
+const CRC32C: &str = "crc32c:0x";
+const CRC32C_UPPER: &str = "crc32c:0X";
+const SHA256: &str = "sha256:";
+
 /// Reads `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in either case of letters (1.0
 /// section 4.3). Real readers take `0x` before a SHA-256 too, and no CRC-32C without it.
 pub(crate) fn spelled(text: &str) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
-    if let Some(digits) = text.strip_prefix("crc32c:0x").or_else(|| text.strip_prefix("crc32c:0X")) {
+    if let Some(digits) = text.strip_prefix(CRC32C).or_else(|| text.strip_prefix(CRC32C_UPPER)) {
         known(bytes::<4>(digits).map(|bytes| Digest::Crc32c(u32::from_be_bytes(bytes))))
-    } else if let Some(digits) = text.strip_prefix("sha256:") {
+    } else if let Some(digits) = text.strip_prefix(SHA256) {
         let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);
         known(bytes::<32>(digits).map(Digest::Sha256))
     } else {

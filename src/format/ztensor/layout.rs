@@ -6,8 +6,8 @@
 
 use super::{ALIGNMENT, HEADER, Manifest, Parsed, Tensor};
 use crate::bytes::num::to_usize;
+use crate::codec;
 use crate::codec::cbor::{Fault, Reader};
-use crate::codec::{self, digest::Spelled};
 use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
 use crate::vocab::{DType, Encoding, Layout};
@@ -93,7 +93,7 @@ pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Pars
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let digest = reader.text()?;
-    if codec::digest::spelled(digest) == Spelled::Unknown {
+    if !codec::digest::is_of_known_kind(digest) {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
     }
     part.digest = Some(digest);

@@ -305,25 +305,28 @@ impl<'a> File<'a> {
     }
 
     /// Compares the names with a little memory of our own, if they are not too many for that.
-    #[inline(never)] // that memory is not there while the entries are checked
     fn check_few_names(&self) -> Result<Warnings> {
         if self.count > MAX_COMPARED {
             let mut warnings = self.warnings;
             warnings.add(Warning::NamesUnchecked);
             return Ok(warnings);
         }
-        self.check_names(&mut [0; 128])
+        let repeated = names::repeated_of_few(self).map_err(|fault| self.manifest.error(fault, 0))?;
+        self.judge_names(self.warnings, repeated)
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
-    ///
-    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
     pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut warnings = self.warnings.without(Warning::NamesUnchecked);
+        let warnings = self.warnings.without(Warning::NamesUnchecked);
         if self.is_sorted {
             return Ok(warnings);
         }
-        match names::repeated(self, scratch)? {
+        self.judge_names(warnings, names::repeated(self, scratch)?)
+    }
+
+    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
+    fn judge_names(&self, mut warnings: Warnings, repeated: Option<(u32, u32)>) -> Result<Warnings> {
+        match repeated {
             None => {}
             Some((index, _)) if self.manifest.generation == Generation::V0_1 => {
                 warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);

@@ -26,6 +26,35 @@ impl Entries<'_> {
     }
 }
 
+/// The same as [`repeated`] for a few entries, with a little memory and little code: each name is compared with
+/// those of the block before it.
+#[inline(never)] // the memory is not there while entries are checked
+pub(super) fn repeated_of_few(file: &File<'_>) -> Parsed<Option<(u32, u32)>> {
+    let manifest = file.manifest;
+    let name = |position: u32| Reader::text_bytes(manifest.region.bytes, position);
+    let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
+    let mut first = 0_u32;
+    loop {
+        let mut names = heapless::Vec::<u32, 64>::new();
+        let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
+        let mut index = first;
+        while let Some(at) = rest.next()? {
+            // Before it only those of its own block, if it is in it: it is not yet among them.
+            if names.iter().any(|&other| name(other) == name(at)) {
+                return Ok(Some((index, at)));
+            }
+            if names.push(at).is_ok() {
+                block = Entries { manifest, reader: rest.reader.clone(), left: rest.left };
+                first = first.saturating_add(1);
+            }
+            index = index.saturating_add(1);
+        }
+        if !names.is_full() {
+            return Ok(None);
+        }
+    }
+}
+
 /// The index and the position of a name that an earlier entry has, if there is any.
 pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
     if scratch.is_empty() {
