@@ -28,10 +28,8 @@ impl<'a> Attributes<'a> {
     /// `hidden`.
     pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: &'static [Field]) -> Self {
         let mut reader = Reader::new(region.bytes, position);
-        let (left, fault) = match reader.map() {
-            Ok(left) => (left, None),
-            Err(fault) => (Left::NONE, Some(fault)),
-        };
+        let left = reader.map();
+        let fault = reader.check().err();
         let position = reader.position();
         Self(Inner::Cbor(Items { region, format, position, left, is_map: true, hidden, fault }))
     }
@@ -46,8 +44,9 @@ impl<'a> Items<'a> {
     fn read(&mut self) -> Result<Option<Attribute<'a>>> {
         let mut reader = Reader::new(self.region.bytes, self.position);
         loop {
-            let more = if self.is_map { reader.more_pairs(&mut self.left)? } else { reader.more(&mut self.left)? };
+            let more = if self.is_map { reader.more_pairs(&mut self.left) } else { reader.more(&mut self.left) };
             let attribute = if !more {
+                reader.check()?;
                 None
             } else if self.is_map {
                 let key = self.value(&mut reader)?;
@@ -76,7 +75,8 @@ impl<'a> Items<'a> {
             ..*self
         };
         if token.inside().is_some() {
-            reader.skip_inside(inside.left)?;
+            reader.skip_inside(inside.left);
+            reader.check()?;
         }
         let items = Attributes(Inner::Cbor(inside));
         Ok(match token {

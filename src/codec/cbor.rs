@@ -1,14 +1,15 @@
 //! CBOR (RFC 8949): a pull reader, records with known keys, and a walker that needs no recursion.
 //!
-//! Depends on `error`, `bytes`. minicbor decodes the single items; what it leaves open without an
-//! allocator, skipping nested items of indefinite length, is done here with a bounded stack of counters.
+//! Depends on `error`, `bytes`. minicbor decodes the values that users see. The structure around them is walked
+//! here, head by head: minicbor cannot pass nested items of indefinite length without an allocator, and its
+//! decoder for single items takes a third of the flash that the whole reader may take on a chip.
 //!
 //! Accepted is every well-formed encoding: definite and indefinite lengths, heads of any width, tags.
 //! Texts are valid UTF-8 wherever they stand. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
 use minicbor::data::Type;
-use minicbor::decode::{Decoder, Error as DecodeError};
+use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Format, Item};
@@ -99,16 +100,6 @@ pub(crate) enum Token<'a> {
     Break,
 }
 
-/// What an item was that has been passed.
-enum Passed {
-    Single,
-    Text,
-    Bytes,
-    /// A head; inside it, this.
-    Inside(Left),
-    Break,
-}
-
 impl Token<'_> {
     /// What is inside; `None` for a single item.
     pub(crate) fn inside(&self) -> Option<Left> {
@@ -150,29 +141,57 @@ impl Record {
 }
 
 /// Reads items one after the other.
+///
+/// The first fault stays: what is asked for after it is empty, no further item follows, and [`check`](Self::check)
+/// tells. So a record is read through, and checked once; nothing is concluded from it before.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
-    decoder: Decoder<'a>,
+    bytes: &'a [u8],
+    position: u32,
     /// What is being read, for the faults found in it.
     pub(crate) item: Item,
+    fault: Option<Fault>,
+    /// The number in the head that was read last: a value, a length, a count.
+    argument: u64,
+}
+
+/// The first byte of a head (RFC 8949 section 3) that no item has: what [`Reader::head`] gives after a fault.
+const NO_HEAD: u8 = 0xfc;
+/// The major types, as a first byte has them.
+const UNSIGNED: u8 = 0x00;
+const BYTES: u8 = 0x40;
+const TEXT: u8 = 0x60;
+const ARRAY: u8 = 0x80;
+const MAP: u8 = 0xa0;
+const TAG: u8 = 0xc0;
+const NULL: u8 = 0xf6;
+const BREAK: u8 = 0xff;
+/// In a first byte: the items end with a break code, or a number of that many bytes follows.
+const ENDLESS: u8 = 0x1f;
+
+const fn major(head: u8) -> u8 {
+    head & 0xe0
 }
 
 impl<'a> Reader<'a> {
     /// A reader of `bytes` that stands at `position`.
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
-        let mut decoder = Decoder::new(bytes);
-        decoder.set_position(to_usize(u64::from(position)).unwrap_or(usize::MAX));
-        Self { decoder, item: Item::Value }
+        Self { bytes, position, item: Item::Value, fault: None, argument: 0 }
     }
 
     /// Where it stands.
     pub(crate) fn position(&self) -> u32 {
-        u32::try_from(self.decoder.position()).unwrap_or(u32::MAX)
+        self.position
     }
 
     /// Whether all bytes have been read.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.decoder.position() >= self.decoder.input().len()
+        self.rest().is_empty()
+    }
+
+    /// Whether all that was read is sound.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.fault.map_or(Ok(()), Err)
     }
 
     /// A fault of the item being read, at `at`.
@@ -180,355 +199,349 @@ impl<'a> Reader<'a> {
         Fault { kind, item: self.item, at }
     }
 
-    /// What minicbor found wrong with the item at `at`, where `other` stands for what it has no test for.
+    /// Keeps a fault of the item being read, if it is the first.
     #[cold]
-    fn refused(&self, error: &DecodeError, at: u32, other: ErrorKind) -> Fault {
-        let kind = if error.is_end_of_input() {
-            ErrorKind::Truncated
-        } else if error.is_type_mismatch() {
-            match self.type_at(at) {
-                Some(Type::Unknown(_)) => ErrorKind::Malformed,
-                Some(Type::StringIndef) => ErrorKind::ChunkedText,
-                _ => ErrorKind::UnexpectedType,
-            }
-        } else {
-            other
-        };
-        self.fault(kind, at)
+    #[inline(never)]
+    pub(crate) fn fail(&mut self, kind: ErrorKind, at: u32) {
+        if self.fault.is_none() {
+            self.fault = Some(self.fault(kind, at));
+        }
     }
 
-    fn type_at(&self, at: u32) -> Option<Type> {
-        Self::new(self.decoder.input(), at).decoder.datatype().ok()
+    fn rest(&self) -> &'a [u8] {
+        to_usize(u64::from(self.position)).and_then(|position| self.bytes.get(position..)).unwrap_or_default()
+    }
+
+    /// The first byte of what stands next, without reading it; [`NO_HEAD`] at the end.
+    fn peek(&self) -> u8 {
+        if self.fault.is_some() {
+            return NO_HEAD;
+        }
+        self.rest().first().copied().unwrap_or(NO_HEAD)
+    }
+
+    /// Reads a head: its first byte, and the number into `argument`. A width that is not defined is malformed.
+    #[inline(never)]
+    fn head(&mut self) -> u8 {
+        let at = self.position;
+        if self.fault.is_some() {
+            return NO_HEAD;
+        }
+        let Some((head, rest)) = self.rest().split_first() else {
+            self.fail(ErrorKind::Truncated, at);
+            return NO_HEAD;
+        };
+        let info = head & ENDLESS;
+        let width = match info {
+            0..=23 => 0,
+            24..=27 => 1_u32.wrapping_shl(u32::from(info).wrapping_sub(24)),
+            ENDLESS if matches!(major(*head), BYTES..=MAP) || *head == BREAK => 0,
+            _ => {
+                self.fail(ErrorKind::Malformed, at);
+                return NO_HEAD;
+            }
+        };
+        let Some(number) = rest.get(..to_usize(u64::from(width)).unwrap_or(0)) else {
+            self.fail(ErrorKind::Truncated, at);
+            return NO_HEAD;
+        };
+        self.argument = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
+        if width == 0 {
+            self.argument = u64::from(info);
+        }
+        self.position = at.saturating_add(1).saturating_add(width);
+        *head
+    }
+
+    /// Reads the head of an item that is to be of a type: whether it is. `ENDLESS` ones are for the caller to tell.
+    fn head_of(&mut self, expected: u8) -> u8 {
+        let at = self.position;
+        let head = self.head();
+        if major(head) != expected {
+            self.fail(ErrorKind::UnexpectedType, at);
+            return NO_HEAD;
+        }
+        head
+    }
+
+    /// As many bytes as the head says that began at `at`.
+    fn string(&mut self, at: u32) -> &'a [u8] {
+        let bytes = to_usize(self.argument).and_then(|length| self.rest().get(..length));
+        let Some((bytes, length)) = bytes.zip(u32::try_from(self.argument).ok()) else {
+            self.fail(ErrorKind::Truncated, at);
+            return &[];
+        };
+        self.position = self.position.saturating_add(length);
+        bytes
+    }
+
+    /// The bytes of a text in one piece, not checked to be UTF-8.
+    fn text_bytes(&mut self) -> &'a [u8] {
+        let at = self.position;
+        match self.head_of(TEXT) {
+            NO_HEAD => &[],
+            head if head & ENDLESS == ENDLESS => {
+                self.fail(ErrorKind::ChunkedText, at);
+                &[]
+            }
+            _ => self.string(at),
+        }
     }
 
     /// A text in one piece.
-    pub(crate) fn text(&mut self) -> Result<&'a str> {
-        /// The longest head of a text, its eight bytes of length included.
-        const LONGEST_HEAD: u32 = 9;
-        let at = self.position();
-        self.decoder.str().map_err(|error| {
-            // Left to tell apart: not UTF-8 (the text has been passed), and longer than a usize counts
-            // (only its head has).
-            let head_only = self.position() <= at.saturating_add(LONGEST_HEAD) && self.text_is_endless(at);
-            self.refused(&error, at, if head_only { ErrorKind::Truncated } else { ErrorKind::InvalidUtf8 })
+    pub(crate) fn text(&mut self) -> &'a str {
+        let at = self.position;
+        core::str::from_utf8(self.text_bytes()).unwrap_or_else(|_| {
+            self.fail(ErrorKind::InvalidUtf8, at);
+            ""
         })
-    }
-
-    /// Whether the text at `at` claims more bytes than this machine can count.
-    fn text_is_endless(&self, at: u32) -> bool {
-        let head = to_usize(u64::from(at)).and_then(|at| self.decoder.input().get(at..)?.first_chunk::<9>());
-        match head {
-            Some([0x7b, length @ ..]) => to_usize(u64::from_be_bytes(*length)).is_none(),
-            _ => false,
-        }
     }
 
     /// The bytes of the text at `position` of `bytes`, one that has been read before: to compare it with
     /// others costs no more than its length.
-    pub(crate) fn text_bytes(bytes: &'a [u8], position: u32) -> Option<&'a [u8]> {
-        let (head, rest) = bytes.get(to_usize(u64::from(position))?..)?.split_first()?;
-        // RFC 8949 section 3: lengths below 24 stand in the head itself, else it tells how many bytes follow.
-        let width = match head.checked_sub(0x60)? {
-            length @ 0..=0x17 => return rest.get(..usize::from(length)),
-            width @ 0x18..=0x1b => 1_usize.wrapping_shl(u32::from(width).saturating_sub(0x18)),
-            _ => return None,
-        };
-        let (length, rest) = rest.split_at_checked(width)?;
-        let length = length.iter().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
-        rest.get(..to_usize(length)?)
-    }
-
-    /// The bytes of the text that stands next, where its head is the shortest there is, as programs write
-    /// the keys that we know: to find those does not take more than to compare them.
-    fn short_text(&self) -> Option<&'a [u8]> {
-        let (head, rest) = self.decoder.input().get(self.decoder.position()..)?.split_first()?;
-        let length = head.checked_sub(0x60).filter(|length| *length < 0x18)?;
-        rest.get(..usize::from(length))
+    pub(crate) fn text_bytes_at(bytes: &'a [u8], position: u32) -> &'a [u8] {
+        Self::new(bytes, position).text_bytes()
     }
 
     /// An integer from 0 on.
-    pub(crate) fn unsigned(&mut self) -> Result<u64> {
-        let at = self.position();
-        self.decoder.u64().map_err(|error| self.refused(&error, at, ErrorKind::Malformed))
+    pub(crate) fn unsigned(&mut self) -> u64 {
+        if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }
 
     /// The head of an array.
-    pub(crate) fn array(&mut self) -> Result<Left> {
-        let at = self.position();
-        match self.decoder.array() {
-            Ok(count) => self.count(count, 0, Left::ENDLESS, at),
-            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
-        }
+    pub(crate) fn array(&mut self) -> Left {
+        let at = self.position;
+        let head = self.head_of(ARRAY);
+        self.count(head, 0, Left::ENDLESS, at)
     }
 
     /// The head of a map.
-    pub(crate) fn map(&mut self) -> Result<Left> {
-        let at = self.position();
-        match self.decoder.map() {
-            Ok(count) => self.count(count, 1, Left::ENDLESS_KEY, at),
-            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
-        }
+    pub(crate) fn map(&mut self) -> Left {
+        let at = self.position;
+        let head = self.head_of(MAP);
+        self.count(head, 1, Left::ENDLESS_KEY, at)
     }
 
-    /// A count of `1 << log2` items each, held to the bytes that are left: an item takes one at least.
-    fn count(&self, count: Option<u64>, log2: u32, endless: Left, at: u32) -> Result<Left> {
-        let Some(count) = count else { return Ok(endless) };
-        let rest = to_u64(self.decoder.input().len().saturating_sub(self.decoder.position()));
-        let fault = self.fault(ErrorKind::CountTooLarge, at);
-        if count > rest.wrapping_shr(log2) {
-            return Err(fault);
+    /// The count in a head, of `1 << log2` items each, held to the bytes that are left: an item takes one at least.
+    fn count(&mut self, head: u8, log2: u32, endless: Left, at: u32) -> Left {
+        if head == NO_HEAD {
+            return Left::NONE;
         }
-        match u32::try_from(count.wrapping_shl(log2)) {
-            Ok(items) if items <= Left::MAX => Ok(Left(items)),
-            _ => Err(fault),
+        if head & ENDLESS == ENDLESS {
+            return endless;
         }
+        let items = self.argument.checked_mul(1_u64.wrapping_shl(log2));
+        let items = items.filter(|items| *items <= to_u64(self.rest().len()) && *items <= u64::from(Left::MAX));
+        let Some(items) = items.and_then(|items| u32::try_from(items).ok()) else {
+            self.fail(ErrorKind::CountTooLarge, at);
+            return Left::NONE;
+        };
+        Left(items)
     }
 
     /// Whether another item follows. A break code is read.
-    pub(crate) fn more(&mut self, left: &mut Left) -> Result<bool> {
+    pub(crate) fn more(&mut self, left: &mut Left) -> bool {
         self.more_by(left, 1)
     }
 
     /// Whether another pair follows in a map, whose count is of items. A break code is read.
-    pub(crate) fn more_pairs(&mut self, left: &mut Left) -> Result<bool> {
+    pub(crate) fn more_pairs(&mut self, left: &mut Left) -> bool {
         self.more_by(left, 2)
     }
 
-    #[inline]
-    fn more_by(&mut self, left: &mut Left, items: u32) -> Result<bool> {
-        if left.0 > Left::MAX {
-            return self.more_until_break();
+    fn more_by(&mut self, left: &mut Left, items: u32) -> bool {
+        if self.fault.is_some() {
+            return false;
         }
-        let rest = left.0.checked_sub(items);
-        *left = Left(rest.unwrap_or(0));
-        Ok(rest.is_some())
-    }
-
-    #[cold]
-    fn more_until_break(&mut self) -> Result<bool> {
-        let at = self.position();
-        match self.decoder.datatype() {
-            Ok(Type::Break) => {
-                self.decoder.set_position(self.decoder.position().saturating_add(1));
-                Ok(false)
-            }
-            Ok(_) => Ok(true),
-            Err(error) => Err(self.refused(&error, at, ErrorKind::Malformed)),
+        if left.0 <= Left::MAX {
+            let rest = left.0.checked_sub(items);
+            *left = Left(rest.unwrap_or(0));
+            return rest.is_some();
         }
-    }
-
-    /// Reads a null, if one stands here.
-    fn null(&mut self) -> bool {
-        let null = self.decoder.datatype().is_ok_and(|datatype| datatype == Type::Null);
-        null && self.decoder.null().is_ok()
+        let head = self.peek();
+        if head == BREAK {
+            self.position = self.position.saturating_add(1);
+        } else if head == NO_HEAD && self.rest().is_empty() {
+            self.fail(ErrorKind::Truncated, self.position);
+            return false;
+        }
+        head != BREAK
     }
 
     /// Begins a record: a map of which `fields` are known.
-    pub(crate) fn record(&mut self, fields: &'static [Field]) -> Result<Record> {
-        let at = self.position();
-        Ok(Record { fields, left: self.map()?, seen: 0, at })
+    pub(crate) fn record(&mut self, fields: &'static [Field]) -> Record {
+        let at = self.position;
+        Record { fields, left: self.map(), seen: 0, at }
     }
 
     /// The next known field of `record`, the reader standing at its value; `None` at the end.
     ///
     /// Unknown keys are passed with their values. A known key that stands twice and, at the end, a
     /// required one that is missing, are faults.
-    pub(crate) fn field(&mut self, record: &mut Record) -> Result<Option<Item>> {
-        while self.more_pairs(&mut record.left)? {
-            let at = self.position();
+    pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
+        while self.more_pairs(&mut record.left) {
+            let at = self.position;
             self.item = Item::Key;
             let mut known = None;
-            if let Some(key) = self.short_text() {
+            if major(self.peek()) == TEXT {
+                let key = self.text_bytes();
                 known = record.find(key);
-                if known.is_some() {
-                    // Behind the head, which is one byte, and the key.
-                    let length = key.len().saturating_add(1);
-                    self.decoder.set_position(self.decoder.position().saturating_add(length));
+                if known.is_none() && core::str::from_utf8(key).is_err() {
+                    self.fail(ErrorKind::InvalidUtf8, at);
                 }
-            }
-            if known.is_none() {
-                known = self.key()?.and_then(|key| record.find(key.as_bytes()));
+            } else {
+                self.skip();
             }
             let Some((field, bit)) = known else {
                 self.item = Item::Value;
-                self.skip()?;
+                self.skip();
                 continue;
             };
             self.item = field.item;
             if record.seen & bit != 0 {
-                return Err(self.fault(ErrorKind::RepeatedKey, at));
+                self.fail(ErrorKind::RepeatedKey, at);
+                return None;
             }
             record.seen |= bit;
-            if field.required || !self.null() {
-                return Ok(Some(field.item));
+            // Where a field need not be there, null means absent.
+            if field.required || self.peek() != NULL {
+                return Some(field.item);
             }
+            self.position = self.position.saturating_add(1);
         }
         let mut bit = 1_u32;
         for field in record.fields {
-            if field.required && record.seen & bit == 0 {
-                return Err(Fault { kind: ErrorKind::MissingKey, item: field.item, at: record.at });
+            if field.required && record.seen & bit == 0 && self.fault.is_none() {
+                self.item = field.item;
+                self.fail(ErrorKind::MissingKey, record.at);
             }
             bit = bit.wrapping_shl(1);
         }
-        Ok(None)
+        None
     }
 
-    /// A key; `None` for one that is not a text, which has been passed.
-    pub(crate) fn key(&mut self) -> Result<Option<&'a str>> {
-        let at = self.position();
-        match self.text() {
-            Ok(key) => Ok(Some(key)),
-            Err(fault) if fault.kind == ErrorKind::UnexpectedType => {
-                *self = Self { item: self.item, ..Self::new(self.decoder.input(), at) };
-                self.skip()?;
-                Ok(None)
-            }
-            Err(fault) => Err(fault),
-        }
-    }
-
-    /// Passes a value, whatever is inside.
-    ///
-    /// # Errors
-    /// Where it is not well-formed, a text is not UTF-8, or it is nested deeper than [`MAX_DEPTH`].
-    pub(crate) fn skip(&mut self) -> Result<()> {
-        self.skip_items(Left::ONE, MAX_DEPTH)
+    /// Passes a value, whatever is inside: well-formed, each text in UTF-8, nested no deeper than [`MAX_DEPTH`].
+    pub(crate) fn skip(&mut self) {
+        self.skip_items(Left::ONE, MAX_DEPTH);
     }
 
     /// Passes a record with records inside, whose values have been held to [`MAX_DEPTH`] each.
-    pub(crate) fn skip_record(&mut self) -> Result<()> {
-        self.skip_items(Left::ONE, MAX_DEPTH.saturating_add(RECORDS))
+    pub(crate) fn skip_record(&mut self) {
+        self.skip_items(Left::ONE, MAX_DEPTH.saturating_add(RECORDS));
     }
 
     /// Passes the items of an open container, its end included.
-    pub(crate) fn skip_inside(&mut self, left: Left) -> Result<()> {
-        self.skip_items(left, MAX_DEPTH)
+    pub(crate) fn skip_inside(&mut self, left: Left) {
+        self.skip_items(left, MAX_DEPTH);
     }
 
     #[inline(never)] // the counters stay off the stack of whoever passes a single item
-    fn skip_items(&mut self, mut left: Left, depth: usize) -> Result<()> {
+    fn skip_items(&mut self, mut left: Left, depth: usize) {
         let mut outer = heapless::Vec::<Left, { MAX_DEPTH + RECORDS }>::new();
-        loop {
-            // Leave the containers that are complete.
-            while left == Left::NONE {
+        while self.fault.is_none() {
+            if left == Left::NONE {
+                // Leave the containers that are complete.
                 match outer.pop() {
                     Some(next) => left = next,
-                    None => return Ok(()),
+                    None => return,
                 }
+                continue;
             }
-            let at = self.position();
-            let inside = match (self.pass()?, left) {
-                (Passed::Break, _) if left.may_break() => {
-                    left = Left::NONE;
+            let at = self.position;
+            let head = self.head();
+            let is_endless = head & ENDLESS == ENDLESS;
+            if head == BREAK && left.may_break() {
+                left = Left::NONE;
+                continue;
+            }
+            let is_piece = match left {
+                Left::TEXT_CHUNKS => major(head) == TEXT && !is_endless,
+                Left::BYTE_CHUNKS => major(head) == BYTES && !is_endless,
+                _ => head != BREAK,
+            };
+            if !is_piece {
+                self.fail(ErrorKind::Malformed, at);
+                return;
+            }
+            left = left.less_one();
+            let inside = match major(head) {
+                BYTES if is_endless => Left::BYTE_CHUNKS,
+                TEXT if is_endless => Left::TEXT_CHUNKS,
+                BYTES => {
+                    self.string(at);
                     continue;
                 }
-                (Passed::Text, Left::TEXT_CHUNKS) | (Passed::Bytes, Left::BYTE_CHUNKS) => None,
-                (Passed::Break, _) | (_, Left::TEXT_CHUNKS | Left::BYTE_CHUNKS) => {
-                    return Err(self.fault(ErrorKind::Malformed, at));
+                TEXT => {
+                    if core::str::from_utf8(self.string(at)).is_err() {
+                        self.fail(ErrorKind::InvalidUtf8, at);
+                    }
+                    continue;
                 }
-                (Passed::Inside(inside), _) => Some(inside),
-                _ => None,
+                ARRAY => self.count(head, 0, Left::ENDLESS, at),
+                MAP => self.count(head, 1, Left::ENDLESS_KEY, at),
+                TAG => Left::ONE,
+                _ => {
+                    // RFC 8949 section 3.3: below 32 a simple value stands in the head itself.
+                    if head == 0xf8 && self.argument < 32 {
+                        self.fail(ErrorKind::Malformed, at);
+                    }
+                    continue;
+                }
             };
-            left = left.less_one();
-            if let Some(inside) = inside {
-                if outer.len() >= depth || outer.push(left).is_err() {
-                    return Err(self.fault(ErrorKind::TooDeep, at));
-                }
-                left = inside;
+            if outer.len() >= depth || outer.push(left).is_err() {
+                self.fail(ErrorKind::TooDeep, at);
+                return;
             }
+            left = inside;
         }
     }
 
-    /// Passes one item, or the head of one that has others inside (RFC 8949 section 3): what it is does not matter,
-    /// so that numbers are not made of it.
-    fn pass(&mut self) -> Result<Passed> {
-        let at = self.position();
-        let rest = self.decoder.input().get(self.decoder.position()..).unwrap_or_default();
-        let Some(head) = rest.first() else { return Err(self.fault(ErrorKind::Truncated, at)) };
-        let (major, info) = (head.wrapping_shr(5), head & 0x1f);
-        let malformed = self.fault(ErrorKind::Malformed, at);
-        let width = match info {
-            0..=23 => 1,
-            24 => 2,
-            25 => 3,
-            26 => 5,
-            27 => 9,
-            31 => 1,
-            _ => return Err(malformed),
-        };
-        let passed = match (major, info) {
-            (2, 31) => Passed::Inside(Left::BYTE_CHUNKS),
-            (3, 31) => Passed::Inside(Left::TEXT_CHUNKS),
-            (4, 31) => Passed::Inside(Left::ENDLESS),
-            (5, 31) => Passed::Inside(Left::ENDLESS_KEY),
-            (7, 31) => Passed::Break,
-            (_, 31) => return Err(malformed),
-            // All that can be wrong with a byte string is its length.
-            (2, _) => {
-                let bytes = self.decoder.bytes();
-                let truncated = |error| self.refused(&error, at, ErrorKind::Truncated);
-                return bytes.map(|_| Passed::Bytes).map_err(truncated);
-            }
-            (3, _) => return self.text().map(|_| Passed::Text),
-            (4, _) => return self.array().map(Passed::Inside),
-            (5, _) => return self.map().map(Passed::Inside),
-            // Below 32 a simple value stands in the head itself.
-            (7, 24) if rest.get(1).is_some_and(|value| *value < 32) => return Err(malformed),
-            (6, _) => Passed::Inside(Left::ONE),
-            _ => Passed::Single,
-        };
-        if rest.len() < width {
-            return Err(self.fault(ErrorKind::Truncated, at));
-        }
-        self.decoder.set_position(self.decoder.position().saturating_add(width));
-        Ok(passed)
-    }
-
-    /// Reads one item, or the head of one that has others inside.
+    /// Reads one item as a user sees it, or the head of one that has others inside.
     pub(crate) fn token(&mut self) -> Result<Token<'a>> {
-        let at = self.position();
-        let refused = |reader: &Self, error| reader.refused(&error, at, ErrorKind::Malformed);
-        let datatype = self.decoder.datatype().map_err(|error| refused(self, error))?;
+        let at = self.position;
+        self.check()?;
+        let mut decoder = Decoder::new(self.bytes);
+        decoder.set_position(to_usize(u64::from(at)).unwrap_or(usize::MAX));
+        let datatype = decoder.datatype();
         let token = match datatype {
-            Type::U8 | Type::U16 | Type::U32 | Type::U64 => {
-                return self.unsigned().map(|n| Token::Integer(i128::from(n)));
+            Ok(Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Int) => {
+                decoder.int().map(|n| Token::Integer(i128::from(n)))
             }
-            Type::String => return self.text().map(Token::Text),
-            Type::Array => return self.array().map(Token::Array),
-            Type::Map => return self.map().map(Token::Map),
-            Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Int => {
-                self.decoder.int().map(|n| Token::Integer(i128::from(n)))
-            }
-            // All that can be wrong with a byte string is its length.
-            Type::Bytes => {
-                let bytes = self.decoder.bytes();
-                return bytes.map(Token::Bytes).map_err(|error| self.refused(&error, at, ErrorKind::Truncated));
-            }
-            Type::Bool => self.decoder.bool().map(Token::Bool),
-            Type::Null => self.decoder.null().map(|()| Token::Null),
-            Type::Undefined => self.decoder.undefined().map(|()| Token::Undefined),
-            Type::F16 | Type::F32 | Type::F64 => self.decoder.f64().map(Token::Float),
-            Type::Tag => self.decoder.tag().map(|tag| Token::Tag(tag.as_u64())),
-            Type::Simple => {
-                let value = self.decoder.simple().map_err(|error| refused(self, error))?;
-                // RFC 8949 section 3.3: below 32 the value stands in the head itself.
-                if value < 32 && self.position() > at.saturating_add(1) {
-                    return Err(self.fault(ErrorKind::Malformed, at));
-                }
-                return Ok(Token::Simple(value));
-            }
-            Type::StringIndef | Type::BytesIndef | Type::ArrayIndef | Type::MapIndef | Type::Break => {
-                self.decoder.set_position(self.decoder.position().saturating_add(1));
-                return Ok(match datatype {
-                    Type::StringIndef => Token::TextChunks,
-                    Type::BytesIndef => Token::ByteChunks,
-                    Type::ArrayIndef => Token::Array(Left::ENDLESS),
-                    Type::MapIndef => Token::Map(Left::ENDLESS_KEY),
-                    _ => Token::Break,
-                });
-            }
-            Type::Unknown(_) => return Err(self.fault(ErrorKind::Malformed, at)),
+            Ok(Type::F16 | Type::F32 | Type::F64) => decoder.f64().map(Token::Float),
+            Ok(Type::Bool) => decoder.bool().map(Token::Bool),
+            Ok(Type::Null) => decoder.null().map(|()| Token::Null),
+            Ok(Type::Undefined) => decoder.undefined().map(|()| Token::Undefined),
+            Ok(Type::Simple) => decoder.simple().map(Token::Simple),
+            // What is a string, has others inside, or is not well-formed.
+            _ => return self.structure(),
         };
-        token.map_err(|error| refused(self, error))
+        // Held to what the walk over it would refuse.
+        self.skip();
+        self.check()?;
+        token.map_err(|_| self.fault(ErrorKind::Malformed, at))
+    }
+
+    /// Reads an integer from 0 on, a string, or the head of what has others inside.
+    fn structure(&mut self) -> Result<Token<'a>> {
+        let at = self.position;
+        let head = self.head();
+        let is_endless = head & ENDLESS == ENDLESS;
+        let token = match major(head) {
+            _ if head == BREAK => Token::Break,
+            UNSIGNED => Token::Integer(self.argument.into()),
+            BYTES if is_endless => Token::ByteChunks,
+            TEXT if is_endless => Token::TextChunks,
+            BYTES => Token::Bytes(self.string(at)),
+            TEXT => match core::str::from_utf8(self.string(at)) {
+                Ok(text) => Token::Text(text),
+                Err(_) => return Err(self.fault(ErrorKind::InvalidUtf8, at)),
+            },
+            ARRAY => Token::Array(self.count(head, 0, Left::ENDLESS, at)),
+            MAP => Token::Map(self.count(head, 1, Left::ENDLESS_KEY, at)),
+            TAG => Token::Tag(self.argument),
+            _ => Token::Break,
+        };
+        self.check()?;
+        Ok(token)
     }
 }

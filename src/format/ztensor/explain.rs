@@ -24,9 +24,9 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Ok(manifest) = Manifest::locate(&Opening::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
-    match manifest.reader(at).text() {
-        Ok(text) => context.text = Some(text),
-        Err(_) => context.number = manifest.reader(at).unsigned().ok(),
+    context.text = sound(&mut manifest.reader(at), Reader::text);
+    if context.text.is_none() {
+        context.number = sound(&mut manifest.reader(at), Reader::unsigned);
     }
     let mut fields = match manifest.generation {
         Generation::V0_1 => {
@@ -64,18 +64,19 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at:
     let mut reader = manifest.reader(entry);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
-        context.tensor = reader.text().ok();
+        context.tensor = sound(&mut reader, Reader::text);
     }
     each_field(&mut reader, fields, |reader, item| match item {
-        Item::Name => context.tensor = reader.text().ok(),
-        Item::Offset => context.offset = reader.unsigned().ok(),
-        Item::Length => context.length = reader.unsigned().ok(),
-        Item::DType => context.dtype = reader.text().ok(),
-        Item::Encoding => context.encoding = reader.text().ok(),
-        Item::Layout => layout = v1::layout(manifest.generation, reader.text().unwrap_or_default()),
+        Item::Name => context.tensor = sound(reader, Reader::text),
+        Item::Offset => context.offset = sound(reader, Reader::unsigned),
+        Item::Length => context.length = sound(reader, Reader::unsigned),
+        Item::DType => context.dtype = sound(reader, Reader::text),
+        Item::Encoding => context.encoding = sound(reader, Reader::text),
+        Item::Layout => layout = v1::layout(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
-            context.shape = layout::shape(reader, &mut tensor).ok().map(|_| tensor.shape());
+            layout::shape(reader, &mut tensor);
+            context.shape = reader.check().ok().map(|()| tensor.shape());
         }
         Item::Components => {
             let all = Tensor { components: reader.position(), ..Tensor::new(manifest, 0, 0) };
@@ -89,20 +90,24 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at:
 
 /// Calls `f` for each field of the record at which `reader` stands, as far as it can be read.
 fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static [Field], mut f: impl FnMut(&mut Reader<'a>, Item)) {
-    let Ok(mut record) = reader.record(fields) else { return };
-    while let Ok(Some(item)) = reader.field(&mut record) {
+    let mut record = reader.record(fields);
+    while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);
-        if reader.skip().is_err() {
-            return;
-        }
+        reader.skip();
     }
+}
+
+/// What `read` reads, if that is sound.
+fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) -> Option<T> {
+    let value = read(reader);
+    reader.check().ok().map(|()| value)
 }
 
 /// Reads the version, and whether the tensors stand under the key of another version.
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), |reader, item| {
         if item == Item::Version {
-            context.version = reader.text().ok();
+            context.version = sound(reader, Reader::text);
         }
     });
     if error.kind() != ErrorKind::MissingKey || error.item() != Item::Tensors {
@@ -123,20 +128,21 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
 
 /// Reads the component, of those at which `reader` stands, that has position `at`.
 fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, context: &mut Context<'a>) {
-    let Ok(mut left) = reader.map() else { return };
-    while let Ok(true) = reader.more_pairs(&mut left) {
+    let mut left = reader.map();
+    while reader.more_pairs(&mut left) {
         let from = reader.position();
-        let Ok(role) = reader.text() else { return };
+        let Some(role) = sound(reader, Reader::text) else { return };
         let mut record = reader.clone();
-        let is_whole = reader.skip().is_ok();
+        reader.skip_record();
+        let is_whole = reader.check().is_ok();
         if from <= at && (at < reader.position() || !is_whole) {
             context.role = Some(role);
             each_field(&mut record, v1::component_fields(generation), |reader, item| match item {
-                Item::Offset => context.offset = reader.unsigned().ok(),
-                Item::Length => context.length = reader.unsigned().ok(),
-                Item::DecodedLength => context.decoded_length = reader.unsigned().ok(),
-                Item::Encoding => context.encoding = reader.text().ok(),
-                Item::DType => context.dtype = reader.text().ok(),
+                Item::Offset => context.offset = sound(reader, Reader::unsigned),
+                Item::Length => context.length = sound(reader, Reader::unsigned),
+                Item::DecodedLength => context.decoded_length = sound(reader, Reader::unsigned),
+                Item::Encoding => context.encoding = sound(reader, Reader::text),
+                Item::DType => context.dtype = sound(reader, Reader::text),
                 _ => {}
             });
         }

@@ -61,11 +61,14 @@ const LOGICAL_TYPES: &[(&str, DType, DType)] = &[
 ];
 
 /// Reads a dtype: one of `names`, and nothing else.
-pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Parsed<DType> {
+pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<DType> {
     let at = reader.position();
-    let text = reader.text()?;
-    let found = names.iter().find(|(name, _)| *name == text);
-    found.map(|&(_, dtype)| dtype).ok_or_else(|| reader.fault(ErrorKind::UnknownDType, at))
+    let text = reader.text();
+    let found = names.iter().find(|(name, _)| *name == text).map(|&(_, dtype)| dtype);
+    if found.is_none() {
+        reader.fail(ErrorKind::UnknownDType, at);
+    }
+    found
 }
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
@@ -80,24 +83,22 @@ pub(super) fn logical_type(reader: &Reader<'_>, part: &mut Part<'_>, name: &str,
 }
 
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
-pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
-    part.encoding_name = reader.text()?;
+pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
+    part.encoding_name = reader.text();
     part.encoding = match part.encoding_name {
         "raw" => Encoding::Raw,
         "zstd" => Encoding::Zstd,
         _ => Encoding::Other,
     };
-    Ok(())
 }
 
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
-pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
-    let digest = reader.text()?;
+pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
+    let digest = reader.text();
     if !codec::digest::is_of_known_kind(digest) {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
     }
     part.digest = Some(digest);
-    Ok(())
 }
 
 /// Holds the blob of the component at `at` to its place (1.0 section 7.1): inside the file, behind the
@@ -131,7 +132,8 @@ pub(super) fn placed(manifest: Manifest<'_>, part: &mut Part<'_>, at: u32) -> Pa
 /// How one dimension is read off the bytes of a shape.
 pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut reader = Reader::new(bytes, 0);
-    let length = reader.unsigned().ok()?;
+    let length = reader.unsigned();
+    reader.check().ok()?;
     Some((length, bytes.get(to_usize(u64::from(reader.position()))?..)?))
 }
 
@@ -151,19 +153,19 @@ impl Default for Volume {
 }
 
 /// Reads the shape of `tensor`.
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Parsed<Volume> {
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Volume {
     let mut volume = Volume { at: reader.position(), ..Volume::default() };
-    let mut left = reader.array()?;
+    let mut left = reader.array();
     tensor.dimensions = reader.position();
-    while reader.more(&mut left)? {
-        let length = reader.unsigned()?;
+    while reader.more(&mut left) {
+        let length = reader.unsigned();
         if tensor.rank == 0 {
             volume.rows = length;
         }
         volume.elements = volume.elements.and_then(|elements| elements.checked_mul(length));
         tensor.rank = tensor.rank.saturating_add(1); // a dimension takes a byte of the manifest at least
     }
-    Ok(volume)
+    volume
 }
 
 /// What the layouts ask of a component.

@@ -164,21 +164,21 @@ impl<'a> Manifest<'a> {
 
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
     /// name itself stands.
-    fn name(&self, reader: &mut Reader<'a>) -> Parsed<(&'a str, u32)> {
+    fn name(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
         match self.generation {
             Generation::V0_1 => v0::name(reader),
             Generation::V1_0 | Generation::V1_2 => {
                 let at = reader.position();
                 reader.item = Item::Name;
-                let name = reader.text()?;
-                reader.skip_record()?;
-                Ok((name, at))
+                let name = reader.text();
+                reader.skip_record();
+                (name.as_bytes(), at)
             }
         }
     }
 
     /// Whether another entry follows.
-    fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> Parsed<bool> {
+    fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
         match self.generation {
             Generation::V0_1 => reader.more(left),
@@ -275,32 +275,32 @@ impl<'a> File<'a> {
         self.entries = reader.position();
         self.left = left;
         let mut last_name = None;
-        while manifest.more(reader, &mut left).map_err(|fault| manifest.error(fault, 0))? {
+        while manifest.more(reader, &mut left) {
             let tensor = manifest.entry(reader, self.count)?;
             self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
             last_name = Some(tensor.name);
             self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
-        Ok(())
+        reader.check().map_err(|fault| manifest.error(fault, 0))
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
     pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
         let mut all = self.tensors();
         let mut reader = all.manifest.reader(all.position);
-        let fail = |fault| self.manifest.error(fault, 0);
-        while self.manifest.more(&mut reader, &mut all.left).map_err(fail)? {
+        while self.manifest.more(&mut reader, &mut all.left) {
             let at = reader.position();
-            let (found, _) = self.manifest.name(&mut reader).map_err(fail)?;
-            if found == name {
+            let (found, _) = self.manifest.name(&mut reader);
+            if found == name.as_bytes() {
                 return self.manifest.entry(&mut self.manifest.reader(at), all.index);
             }
-            if self.is_sorted && found > name {
+            if self.is_sorted && found > name.as_bytes() {
                 break;
             }
             all.index = all.index.saturating_add(1);
         }
+        reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
         Err(Error::new(ErrorKind::NotFound))
     }
 
@@ -354,8 +354,8 @@ pub(crate) struct Tensors<'a> {
 impl<'a> Tensors<'a> {
     fn read(&mut self) -> Result<Option<Tensor<'a>>> {
         let mut reader = self.manifest.reader(self.position);
-        let more = self.manifest.more(&mut reader, &mut self.left);
-        if !more.map_err(|fault| self.manifest.error(fault, 0))? {
+        if !self.manifest.more(&mut reader, &mut self.left) {
+            reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
             self.position = reader.position();
             self.left = Left::NONE;
             return Ok(None);
@@ -463,13 +463,10 @@ impl<'a> Tensor<'a> {
     pub(crate) fn components(&self) -> Components<'a> {
         let mut reader = self.manifest.reader(self.components);
         let left = match self.manifest.generation {
-            Generation::V0_1 => Ok(Left::ONE),
+            Generation::V0_1 => Left::ONE,
             Generation::V1_0 | Generation::V1_2 => reader.map(),
         };
-        let (left, error) = match left {
-            Ok(left) => (left, None),
-            Err(fault) => (Left::NONE, Some(self.manifest.error(fault, self.entry))),
-        };
+        let error = reader.check().err().map(|fault| self.manifest.error(fault, self.entry));
         Components { tensor: *self, position: reader.position(), left, error }
     }
 
@@ -524,9 +521,9 @@ impl<'a> Components<'a> {
         // One entry is one component in 0.1.
         let is_list = manifest.generation == Generation::V0_1;
         let more = if is_list { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
-        if !more? {
+        if !more {
             self.left = Left::NONE;
-            return Ok(None);
+            return reader.check().map(|()| None);
         }
         let mut part = manifest.part("data", reader.position(), self.tensor.entry);
         if is_list {

@@ -19,10 +19,11 @@ struct Entries<'a> {
 impl Entries<'_> {
     /// The position at which the name of the next entry stands.
     fn next(&mut self) -> Parsed<Option<u32>> {
-        if !self.manifest.more(&mut self.reader, &mut self.left)? {
-            return Ok(None);
+        if !self.manifest.more(&mut self.reader, &mut self.left) {
+            return self.reader.check().map(|()| None);
         }
-        Ok(Some(self.manifest.name(&mut self.reader)?.1))
+        let (_, at) = self.manifest.name(&mut self.reader);
+        Ok(Some(at))
     }
 }
 
@@ -31,7 +32,7 @@ impl Entries<'_> {
 #[inline(never)] // the memory is not there while entries are checked
 pub(super) fn repeated_of_few(file: &File<'_>) -> Parsed<Option<(u32, u32)>> {
     let manifest = file.manifest;
-    let name = |position: u32| Reader::text_bytes(manifest.region.bytes, position);
+    let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
     let mut first = 0_u32;
     loop {
@@ -65,7 +66,7 @@ pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u
 
 fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>> {
     let manifest = file.manifest;
-    let name = |position: u32| Reader::text_bytes(manifest.region.bytes, position);
+    let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
     let mut first = 0_u32;
     while first < file.count {

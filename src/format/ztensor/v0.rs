@@ -28,24 +28,24 @@ pub(super) const ENTRY: &[Field] = &[
 pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) -> Result<()> {
     file.version = Some("0.1"); // the magic says so
     reader.item = Item::Manifest;
-    let left = reader.array().map_err(|fault| file.manifest.error(fault, 0))?;
+    let left = reader.array();
     file.check_entries(reader, left)
 }
 
 /// The name of the entry at which `reader` stands, and where it stands; the rest is passed.
-pub(super) fn name<'a>(reader: &mut Reader<'a>) -> Parsed<(&'a str, u32)> {
-    let mut name = ("", 0);
-    let mut record = reader.record(ENTRY)?;
-    while let Some(item) = reader.field(&mut record)? {
+pub(super) fn name<'a>(reader: &mut Reader<'a>) -> (&'a [u8], u32) {
+    let mut name: (&[u8], u32) = (&[], 0);
+    let mut record = reader.record(ENTRY);
+    while let Some(item) = reader.field(&mut record) {
         match item {
             Item::Name => {
                 let at = reader.position();
-                name = (reader.text()?, at);
+                name = (reader.text().as_bytes(), at);
             }
-            _ => reader.skip()?,
+            _ => reader.skip(),
         }
     }
-    Ok(name)
+    name
 }
 
 /// Reads an entry, with every check of a tensor.
@@ -56,14 +56,14 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Par
     tensor.attributes = at;
     let mut volume = layout::Volume::default();
     reader.item = Item::Tensor;
-    let mut record = reader.record(ENTRY)?;
-    while let Some(item) = reader.field(&mut record)? {
+    let mut record = reader.record(ENTRY);
+    while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Name => tensor.name = reader.text()?,
-            Item::Shape => volume = layout::shape(reader, tensor)?,
-            Item::DType => tensor.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
+            Item::Name => tensor.name = reader.text(),
+            Item::Shape => volume = layout::shape(reader, tensor),
+            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
             Item::Layout => {
-                tensor.layout_name = reader.text()?;
+                tensor.layout_name = reader.text();
                 tensor.layout = match tensor.layout_name {
                     "dense" => Layout::Dense,
                     // What the writers really emit; the text's `sparse` keeps its indices in attributes.
@@ -72,9 +72,10 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Par
                     _ => Layout::Other,
                 };
             }
-            _ => reader.skip()?, // the component's
+            _ => reader.skip(), // the component's
         }
     }
+    reader.check()?;
     let behind = reader.position();
     let mut part = manifest.part("data", at, at);
     component(manifest, &mut manifest.reader(at), &mut part)?;
@@ -98,25 +99,29 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Par
 pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let at = reader.position();
     reader.item = Item::Tensor;
-    let mut record = reader.record(ENTRY)?;
-    while let Some(item) = reader.field(&mut record)? {
+    let mut record = reader.record(ENTRY);
+    while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Offset => part.extent.offset = reader.unsigned()?,
-            Item::Length => part.extent.length = reader.unsigned()?,
-            Item::DType => part.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
-            Item::Encoding => layout::encoding(reader, part)?,
-            Item::Digest => layout::digest(reader, part)?,
+            Item::Offset => part.extent.offset = reader.unsigned(),
+            Item::Length => part.extent.length = reader.unsigned(),
+            Item::DType => part.dtype = layout::dtype(reader, layout::LONG_DTYPES),
+            Item::Encoding => layout::encoding(reader, part),
+            Item::Digest => layout::digest(reader, part),
             Item::ByteOrder => {
                 let at = reader.position();
-                part.order = match reader.text()? {
+                part.order = match reader.text() {
                     "little" => ByteOrder::Little,
                     "big" => ByteOrder::Big,
-                    _ => return Err(reader.fault(ErrorKind::InvalidByteOrder, at)),
+                    _ => {
+                        reader.fail(ErrorKind::InvalidByteOrder, at);
+                        ByteOrder::Little
+                    }
                 };
             }
-            _ => reader.skip()?, // the tensor's
+            _ => reader.skip(), // the tensor's
         }
     }
+    reader.check()?;
     if part.encoding != Encoding::Raw {
         part.order = ByteOrder::Little; // the key is defined for raw data only
     }

@@ -75,26 +75,25 @@ fn newest_minor(generation: Generation) -> u64 {
 /// Reads the root.
 pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) -> Result<()> {
     let manifest = file.manifest;
-    let fail = |fault| manifest.error(fault, 0);
     reader.item = Item::Manifest;
-    let mut record = reader.record(root_fields(manifest.generation)).map_err(fail)?;
-    while let Some(item) = reader.field(&mut record).map_err(fail)? {
+    let mut record = reader.record(root_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Version => version(file, reader).map_err(fail)?,
-            Item::Attributes => file.attributes = attributes(reader).map_err(fail)?,
+            Item::Version => version(file, reader),
+            Item::Attributes => file.attributes = attributes(reader),
             _ => {
-                let left = reader.map().map_err(fail)?;
+                let left = reader.map();
                 file.check_entries(reader, left)?;
             }
         }
     }
-    Ok(())
+    reader.check().map_err(|fault| manifest.error(fault, 0))
 }
 
 /// Reads the version (section 6.1): another major is refused, a newer minor warned of.
-fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) -> Parsed<()> {
+fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let at = reader.position();
-    let text = reader.text()?;
+    let text = reader.text();
     file.version = Some(text);
     let newest = newest_minor(file.manifest.generation);
     let mut numbers = text.as_bytes().split(|byte| *byte == b'.').map(number);
@@ -102,10 +101,9 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) -> Parsed<()> {
         (Some(Some(1)), Some(Some(minor))) if minor > newest => file.warnings.add(Warning::NewerMinor),
         (Some(Some(1)), Some(Some(_))) => {}
         (Some(Some(1)), None) => file.warnings.add(Warning::NoMinor),
-        (Some(Some(_)), None | Some(Some(_))) => return Err(reader.fault(ErrorKind::UnsupportedVersion, at)),
-        _ => return Err(reader.fault(ErrorKind::InvalidVersion, at)),
+        (Some(Some(_)), None | Some(Some(_))) => reader.fail(ErrorKind::UnsupportedVersion, at),
+        _ => reader.fail(ErrorKind::InvalidVersion, at),
     }
-    Ok(())
 }
 
 /// A number in decimal digits, and nothing else.
@@ -120,11 +118,11 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// Passes the attributes, a map; where they stand.
-fn attributes(reader: &mut Reader<'_>) -> Parsed<u32> {
+fn attributes(reader: &mut Reader<'_>) -> u32 {
     let at = reader.position();
-    reader.clone().map()?;
-    reader.skip()?;
-    Ok(at)
+    let left = reader.map();
+    reader.skip_inside(left);
+    at
 }
 
 /// Reads the entry of a tensor, its name and its record, with every check of a tensor.
@@ -132,23 +130,24 @@ fn attributes(reader: &mut Reader<'_>) -> Parsed<u32> {
 pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) -> Parsed<()> {
     let manifest = tensor.manifest;
     reader.item = Item::Name;
-    tensor.name = reader.text()?;
+    tensor.name = reader.text();
     let mut volume = layout::Volume::default();
     let mut parts = Measures::default();
     reader.item = Item::Tensor;
-    let mut record = reader.record(tensor_fields(manifest.generation))?;
-    while let Some(item) = reader.field(&mut record)? {
+    let mut record = reader.record(tensor_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::DType => tensor.dtype = Some(layout::dtype(reader, layout::LONG_DTYPES)?),
-            Item::Shape => volume = layout::shape(reader, tensor)?,
-            Item::Attributes => tensor.attributes = attributes(reader)?,
+            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
+            Item::Shape => volume = layout::shape(reader, tensor),
+            Item::Attributes => tensor.attributes = attributes(reader),
             Item::Layout => {
-                tensor.layout_name = reader.text()?;
+                tensor.layout_name = reader.text();
                 tensor.layout = layout(manifest.generation, tensor.layout_name);
             }
             _ => components(tensor, reader, &mut parts)?,
         }
     }
+    reader.check()?;
     if manifest.generation == Generation::V1_0 {
         for (role, part) in parts.with_roles() {
             part.dtype = dtype_of_role(role, tensor.dtype);
@@ -174,10 +173,10 @@ pub(super) fn layout(generation: Generation, name: &str) -> Layout {
 /// Reads the components of a tensor.
 fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut Measures) -> Parsed<()> {
     tensor.components = reader.position();
-    let mut left = reader.map()?;
+    let mut left = reader.map();
     let all = left;
     let mut largest_role = None;
-    while reader.more_pairs(&mut left)? {
+    while reader.more_pairs(&mut left) {
         let at = reader.position();
         let mut part = tensor.manifest.part("", at, tensor.entry);
         component(tensor.manifest, reader, &mut part)?;
@@ -186,7 +185,7 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
         measure.elements()?;
         // Larger than all before, as real programs write them, is different from all; others are compared.
         let is_largest = largest_role.is_none_or(|largest| largest < part.role);
-        if !parts.add(part.role, measure) || (!is_largest && stands_before(tensor, all, part.role, at)?) {
+        if !parts.add(part.role, measure) || (!is_largest && stands_before(tensor, all, part.role, at)) {
             reader.item = Item::Role;
             return Err(reader.fault(ErrorKind::RepeatedKey, at));
         }
@@ -197,21 +196,21 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
 }
 
 /// Whether one of the first components, those before position `end`, has this role.
-fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> Parsed<bool> {
+fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> bool {
     /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
     const COMPARED: u32 = 64;
     let mut reader = tensor.manifest.reader(tensor.components);
-    reader.map()?;
+    reader.map();
     for _ in 0..COMPARED {
-        if !reader.more_pairs(&mut left)? || reader.position() >= end {
-            return Ok(false);
+        if !reader.more_pairs(&mut left) || reader.position() >= end {
+            return false;
         }
-        if reader.text()? == role {
-            return Ok(true);
+        if reader.text() == role {
+            return true;
         }
-        reader.skip_record()?;
+        reader.skip_record();
     }
-    Ok(false)
+    false
 }
 
 /// Reads a component, its role and its record.
@@ -220,24 +219,25 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> P
 pub(super) fn component<'a>(manifest: Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) -> Parsed<()> {
     let at = reader.position();
     reader.item = Item::Role;
-    part.role = reader.text()?;
+    part.role = reader.text();
     reader.item = Item::Component;
     let mut logical = None;
-    let mut record = reader.record(component_fields(manifest.generation))?;
-    while let Some(item) = reader.field(&mut record)? {
+    let mut record = reader.record(component_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::DType => part.storage = Some(layout::dtype(reader, layout::SHORT_DTYPES)?),
+            Item::DType => part.storage = layout::dtype(reader, layout::SHORT_DTYPES),
             Item::LogicalType => {
                 let at = reader.position();
-                logical = Some((reader.text()?, at));
+                logical = Some((reader.text(), at));
             }
-            Item::Offset => part.extent.offset = reader.unsigned()?,
-            Item::Length => part.extent.length = reader.unsigned()?,
-            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
-            Item::Encoding => layout::encoding(reader, part)?,
-            _ => layout::digest(reader, part)?,
+            Item::Offset => part.extent.offset = reader.unsigned(),
+            Item::Length => part.extent.length = reader.unsigned(),
+            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()),
+            Item::Encoding => layout::encoding(reader, part),
+            _ => layout::digest(reader, part),
         }
     }
+    reader.check()?;
     layout::placed(manifest, part, at)?;
     part.dtype = part.storage;
     if let Some((logical, at)) = logical {
