@@ -68,7 +68,7 @@ pub(super) fn component_fields(generation: Generation) -> &'static [Field] {
 }
 
 /// The newest minor version known of each container; above it a file is warned of.
-fn newest_minor(generation: Generation) -> u64 {
+fn newest_minor(generation: Generation) -> u32 {
     if generation == Generation::V1_0 { 0 } else { 2 }
 }
 
@@ -106,14 +106,14 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     }
 }
 
-/// A number in decimal digits, and nothing else.
-fn number(digits: &[u8]) -> Option<u64> {
+/// A number in decimal digits, and nothing else. Large ones are as large as can be.
+fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0_u64, |number, digit| {
-        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        number.checked_mul(10)?.checked_add(u64::from(digit))
+    digits.iter().try_fold(0_u32, |number, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| number.saturating_mul(10).saturating_add(u32::from(digit)))
     })
 }
 
