@@ -20,7 +20,7 @@ C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --targe
 LIB := $(C_TARGET)/release
 LIB_ZSTD := $(C_TARGET)-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install abi-check abi-record \
+.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
 	deps-firmware firmware size no-panic header lint doc clean
 
 help: ## list these commands
@@ -65,6 +65,9 @@ test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared l
 
 test-install: ## install into target/install, and use it by pkg-config, CMake and Meson
 	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
+
+test-targets: ## the tests on other machines: 32-bit, big-endian, wasm32
+	c-tests/targets.sh
 
 abi-check: ## compare the ABI with the recorded one
 	packaging/abi.sh check

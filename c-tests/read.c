@@ -55,7 +55,9 @@ static void sparse_quantized_logical(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "values", 6, &component, NULL));
     EXPECT(TENSLICE_WRONG_TYPE, tenslice_component_bytes(&component, TENSLICE_U16, &bytes, NULL));
     EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_component_bytes(&component, 7777, &bytes, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_I16, &bytes, NULL));
+    EXPECT(little_endian(), tenslice_component_bytes(&component, TENSLICE_I16, &bytes, NULL));
+    if (little_endian() != TENSLICE_OK)
+        EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
     CHECK(bytes.length == 10 && bytes.data == b.data + 448);
 
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "fp8", 3, &tensor, NULL));
@@ -86,35 +88,38 @@ static void numbers(const char *folder)
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_bytes bytes;
-    const float *x;
-    float first, second;
+    float read[64], again[64];
+    uint64_t length;
 
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float32", 9, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
-    x = (const float *)bytes.data;
-    CHECK(bytes.length >= 8);
-    first = x[0];
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, read, sizeof read, NULL, 0, &length, NULL));
+    CHECK(length >= 8);
+    if (little_endian() == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+        CHECK(bytes.length == length && memcmp(bytes.data, read, bytes.length) == 0);
+    } else {
+        EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+    }
 
     CHECK(moved != NULL);
     memcpy(moved + 1, b.data, b.size);
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, moved + 1, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float32", 9, &tensor, NULL));
-    EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
+    EXPECT(little_endian() == TENSLICE_OK ? TENSLICE_MISALIGNED : TENSLICE_FOREIGN_ENDIAN,
+           tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
-    memcpy(&second, bytes.data, sizeof second);
-    CHECK(memcmp(&first, &second, sizeof first) == 0);
+    CHECK(bytes.length == length);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, again, sizeof again, NULL, 0, NULL, NULL));
+    CHECK(memcmp(read, again, (size_t)length) == 0);
     free(moved);
     free(b.data);
 
     b = load(folder, "v0.1/big_endian.zt");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "be.f32", 6, &tensor, NULL));
-    {
-        const uint16_t one = 1;
-        tenslice_status expected = *(const unsigned char *)&one ? TENSLICE_FOREIGN_ENDIAN : TENSLICE_OK;
-        EXPECT(expected, tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
-    }
+    EXPECT(little_endian() == TENSLICE_OK ? TENSLICE_FOREIGN_ENDIAN : TENSLICE_OK,
+           tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL));
     free(b.data);
 }
 

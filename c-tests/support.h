@@ -28,6 +28,13 @@
         }                                                                             \
     } while (0)
 
+/* What a typed pointer to little-endian numbers of several bytes gives on this machine. */
+static inline tenslice_status little_endian(void)
+{
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one ? TENSLICE_OK : TENSLICE_FOREIGN_ENDIAN;
+}
+
 typedef struct {
     unsigned char *data;
     size_t size;
