@@ -15,10 +15,13 @@ LIBDIR ?= lib
 DESTDIR ?=
 
 # A C library: no_std also on a host, and never with the default features, which would bring std along.
-C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --target-dir $(C_TARGET) \
+C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --target $(HOST) --target-dir $(C_TARGET) \
 	--features capi,$(FEATURES)
-LIB := $(C_TARGET)/release
-LIB_ZSTD := $(C_TARGET)-zstd/release
+# The target is named, so that no setting of the user's changes where the library is built.
+HOST := $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
+BUILT = $(C_TARGET)/$(HOST)/release
+LIB := target/c/release
+LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
 	deps-firmware firmware size no-panic header lint doc clean
@@ -29,9 +32,16 @@ help: ## list these commands
 lib: ## libtenslice.a and libtenslice.so, in target/c/release
 	$(C_LIBRARY),panic-handler --crate-type staticlib,cdylib -- -C link-arg=-Wl,-z,defs \
 		-C link-arg=-Wl,-soname,libtenslice.so.$(SOVERSION)
+	@mkdir -p $(C_TARGET)/release
+	cp $(BUILT)/libtenslice.a $(BUILT)/libtenslice.so $(C_TARGET)/release/
 	ln -sf libtenslice.so $(C_TARGET)/release/libtenslice.so.$(SOVERSION)
+	FEATURES=$(FEATURES) packaging/notices.sh $(C_TARGET)/release/third-party
 
-install: lib ## install header, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
+$(LIB)/libtenslice.so:
+	$(MAKE) --no-print-directory lib
+
+# Takes what `make lib` has built, so that root needs no compiler.
+install: $(LIB)/libtenslice.so ## install header, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
 	LIB=$(LIB) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 

@@ -88,7 +88,7 @@ static void pairs(const char *folder)
     info.struct_size = sizeof info;
     EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
     CHECK(info.stored == 4 && info.rank == 3 && info.dtype == TENSLICE_C128 && info.warnings == 0);
-    CHECK(info.layout == TENSLICE_LAYOUT_INDEX_VALUE);
+    CHECK(info.layout == TENSLICE_LAYOUT_INDEX_VALUE && info.byte_order == TENSLICE_BYTE_ORDER_LITTLE);
     while ((status = tenslice_sparse_next(&sparse, index, 3, &value, NULL)) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
         CHECK(value.data == found.data && value.length == 16);

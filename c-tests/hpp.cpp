@@ -65,6 +65,8 @@ void dense(const char *fixtures)
     std::array<std::uint64_t, 4> room;
     const auto shape = get(tensor.shape(room));
     CHECK(shape.size() == tensor.rank());
+    tenslice::span<std::uint64_t> view(room);
+    CHECK(view.size() == 4 && view.subspan(1, 2).size() == 2 && &view.back() == &room[3]);
     const auto strides = get(tensor.strides(room));
     CHECK(strides.size() == tensor.rank() && strides[strides.size() - 1] == 1);
     alignas(8) static std::byte decoded[256];
@@ -80,6 +82,10 @@ void dense(const char *fixtures)
         CHECK(get(get(file.find("t.uint8")).as<std::uint8_t>()).size() == 9);
         CHECK(get(get(file.find("t.float16")).as<std::uint16_t>()).size() > 0);
     }
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef __int128 wide;
+    static_assert(tenslice::detail::dtype_of<wide>() == 0, "two 64-bit numbers are not one of 128 bits");
+#endif
     CHECK(status_of([&] { return tensor.as<float>(); }) == TENSLICE_WRONG_TYPE);
     CHECK(status_of([&] { return file.find("nothing"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.find("values"); }) == TENSLICE_NOT_FOUND);

@@ -22,6 +22,7 @@ answers() { # PROGRAM: reads the model as it should
     "$@" "$model" a.w | grep -q 'a.w: .*the first' || { echo "$* does not answer" >&2; exit 1; }
 }
 
+make --no-print-directory lib > /dev/null
 for libdir in lib lib/x86_64-linux-gnu; do
     stage=$out/stage-$(basename $libdir)
     make --no-print-directory install PREFIX="$stage" LIBDIR=$libdir > /dev/null
@@ -56,7 +57,7 @@ for libdir in lib lib/x86_64-linux-gnu; do
             answers "$out/cmake-$(basename $libdir)/$program"
         done
         # A minor version that is not the same is refused while the version is 0.x.
-        for version in 0.0 0.2 1.0; do
+        for version in 0.0 0.2 1.0 0.1.1 0.1...0.2 '0.1.0...<0.1.0'; do
             sed "s/tenslice 0.1 REQUIRED/tenslice $version REQUIRED/" examples/cmake/CMakeLists.txt > "$out/CMakeLists.txt"
             mkdir -p "$out/other" && cp "$out/CMakeLists.txt" examples/cmake/main.* "$out/other/"
             if cmake -S "$out/other" -B "$out/other/build" -DCMAKE_PREFIX_PATH="$stage" \
@@ -85,6 +86,22 @@ for libdir in lib lib/x86_64-linux-gnu; do
     make --no-print-directory uninstall PREFIX="$stage" LIBDIR=$libdir > /dev/null
     if find "$stage" ! -type d | grep .; then
         echo "uninstall left files behind" >&2
+        exit 1
+    fi
+done
+
+# A folder that is a link, as /lib is to /usr/lib on most systems.
+if command -v cmake > /dev/null; then
+    merged=$out/merged
+    make --no-print-directory install PREFIX="$merged/usr" > /dev/null
+    ln -s usr/lib "$merged/lib"
+    cmake -S examples/cmake -B "$out/cmake-merged" -DCMAKE_PREFIX_PATH="$merged" > "$out/cmake.log" || { cat "$out/cmake.log"; exit 1; }
+    cmake --build "$out/cmake-merged" > "$out/cmake.log" || { cat "$out/cmake.log"; exit 1; }
+    answers "$out/cmake-merged/with_static"
+fi
+for libdir in .. ./lib lib/../lib64 /lib 'a&b' 'a b'; do
+    if make --no-print-directory install PREFIX="$out/refused" LIBDIR="$libdir" > /dev/null 2>&1; then
+        echo "LIBDIR=$libdir was accepted" >&2
         exit 1
     fi
 done

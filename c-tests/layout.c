@@ -25,7 +25,7 @@ int main(void)
     AT(tenslice_sparse_info, rank, 16);
     AT(tenslice_sparse_info, layout, 20);
     AT(tenslice_sparse_info, warnings, 24);
-    AT(tenslice_sparse_info, reserved, 28);
+    AT(tenslice_sparse_info, byte_order, 28);
 
     SIZE(tenslice_tens_dimension, 16);
     AT(tenslice_tens_dimension, length, 4);

@@ -367,7 +367,7 @@ typedef struct {
     uint64_t length;
     /**
      * 1: the bytes must stay for as long as anything opened from the source is used.
-     * 0: they may be dropped when the next call has returned.
+     * 0: they may be dropped, or overwritten, when the next call of tenslice_file_open_source has returned.
      */
     uint32_t keep;
     /**
@@ -434,7 +434,7 @@ typedef struct {
 } tenslice_tensor;
 
 /**
- * A position among the tensors of a file, the components of a tensor, or the values of attributes.
+ * A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
  */
 typedef struct {
     uint64_t opaque[32];
@@ -592,7 +592,8 @@ typedef struct {
 } tenslice_decoder;
 
 /**
- * What became of a component that was to be verified, or how many of several it became of.
+ * What became of a component that was to be verified, or how many of several it became of. Set `struct_size` to
+ * `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -653,9 +654,9 @@ typedef struct {
      */
     uint32_t warnings;
     /**
-     * 0.
+     * The byte order of the values, a TENSLICE_BYTE_ORDER_ code.
      */
-    uint32_t reserved;
+    uint32_t byte_order;
 } tenslice_sparse_info;
 
 /**
@@ -928,7 +929,7 @@ tenslice_status tenslice_error_text(const tenslice_error *error,
                                     size_t *needed);
 
 /**
- * The same for a file that was opened from a source.
+ * The same for a file that was opened from a source: with the names and numbers that are still in memory.
  */
 tenslice_status tenslice_error_text_source(const tenslice_error *error,
                                            const tenslice_source *source,
@@ -1163,13 +1164,13 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
                                               tenslice_error *error);
 
 /**
- * Writes the elements of a component, decoded, to the `capacity` bytes at `room`: in stored order, in this
+ * Writes the elements of a component, decoded, to the `capacity` bytes at `destination`: in stored order, in this
  * machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
  * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
  * more room.
  *
  * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
+ * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
@@ -1254,7 +1255,9 @@ tenslice_status tenslice_sparse_get_info(const tenslice_sparse *sparse, tenslice
 
 /**
  * The next value, in stored order: its index in each dimension is written to `index`, which has room for
- * `capacity` of them; `value` gets its bytes, as they are in the file. TENSLICE_END behind the last.
+ * `capacity` of them; `value` gets its bytes: as they are stored, of the byte order that the info tells, at any
+ * address (copy them with memcpy). They lie in the file, or in `scratch` where they had to be decoded.
+ * TENSLICE_END behind the last.
  *
  * Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1293,8 +1296,13 @@ tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_curso
 tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
 
 /**
- * Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range just as it was
- * asked for. A range that covers earlier ones takes their place.
+ * Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range as it was asked for, or with
+ * more around it, in one piece. A range that covers earlier ones takes their place; a part of an earlier one
+ * is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
+ *
+ * Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
+ * tenslice_tens_element, tenslice_tens_chunks_next) is added before the file is opened: open it once to learn where its
+ * components are, then again from a second source that has them, too.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
  * source is unchanged then.
@@ -1326,7 +1334,8 @@ tenslice_status tenslice_tens_chunks(const tenslice_file *file, tenslice_cursor 
  * The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
  * `chunk`.
  *
- * Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges;
+ * Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it
+ * to the source before opening;
  * INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
  */
 tenslice_status tenslice_tens_chunks_next(tenslice_cursor *cursor,
@@ -1348,7 +1357,8 @@ tenslice_status tenslice_tens_permutation(const tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * The bytes of the element of that index, `rank` numbers at `index`: as they are in the file. Where the file
+ * The bytes of the element of that index, `rank` numbers at `index`: as they are in the file, of the byte order that
+ * its component tells, at any address (copy them with memcpy). Where the file
  * stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
  * tenslice_tensor_sparse is for reading many.
  *

@@ -12,8 +12,9 @@
  *     if (!numbers) return fail(numbers.error());
  *
  * Calls that can fail return a tenslice::result: std::expected where the standard library has it, else the part
- * of it that is used here. With TENSLICE_THROW defined before the header is included they return the value
- * itself, and throw a tenslice::exception.
+ * of it that is used here, whose value() throws a tenslice::exception (std::expected's has its own) or, without
+ * exceptions, aborts. With TENSLICE_THROW defined before the header is included, calls return the value itself,
+ * and throw a tenslice::exception.
  */
 #ifndef TENSLICE_HPP
 #define TENSLICE_HPP
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -42,39 +44,66 @@
 
 #include "tenslice.h"
 
-#if !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define TENSLICE_DETAIL_EXCEPTIONS x
+#elif defined(TENSLICE_THROW)
+#error "TENSLICE_THROW needs exceptions"
+#else
 #include <cstdlib>
+#define TENSLICE_DETAIL_EXCEPTIONS n
 #endif
+
+/* What a call returns differs with the standard, with TENSLICE_THROW and without exceptions: so do the names for the
+   linker, and programs may be put together of parts that were compiled in either way. */
+#if defined(TENSLICE_THROW)
+#define TENSLICE_DETAIL_RESULT t
+#elif defined(__cpp_lib_expected)
+#define TENSLICE_DETAIL_RESULT e
+#else
+#define TENSLICE_DETAIL_RESULT r
+#endif
+#if defined(__cpp_lib_span)
+#define TENSLICE_DETAIL_SPAN s
+#else
+#define TENSLICE_DETAIL_SPAN o
+#endif
+#define TENSLICE_DETAIL_JOIN(a, b, c) abi_##a##b##c
+#define TENSLICE_DETAIL_ABI(a, b, c) TENSLICE_DETAIL_JOIN(a, b, c)
 
 namespace tenslice {
-
-/* What a call returns differs with the standard and with TENSLICE_THROW: so do the names for the linker. */
-#if defined(TENSLICE_THROW)
-inline namespace throwing {
-#elif defined(__cpp_lib_expected)
-inline namespace expected {
-#else
-inline namespace results {
-#endif
+inline namespace TENSLICE_DETAIL_ABI(TENSLICE_DETAIL_RESULT, TENSLICE_DETAIL_SPAN, TENSLICE_DETAIL_EXCEPTIONS) {
 
 #if defined(__cpp_lib_span)
 template <class T> using span = std::span<T>;
 #else
 /** Some objects, one after the other: the part of C++20's std::span that is used here. */
 template <class T> class span {
+    template <class Range> using data_of = std::remove_pointer_t<decltype(std::data(std::declval<Range &>()))>;
+
 public:
+    using element_type = T;
+    using value_type = std::remove_cv_t<T>;
+    using size_type = std::size_t;
+    using pointer = T *;
+    using reference = T &;
+    using iterator = T *;
+
     constexpr span() noexcept = default;
     constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
-    template <std::size_t N> constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
-    template <class U, std::size_t N, class = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>>
-    constexpr span(std::array<U, N> &array) noexcept : data_(array.data()), size_(N) {}
+    /** Of an array, a std::array, a std::vector, another span: whatever has data and size. */
+    template <class Range, class = std::enable_if_t<!std::is_same_v<std::decay_t<Range>, span>
+                                                    && std::is_convertible_v<data_of<Range> (*)[], T (*)[]>>>
+    constexpr span(Range &&range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
     constexpr T *data() const noexcept { return data_; }
     constexpr std::size_t size() const noexcept { return size_; }
     constexpr bool empty() const noexcept { return size_ == 0; }
     constexpr T *begin() const noexcept { return data_; }
     constexpr T *end() const noexcept { return data_ + size_; }
     constexpr T &operator[](std::size_t i) const noexcept { return data_[i]; }
+    constexpr T &front() const noexcept { return data_[0]; }
+    constexpr T &back() const noexcept { return data_[size_ - 1]; }
     constexpr span first(std::size_t count) const noexcept { return span(data_, count); }
+    constexpr span subspan(std::size_t offset, std::size_t count) const noexcept { return span(data_ + offset, count); }
 
 private:
     T *data_ = nullptr;
@@ -116,7 +145,7 @@ private:
     tenslice_status status_;
 };
 
-/** What is thrown, with TENSLICE_THROW or by result::value(). */
+/** What is thrown, with TENSLICE_THROW or by the value() of our own result. (Throwing allocates, as it always does.) */
 class exception : public std::exception {
 public:
     explicit exception(const class error &why) noexcept : why_(why) {}
@@ -198,7 +227,7 @@ template <class T> result<T> finish(tenslice_status status, const tenslice_error
 #endif
 }
 
-constexpr tenslice_error no_details = {UINT64_MAX, 0, 0, 0, 0};
+inline constexpr tenslice_error no_details = {UINT64_MAX, 0, 0, 0, 0};
 
 inline std::string_view view(tenslice_str text) noexcept
 {
@@ -212,7 +241,7 @@ template <class T> constexpr std::uint32_t dtype_of() noexcept
     else if constexpr (std::is_same_v<T, double>) return TENSLICE_F64;
     else if constexpr (std::is_same_v<T, std::complex<float>>) return TENSLICE_C64;
     else if constexpr (std::is_same_v<T, std::complex<double>>) return TENSLICE_C128;
-    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) {
         if constexpr (std::is_signed_v<T>)
             return sizeof(T) == 1 ? TENSLICE_I8 : sizeof(T) == 2 ? TENSLICE_I16 : sizeof(T) == 4 ? TENSLICE_I32 : TENSLICE_I64;
         else
@@ -230,13 +259,23 @@ template <class T> constexpr bool reads(std::uint32_t stored) noexcept
     else return false;
 }
 
-/** A range that is walked once: over the tensors of a file, the components of a tensor. */
+/**
+ * A range that is walked once: over the tensors of a file, the components of a tensor. Kept in a variable, it can
+ * be asked by error() whether the walk ended early; that happens only if the bytes have changed since the file
+ * was opened.
+ */
 template <class Handle, class Value, tenslice_status (*Next)(tenslice_cursor *, Handle *, tenslice_error *)>
 class range {
 public:
     struct sentinel {};
     class iterator {
     public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = Value;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = Value;
+
         explicit iterator(range *all) noexcept : all_(all) { all_->step(); }
         Value operator*() const noexcept { return Value(all_->current_); }
         iterator &operator++() noexcept
@@ -244,6 +283,8 @@ public:
             all_->step();
             return *this;
         }
+        void operator++(int) noexcept { all_->step(); }
+        bool operator==(sentinel) const noexcept { return all_->status_ != TENSLICE_OK; }
         bool operator!=(sentinel) const noexcept { return all_->status_ == TENSLICE_OK; }
 
     private:
@@ -477,5 +518,11 @@ private:
 
 } // inline namespace
 } // namespace tenslice
+
+#undef TENSLICE_DETAIL_EXCEPTIONS
+#undef TENSLICE_DETAIL_RESULT
+#undef TENSLICE_DETAIL_SPAN
+#undef TENSLICE_DETAIL_JOIN
+#undef TENSLICE_DETAIL_ABI
 
 #endif

@@ -5,18 +5,22 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case ${1:-} in
+record | check) ;;
+*) echo "usage: abi.sh record|check" >&2; exit 2 ;;
+esac
 for tool in abidw abidiff; do
     command -v $tool > /dev/null || { echo "abi: $tool is missing: install abigail-tools" >&2; exit 1; }
 done
 recorded=packaging/tenslice.abi
 target=target/abi
 # Full DWARF: with less, changed types go unnoticed. Paths are kept out of it.
-RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$PWD=." cargo rustc --quiet \
-    --profile abi --no-default-features --lib --crate-type cdylib --features capi,panic-handler,ztensor,tens,blz,digest \
+host=$(rustc -vV | sed -n 's/^host: //p')
+CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=." cargo rustc --quiet \
+    --target "$host" --profile abi --no-default-features --lib --crate-type cdylib --features capi,panic-handler,ztensor,tens,blz,digest \
     --target-dir $target -- -C link-arg=-Wl,-z,defs
-abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi $target/abi/libtenslice.so
+abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi "$target/$host/abi/libtenslice.so"
 case ${1:-} in
 record) cp $target/new.abi $recorded ;;
 check) abidiff --no-added-syms $recorded $target/new.abi && echo "abi: as recorded" ;;
-*) echo "usage: abi.sh record|check" >&2; exit 2 ;;
 esac

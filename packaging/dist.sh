@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes target/dist/tenslice-VERSION.tar.gz: headers, and the static library prebuilt for this host and for bare
-# metal, in lib/TARGET/. The same sources give the same bytes, in whatever folder. Called by the Makefile with
+# metal, in lib/TARGET/. The same sources and compilers give the same bytes, in whatever folder. Called by the Makefile with
 # VERSION and FEATURES in the environment; TARGETS= chooses others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,15 +14,20 @@ rm -rf "$tree"
 mkdir -p "$tree/include" "$tree/lib/$host"
 
 # Neither this folder nor the one of the dependencies shows in what is built.
-export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$PWD=."
-build="rustc --quiet --no-default-features --lib --crate-type staticlib --features capi,panic-handler,$FEATURES"
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
+build="rustc --quiet --locked --no-default-features --lib --crate-type staticlib --features capi,panic-handler,$FEATURES"
 
-cargo $build --release --target-dir $out/host
-cp $out/host/release/libtenslice.a "$tree/lib/$host/"
+# shellcheck disable=SC2086 # words
+cargo $build --release --target "$host" --target-dir $out/host
+cp "$out/host/$host/release/libtenslice.a" "$tree/lib/$host/"
+FEATURES=$FEATURES packaging/notices.sh "$tree/third-party"
+rustc -V > "$tree/lib/COMPILERS"
 for target in $targets; do
     echo "dist: $target"
     mkdir -p "$tree/lib/$target"
-    packaging/bare-metal.sh "$target" $out/$target $build --profile size
+    # shellcheck disable=SC2086 # words
+    packaging/bare-metal.sh "$target" "$out/$target" $build --profile size
+    strings -a "$out/$target/$target/size/libtenslice.a" | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
     cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
 done
 cp include/tenslice.h include/tenslice.hpp "$tree/include/"

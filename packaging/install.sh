@@ -4,13 +4,18 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-case $LIBDIR in
-/* | ../*) echo "install: LIBDIR is relative to PREFIX, such as lib/x86_64-linux-gnu" >&2; exit 2 ;;
+case /$LIBDIR/ in
+//* | */./* | */../* | *[!A-Za-z0-9/._+-]*)
+    echo "install: LIBDIR is a folder below PREFIX, such as lib/x86_64-linux-gnu: not \"$LIBDIR\"" >&2
+    exit 2
+    ;;
 esac
 case $PREFIX in
 /*) ;;
+"") [ -n "${DESTDIR:-}" ] || { echo "install: PREFIX is empty, and so is DESTDIR" >&2; exit 2; } ;;
 *) echo "install: PREFIX must be absolute: $PREFIX" >&2; exit 2 ;;
 esac
+umask 022
 root=${DESTDIR:-}$PREFIX
 lib=$root/$LIBDIR
 doc=$root/share/doc/tenslice
@@ -29,10 +34,14 @@ fi
 
 configure() { # FILE FOLDER
     sed -e "s|@VERSION@|$VERSION|g" -e "s|@SOVERSION@|$SOVERSION|g" -e "s|@LIBDIR@|$LIBDIR|g" \
+        -e "s|@WORD@|$word|g" \
         -e "s|@PREFIX_FROM_PC@|$(up "$LIBDIR/pkgconfig")|g" -e "s|@PREFIX_FROM_CMAKE@|$(up "$LIBDIR/cmake/tenslice")|g" \
         "packaging/$1.in" > "$2/$1"
     chmod 644 "$2/$1"
 }
+
+# Bytes of a pointer: the fifth byte of an ELF file says 1 for 4, 2 for 8.
+word=$(($(od -An -tu1 -j4 -N1 "$LIB/libtenslice.so") * 4))
 
 mkdir -p "$root/include" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
 install -m 644 include/tenslice.h include/tenslice.hpp "$root/include"
@@ -45,3 +54,5 @@ configure tensliceConfig.cmake "$lib/cmake/tenslice"
 configure tensliceConfigVersion.cmake "$lib/cmake/tenslice"
 install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE examples/*.c examples/*.cpp "$doc"
 install -m 644 include/README.md "$doc/ABI.md"
+# The licences of what is linked in.
+cp -r "$LIB/third-party" "$doc/"

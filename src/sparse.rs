@@ -280,6 +280,12 @@ impl<'a> Sparse<'a> {
         self.values.dtype
     }
 
+    /// The byte order of the values, as [`Entry::bytes`] gives them.
+    #[must_use]
+    pub const fn byte_order(&self) -> ByteOrder {
+        self.values.order
+    }
+
     /// [`Layout::SparseCsr`], [`Layout::SparseCoo`] or [`Layout::IndexValue`].
     #[must_use]
     pub const fn layout(&self) -> Layout {

@@ -103,7 +103,11 @@ impl<'a> Source<'a> {
         self.segments.length
     }
 
-    /// Adds `bytes`, which stand at `offset` of the file. A segment that they cover is dropped.
+    /// Adds `bytes`, which stand at `offset` of the file. A segment that they cover is dropped, and a part of one
+    /// that is there already is not added again. Where the last call asked for a range that need not be kept, bytes
+    /// that have all of it are good for the next call of [`File::open_source`](crate::File::open_source) alone.
+    ///
+    /// Data may be added before the file is opened, for calls that read from the file itself.
     ///
     /// # Errors
     /// `InvalidArgument` where the bytes would reach beyond the file, `TooManySegments` when there are
@@ -113,7 +117,8 @@ impl<'a> Source<'a> {
         if !new.is_within(self.segments.length) {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
-        if self.asked.get() == Some(new) {
+        // What was asked for in passing is let go with all that came with it, such as the rest of its sectors.
+        if self.asked.get().is_some_and(|asked| asked.of(bytes, offset).is_some()) {
             self.passing = Some((offset, bytes));
             return Ok(());
         }
@@ -123,11 +128,12 @@ impl<'a> Source<'a> {
 
 impl<'a> Segments<'a> {
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
-        if self.get(Extent::new(offset, to_u64(bytes.len()))).is_some() {
-            return Ok(());
-        }
         let covered = |(at, old): &(u64, &[u8])| Extent::new(*at, to_u64(old.len())).of(bytes, offset).is_some();
-        if self.held.is_full() && !self.held.iter().any(covered) {
+        let is_new = !self.held.iter().any(covered);
+        if is_new && self.get(Extent::new(offset, to_u64(bytes.len()))).is_some() {
+            return Ok(()); // a part of what is there
+        }
+        if self.held.is_full() && is_new {
             return Err(Error::new(ErrorKind::TooManySegments));
         }
         self.held.retain(|segment| !covered(segment));
@@ -224,7 +230,8 @@ impl<'a> Opening<'a> {
 
     /// Opens from a source, which is told by [`Source::note`] what came of it.
     pub(crate) fn of_source(source: &'a Source<'_>) -> Self {
-        let is_asked = |&(at, bytes): &(u64, &[u8])| source.asked.get() == Some(Extent::new(at, to_u64(bytes.len())));
+        let asked = source.asked.get();
+        let is_asked = |&(at, bytes): &(u64, &[u8])| asked.is_some_and(|asked| asked.of(bytes, at).is_some());
         Self { input: source.into(), passing: source.passing.filter(is_asked), walk: source.walk.clone() }
     }
 
@@ -301,6 +308,9 @@ mod tests {
         source.add(10, &[0; 2]).unwrap(); // inside a segment: nothing to add
         assert!(source.add(90, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
         source.add(10, &[7; 8]).unwrap(); // takes the place of the segment that it covers
+        let moved = [7; 8];
+        source.add(10, &moved).unwrap(); // and so does the same range from another place
+        assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
         assert_eq!(source.segments.held.len(), MAX_SEGMENTS);
     }

@@ -7,7 +7,7 @@ use super::status::{END, OK, finish, tenslice_error, tenslice_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
-/// A position among the tensors of a file, the components of a tensor, or the values of attributes.
+/// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
 #[repr(C)]
 pub struct tenslice_cursor {
     opaque: [u64; 32],

@@ -123,13 +123,13 @@ pub(super) unsafe fn report(
     result.map(|_| OK)
 }
 
-/// Writes the elements of a component, decoded, to the `capacity` bytes at `room`: in stored order, in this
+/// Writes the elements of a component, decoded, to the `capacity` bytes at `destination`: in stored order, in this
 /// machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
 /// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
 /// more room.
 ///
 /// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
-/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the room holds nothing of use; INVALID_HANDLE,
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_component_read_into(
@@ -213,7 +213,8 @@ pub unsafe extern "C" fn tenslice_tensor_read_into(
     }
 }
 
-/// What became of a component that was to be verified, or how many of several it became of.
+/// What became of a component that was to be verified, or how many of several it became of. Set `struct_size` to
+/// `sizeof` before the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_verified {

@@ -23,7 +23,7 @@ pub struct tenslice_need {
     /// Number of bytes.
     pub length: u64,
     /// 1: the bytes must stay for as long as anything opened from the source is used.
-    /// 0: they may be dropped when the next call has returned.
+    /// 0: they may be dropped, or overwritten, when the next call of tenslice_file_open_source has returned.
     pub keep: u32,
     /// 0.
     pub reserved: u32,
@@ -43,8 +43,13 @@ pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file
     }
 }
 
-/// Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range just as it was
-/// asked for. A range that covers earlier ones takes their place.
+/// Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range as it was asked for, or with
+/// more around it, in one piece. A range that covers earlier ones takes their place; a part of an earlier one
+/// is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
+///
+/// Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
+/// tenslice_tens_element, tenslice_tens_chunks_next) is added before the file is opened: open it once to learn where its
+/// components are, then again from a second source that has them, too.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
 /// source is unchanged then.

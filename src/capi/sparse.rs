@@ -40,8 +40,8 @@ pub struct tenslice_sparse_info {
     pub layout: u32,
     /// What the check found to warn of: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The byte order of the values, a TENSLICE_BYTE_ORDER_ code.
+    pub byte_order: u32,
 }
 
 /// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn tenslice_sparse_get_info(
                 rank: sparse.shape().rank(),
                 layout: u32::from(sparse.layout().code()),
                 warnings: sparse.warnings(),
-                reserved: 0,
+                byte_order: u32::from(sparse.byte_order().code()),
             });
             Ok(OK)
         })
@@ -101,7 +101,9 @@ pub unsafe extern "C" fn tenslice_sparse_get_info(
 }
 
 /// The next value, in stored order: its index in each dimension is written to `index`, which has room for
-/// `capacity` of them; `value` gets its bytes, as they are in the file. TENSLICE_END behind the last.
+/// `capacity` of them; `value` gets its bytes: as they are stored, of the byte order that the info tells, at any
+/// address (copy them with memcpy). They lie in the file, or in `scratch` where they had to be decoded.
+/// TENSLICE_END behind the last.
 ///
 /// Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]

@@ -113,7 +113,8 @@ pub unsafe extern "C" fn tenslice_tens_chunks(
 /// The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
 /// `chunk`.
 ///
-/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges;
+/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it
+/// to the source before opening;
 /// INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tens_chunks_next(
@@ -187,7 +188,8 @@ pub unsafe extern "C" fn tenslice_tens_permutation(
     }
 }
 
-/// The bytes of the element of that index, `rank` numbers at `index`: as they are in the file. Where the file
+/// The bytes of the element of that index, `rank` numbers at `index`: as they are in the file, of the byte order that
+/// its component tells, at any address (copy them with memcpy). Where the file
 /// stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
 /// tenslice_tensor_sparse is for reading many.
 ///

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn tenslice_error_text(
     }
 }
 
-/// The same for a file that was opened from a source.
+/// The same for a file that was opened from a source: with the names and numbers that are still in memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_error_text_source(
     error: *const tenslice_error,

@@ -4,14 +4,15 @@
 #![forbid(unsafe_code)]
 
 /// A digest as a file states it.
+#[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "digest"), allow(dead_code))] // nobody reads them without
 pub(crate) enum Digest {
     Crc32c(u32),
     Sha256([u8; 32]),
 }
 
 /// What the spelling of a digest came to.
+#[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelled {
     Known(Digest),
@@ -22,7 +23,6 @@ pub(crate) enum Spelled {
 }
 
 /// Whether a digest is of a kind that is known, by what it begins with; its digits are read by who verifies.
-#[cfg(feature = "ztensor")]
 pub(crate) fn is_of_known_kind(text: &str) -> bool {
     KNOWN_KINDS.iter().any(|kind| text.as_bytes().starts_with(kind.as_bytes()))
 }
@@ -35,6 +35,7 @@ const SHA256: &str = "sha256:";
 
 /// Reads `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in either case of letters (1.0
 /// section 4.3). Real readers take `0x` before a SHA-256 too, and no CRC-32C without it.
+#[cfg(any(feature = "digest", test))]
 pub(crate) fn spelled(text: &str) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
     if let Some(digits) = text.strip_prefix(CRC32C).or_else(|| text.strip_prefix(CRC32C_UPPER)) {
@@ -48,6 +49,7 @@ pub(crate) fn spelled(text: &str) -> Spelled {
 }
 
 /// Two hexadecimal digits a byte.
+#[cfg(any(feature = "digest", test))]
 fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let mut pairs = digits.as_bytes().chunks_exact(2);
@@ -59,6 +61,7 @@ fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     (pairs.next().is_none() && pairs.remainder().is_empty()).then_some(bytes)
 }
 
+#[cfg(any(feature = "digest", test))]
 impl Digest {
     /// Whether it is that of `data`.
     #[cfg(feature = "digest")]
