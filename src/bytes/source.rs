@@ -298,6 +298,7 @@ mod tests {
 
     #[test]
     fn adding_checks_the_range_and_the_room() {
+        let moved = [7; 8];
         let mut source = Source::new(100);
         let outside = |error: Error| error.kind() == ErrorKind::InvalidArgument;
         assert!(source.add(100, &[0]).is_err_and(outside));
@@ -308,7 +309,6 @@ mod tests {
         source.add(10, &[0; 2]).unwrap(); // inside a segment: nothing to add
         assert!(source.add(90, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
         source.add(10, &[7; 8]).unwrap(); // takes the place of the segment that it covers
-        let moved = [7; 8];
         source.add(10, &moved).unwrap(); // and so does the same range from another place
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
