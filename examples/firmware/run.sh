@@ -14,4 +14,12 @@ for board in m4 m4f m0; do
     fi
     echo "$text" | grep 'component "data" of tensor "layer2.weight": offset 65535 + length 1280 exceeds the file'
 done
+# Zstandard by the program's decoder, with no heap.
+./build.sh m4 zstd model/compressed.zt
+# Nobody allocates but who says so: the library names no allocator.
+if arm-none-eabi-nm ../../target/firmware/m4-*/thumbv7em-none-eabi/size/libtenslice.a 2> /dev/null \
+    | grep -E ' U .*(malloc|calloc|realloc|free|aligned_alloc|rust_alloc|rust_dealloc)'; then
+    echo "firmware: the library would allocate" >&2
+    exit 1
+fi
 echo "firmware: ok"

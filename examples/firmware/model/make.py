@@ -3,10 +3,11 @@
 
     pip install ztensor==1.2.3 scikit-learn numpy && python3 make.py
 
-digits.zt    an MLP 64-32-10 in f32 for scikit-learn's bundled digits (UCI ML repository, "Optical Recognition of
-             Handwritten Digits", E. Alpaydin and C. Kaynak, CC BY 4.0), written by the real ztensor: layer1.weight
+digits.zt       an MLP 64-32-10 in f32 for scikit-learn's bundled digits (UCI ML repository, "Optical Recognition of
+                Handwritten Digits", E. Alpaydin and C. Kaynak, CC BY 4.0), written by the real ztensor: layer1.weight
              [32, 64], layer1.bias, layer2.weight [10, 32], layer2.bias; test.images u8 [10, 8, 8], an image of each
              digit that the training has not seen, and test.logits f32 [10, 10] as the firmware must compute them
+compressed.zt  layer1.weight and test.images alone, compressed by Zstandard
 broken.zt    the same with layer2.weight said to lie behind the end
 worst.zt     names that are not sorted, unknown keys with values nested as deeply as the reader goes
 digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
@@ -91,6 +92,10 @@ def main():
             writer.add(f"layer{i + 1}.bias", biases[i])
         writer.add("test.images", images)
         writer.add("test.logits", logits)
+
+    with ztensor.Writer(str(HERE / "compressed.zt")) as writer:
+        writer.add("layer1.weight", weights[0], compress=True)
+        writer.add("test.images", images, compress=True)
 
     data = bytearray((HERE / "digits.zt").read_bytes())
     at = data.index(text("offset"), data.index(text("layer2.weight"))) + len(text("offset"))

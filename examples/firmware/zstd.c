@@ -1,0 +1,84 @@
+/*
+ * Compressed weights on a chip: the library decodes by a function of the program's, here libzstd with all its memory in
+ * one static workspace of 96 KB. Nothing is allocated, and a workspace that is too small gives an error.
+ *
+ * Exit code 0 only if the weights decode to those of the model, and if the small workspace is refused.
+ */
+#include <string.h>
+
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+
+#include "board.h"
+#include "tenslice.h"
+
+#define COUNT (32 * 64)
+
+typedef struct {
+    void *memory;
+    size_t size;
+} workspace;
+
+static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
+                              size_t capacity, size_t *length)
+{
+    const workspace *work = (const workspace *)user;
+    ZSTD_DCtx *context;
+    size_t decoded;
+
+    if (encoding != TENSLICE_ENCODING_ZSTD)
+        return TENSLICE_UNSUPPORTED_ENCODING;
+    context = ZSTD_initStaticDCtx(work->memory, work->size);
+    if (context == NULL)
+        return TENSLICE_OUT_OF_SCRATCH;
+    decoded = ZSTD_decompressDCtx(context, room, capacity, stored, stored_length);
+    if (ZSTD_isError(decoded))
+        return ZSTD_getErrorCode(decoded) == ZSTD_error_dstSize_tooSmall ? TENSLICE_TOO_SMALL : TENSLICE_UNDECODABLE;
+    *length = decoded;
+    return TENSLICE_OK;
+}
+
+int main(void)
+{
+    static uint64_t memory[98304 / sizeof(uint64_t)];
+    static float weight[COUNT];
+    workspace work = {memory, sizeof memory}, little = {memory, 1024};
+    tenslice_decoder decoder = {decode, &work};
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_bytes expected;
+    tenslice_status status;
+    uint64_t length = 0;
+
+    /* compressed.zt is in flash as the model, digits.tens has the same weights, column by column. */
+    if (tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL) != TENSLICE_OK
+        || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK)
+        return 1;
+    status = tenslice_tensor_read_into(&tensor, &decoder, weight, sizeof weight, NULL, 0, &length, NULL);
+    if (status != TENSLICE_OK || length != sizeof weight) {
+        print(tenslice_status_text(status));
+        print("\n");
+        return 1;
+    }
+    if (tenslice_file_open(&file, tens_start, (size_t)(tens_end - tens_start), NULL) != TENSLICE_OK
+        || tenslice_file_find(&file, "", 0, &tensor, NULL) != TENSLICE_OK
+        || tenslice_tensor_bytes(&tensor, TENSLICE_F32, &expected, NULL) != TENSLICE_OK)
+        return 1;
+    for (unsigned i = 0; i < COUNT; i++)
+        if (weight[i] != ((const float *)expected.data)[i % 64 * 32 + i / 64])
+            return 1;
+    print("decoded the weights in a workspace of ");
+    print_number(sizeof memory);
+    print(" bytes; in one of ");
+    print_number((uint32_t)little.size);
+    print(": ");
+
+    decoder.user = &little;
+    if (tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL) != TENSLICE_OK
+        || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK)
+        return 1;
+    status = tenslice_tensor_read_into(&tensor, &decoder, weight, sizeof weight, NULL, 0, NULL, NULL);
+    print(tenslice_status_text(status));
+    print("\n");
+    return status == TENSLICE_UNDECODABLE ? 0 : 1;
+}
