@@ -232,8 +232,12 @@ impl<'a> Reader<'a> {
             return NO_HEAD;
         };
         let info = head & ENDLESS;
+        if info < 24 {
+            self.argument = u64::from(info);
+            self.position = at.saturating_add(1);
+            return *head;
+        }
         let width = match info {
-            0..=23 => 0,
             24..=27 => 1_u32.wrapping_shl(u32::from(info).wrapping_sub(24)),
             ENDLESS if matches!(major(*head), BYTES..=MAP) || *head == BREAK => 0,
             _ => {
@@ -246,9 +250,6 @@ impl<'a> Reader<'a> {
             return NO_HEAD;
         };
         self.argument = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
-        if width == 0 {
-            self.argument = u64::from(info);
-        }
         self.position = at.saturating_add(1).saturating_add(width);
         *head
     }
