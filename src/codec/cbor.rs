@@ -254,7 +254,8 @@ impl<'a> Reader<'a> {
         *head
     }
 
-    /// Reads the head of an item that is to be of a type: whether it is. `ENDLESS` ones are for the caller to tell.
+    /// Reads the head of an item that is to be of a type: its first byte, [`NO_HEAD`] where it is of another. Items
+    /// that end with a break code are the caller's to tell.
     fn head_of(&mut self, expected: u8) -> u8 {
         let at = self.position;
         let head = self.head();

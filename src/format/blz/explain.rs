@@ -14,7 +14,7 @@ use crate::format::Context;
 pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { version: Some("1"), ..Context::default() };
     let Some(at) = error.offset() else { return context };
-    if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) && error.item() != Item::Core {
+    if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) {
         context.hint = Some("other formats begin in the same way: this may be one of them");
     }
     if error.item() == Item::BondDimension {
