@@ -30,4 +30,19 @@ pub trait Decoder {
     /// # Errors
     /// See [`DecodeError`].
     fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError>;
+
+    /// The same for a stream that was compressed with a dictionary, which few are.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    fn decode_with_dictionary(
+        &mut self,
+        encoding: Encoding,
+        dictionary: &[u8],
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
+        let _ = (encoding, dictionary, stored, room);
+        Err(DecodeError::Unsupported)
+    }
 }

@@ -121,7 +121,16 @@ pinned! {
         NotPermutation = 232, "a symmetry does not permute indices of equal lengths";
         TooManyPairs = 233, "more pairs are announced than the tensor has elements";
         BoundaryRank = 234, "the first and the last bond dimension must be 1";
-        ZeroLength = 235, "no dimension and no bond dimension may be 0";
+        ZeroLength = 235, "a length is 0 that must not be";
+        WrongMarker = 236, "another type of MessagePack must stand here";
+        OutOfPlace = 237, "the place lies outside the part of the file that it must be in";
+        FrameLengths = 238, "header, chunks and trailer do not fit into the frame";
+        ChunkGrid = 239, "the chunks do not add up to the shape";
+        BlockShape = 240, "chunks and blocks have elements, and a block no more than its chunk";
+        SpecialChunk = 241, "there is no such special chunk, or its value does not fill it";
+        InvalidRun = 242, "a run of equal bytes is not written as one";
+        UnevenSplit = 243, "a block is split into streams of different lengths";
+        NegativeLength = 244, "a length is negative";
 
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";
@@ -132,6 +141,10 @@ pinned! {
         ManifestTooLarge = 306, "the metadata is larger than 1 GiB";
         UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
         ByteSwapped = 308, "the header was written in the other byte order";
+        UnsupportedCodec = 309, "chunks of this codec cannot be decoded here";
+        UnsupportedFilter = 310, "this filter cannot be undone here";
+        UnsupportedChunk = 311, "chunks of this kind are not read";
+        SparseFrame = 312, "the chunks lie in files of their own, beside this one";
 
         DigestMismatch = 400, "the stored bytes are not those that the digest was made of";
         InvalidDigest = 401, "the digest has not as many hexadecimal digits as its kind";
@@ -202,6 +215,16 @@ pinned! {
         Pairs = 29, "pairs";
         BondDimension = 30, "bond dimension";
         Core = 31, "core";
+        Metalayer = 32, "metalayer";
+        Trailer = 33, "trailer";
+        ChunkShape = 34, "chunk shape";
+        BlockShape = 35, "block shape";
+        ChunkOffset = 36, "offset of a chunk";
+        Block = 37, "block";
+        Stream = 38, "stream";
+        Codec = 39, "codec";
+        Filter = 40, "filter";
+        Dictionary = 41, "dictionary";
     }
 }
 

@@ -236,6 +236,8 @@ pinned! {
         Packed = 5, "packed";
         /// Cores, of which the elements are products.
         TensorTrain = 6, "tensor_train";
+        /// One array in chunks, each compressed by itself.
+        Chunked = 7, "chunked";
         /// A layout of the file's own: its components are listed, its meaning is not known here.
         Other = 255, "other";
     }
@@ -246,6 +248,11 @@ pinned! {
     Encoding: u8 {
         Raw = 0, "raw";
         Zstd = 1, "zstd";
+        /// A zlib stream (RFC 1950): what a [`Decoder`](crate::Decoder) is asked for by chunks; no component is stored so.
+        Zlib = 2, "zlib";
+        /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them, no
+        /// [`Decoder`](crate::Decoder) is asked to.
+        Blosc = 3, "blosc2";
         /// In a way that is not known here; the file gives it a name.
         Other = 255, "other";
     }

@@ -3,17 +3,26 @@
 //! Each depends on `error`, `bytes`, `decode`, and knows nothing of the formats that use it.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "b2nd")]
+pub(crate) mod blosclz;
 #[cfg(feature = "ztensor")]
 pub(crate) mod cbor;
 #[cfg(any(feature = "ztensor", feature = "digest"))]
 pub(crate) mod digest;
+#[cfg(feature = "b2nd")]
+pub(crate) mod lz4;
+#[cfg(feature = "b2nd")]
+pub(crate) mod shuffle;
+#[cfg(feature = "zlib")]
+pub(crate) mod zlib;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]
 pub(crate) mod zstd;
 
 use crate::decode::{DecodeError, Decoder};
 use crate::vocab::Encoding;
 
-/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), else nothing.
+/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib with the feature
+/// `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltIn;
 
@@ -23,6 +32,23 @@ impl Decoder for BuiltIn {
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => zstd::decode(stored, room),
+            #[cfg(feature = "zlib")]
+            Encoding::Zlib => zlib::decode(stored, room),
+            _ => Err(DecodeError::Unsupported),
+        }
+    }
+
+    fn decode_with_dictionary(
+        &mut self,
+        encoding: Encoding,
+        dictionary: &[u8],
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
+        let _ = (dictionary, stored, &room); // where nothing is built in
+        match encoding {
+            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+            Encoding::Zstd => zstd::decode_with_dictionary(dictionary, stored, room),
             _ => Err(DecodeError::Unsupported),
         }
     }

@@ -1,34 +1,47 @@
 //! Zstandard (RFC 8878) into memory of a known size, by ruzstd or by libzstd.
 //!
 //! Depends on `decode` for the names of errors, and on `bytes`. Both decode frames one after the other, pass skippable
-//! ones, refuse dictionaries and whatever follows the last frame, and hold the data to the frame's own
-//! size and checksum. The output is bounded by the room, never by what a frame says of itself.
+//! ones, refuse whatever follows the last frame and dictionaries that were not given, and hold the data to the
+//! frame's own size and checksum. The output is bounded by the room, never by what a frame says of itself.
 #![forbid(unsafe_code)]
 
 use crate::decode::DecodeError;
 
 #[cfg(feature = "zstd-c")]
-pub(crate) use by_libzstd::decode;
+pub(crate) use by_libzstd::{decode, decode_with_dictionary};
 #[cfg(not(feature = "zstd-c"))]
-pub(crate) use by_ruzstd::decode;
+pub(crate) use by_ruzstd::{decode, decode_with_dictionary};
 
 #[cfg(feature = "zstd-c")]
 mod by_libzstd {
     use super::DecodeError;
 
     pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-        // The safe interface gives an error's name, not its number.
-        zstd_safe::decompress(room, stored).map_err(|code| match zstd_safe::get_error_name(code) {
+        zstd_safe::decompress(room, stored).map_err(named)
+    }
+
+    pub(crate) fn decode_with_dictionary(
+        dictionary: &[u8],
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
+        let mut context = zstd_safe::DCtx::try_create().ok_or(DecodeError::Unsupported)?;
+        context.decompress_using_dict(room, stored, dictionary).map_err(named)
+    }
+
+    /// The safe interface gives an error's name, not its number.
+    fn named(code: zstd_safe::ErrorCode) -> DecodeError {
+        match zstd_safe::get_error_name(code) {
             "Destination buffer is too small" => DecodeError::DoesNotFit,
             "Restored data doesn't match checksum" => DecodeError::Checksum,
             _ => DecodeError::Malformed,
-        })
+        }
     }
 }
 
 #[cfg(all(feature = "zstd", not(feature = "zstd-c")))]
 mod by_ruzstd {
-    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+    use ruzstd::decoding::{BlockDecodingStrategy, Dictionary, FrameDecoder};
     use ruzstd::io::Read;
 
     use super::DecodeError;
@@ -106,7 +119,19 @@ mod by_ruzstd {
         }
     }
 
-    pub(crate) fn decode(mut stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+        frames(None, stored, room)
+    }
+
+    pub(crate) fn decode_with_dictionary(
+        dictionary: &[u8],
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
+        frames(Some(dictionary), stored, room)
+    }
+
+    fn frames(dictionary: Option<&[u8]>, mut stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
         let mut written = 0_usize;
         while !stored.is_empty() {
             if let Some(rest) = behind_skippable(stored)? {
@@ -116,7 +141,7 @@ mod by_ruzstd {
             let room = room.get_mut(written..).unwrap_or_default();
             let header = Header::read(stored, to_u64(room.len()))?;
             stored = stored.get(header.length..).unwrap_or_default();
-            let length = frame(&header, &mut stored, room)?;
+            let length = frame(dictionary, &header, &mut stored, room)?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
                 return Err(DecodeError::Malformed);
             }
@@ -138,11 +163,27 @@ mod by_ruzstd {
     }
 
     /// Decodes the blocks of a frame, block by block.
-    fn frame(header: &Header, stored: &mut &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    fn frame(
+        dictionary: Option<&[u8]>,
+        header: &Header,
+        stored: &mut &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
         let mut decoder = FrameDecoder::new(); // a new one: one that is reset takes the whole window at once
         decoder.set_max_window_size(u64::MAX); // cut down in the header
         let bytes = header.bytes.get(..header.length).unwrap_or_default();
+        let id = match dictionary {
+            Some(dictionary) => {
+                let dictionary = Dictionary::decode_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
+                let id = dictionary.id;
+                decoder.add_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
+                Some(id)
+            }
+            None => None,
+        };
         decoder.reset(bytes).map_err(|_| DecodeError::Malformed)?;
+        // A frame may leave out which dictionary it takes.
+        id.map_or(Ok(()), |id| decoder.force_dict(id)).map_err(|_| DecodeError::Malformed)?;
         let mut written = 0_usize;
         loop {
             // How much has been decoded is not to be had, only how many blocks. Beyond the room a match may

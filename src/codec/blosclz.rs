@@ -1,0 +1,216 @@
+//! BloscLZ, the byte-oriented LZ77 of Blosc: no crate decodes it by itself.
+//!
+//! Depends on `decode` for the names of errors. A stream is a sequence of instructions:
+//!
+//! ```text
+//! 000nnnnn                         n + 1 bytes follow, copied as they are; the three bits of the first
+//!                                  instruction say nothing
+//! LLLhhhhh [more length] dddddddd  copy from earlier output: length LLL + 2, where LLL is 7 plus all bytes that
+//!                                  follow, up to one that is not 255; distance hhhhhdddddddd + 1, where that
+//!                                  is 8192 plus the two bytes that follow, big-endian
+//! ```
+//!
+//! Every length is held to the room before it is used; nothing is written behind the room or read from
+//! before its start.
+#![forbid(unsafe_code)]
+
+use crate::decode::DecodeError;
+
+/// The largest distance of two bytes; more takes four.
+const NEAR: usize = 0x1fff;
+
+/// Bytes that are copied at once, also where fewer are asked for and there is room for more.
+const WIDE: usize = 16;
+/// The longest run of literals.
+const LITERALS: usize = 32;
+
+/// What an instruction writes.
+#[derive(Clone, Copy)]
+struct Instruction {
+    from: Source,
+    length: usize,
+    /// How much was written before it.
+    written: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    /// What stands there in the stream.
+    Stored(usize),
+    /// What stands that many bytes earlier in the output: at least 1, and no more than there are.
+    Output(usize),
+}
+
+/// The instructions of a stream, one after the other, held to its end and to that of the output.
+struct Instructions<'a> {
+    stored: &'a [u8],
+    /// Bytes that the output has.
+    room: usize,
+    at: usize,
+    written: usize,
+    /// The first byte of the next one; `None` at the end.
+    next: Option<u8>,
+}
+
+impl<'a> Instructions<'a> {
+    fn new(stored: &'a [u8], room: usize) -> Self {
+        Self { stored, room, at: 1, written: 0, next: stored.first().map(|first| first & 0x1f) }
+    }
+
+    #[inline(always)]
+    fn byte(&mut self) -> Result<u8, DecodeError> {
+        let byte = self.stored.get(self.at).copied();
+        self.at = self.at.saturating_add(1);
+        byte.ok_or(DecodeError::Malformed)
+    }
+
+    #[inline(always)]
+    fn read(&mut self) -> Result<Option<Instruction>, DecodeError> {
+        let Some(instruction) = self.next else { return Ok(None) };
+        let left = self.room.saturating_sub(self.written);
+        let written = self.written;
+        let (from, length) = if instruction < 0x20 {
+            let length = usize::from(instruction).saturating_add(1);
+            let from = self.at;
+            self.at = from.saturating_add(length);
+            if self.at > self.stored.len() {
+                return Err(DecodeError::Malformed);
+            }
+            (Source::Stored(from), length)
+        } else {
+            let mut length = usize::from(instruction >> 5).saturating_add(2);
+            let mut distance = usize::from(instruction & 0x1f) << 8;
+            if instruction >= 0xe0 {
+                loop {
+                    let more = self.byte()?;
+                    length = length.saturating_add(usize::from(more));
+                    if more != u8::MAX || length > left {
+                        break;
+                    }
+                }
+            }
+            distance |= usize::from(self.byte()?);
+            if distance == NEAR {
+                let far = [self.byte()?, self.byte()?];
+                distance = distance.saturating_add(usize::from(u16::from_be_bytes(far)));
+            }
+            let distance = distance.saturating_add(1);
+            // The program that wrote it reads the next instruction before it copies: there is one.
+            if self.at >= self.stored.len() {
+                self.next = None;
+                return Ok(None);
+            }
+            if distance > written {
+                return Err(DecodeError::Malformed);
+            }
+            (Source::Output(distance), length)
+        };
+        if length > left {
+            return Err(DecodeError::DoesNotFit);
+        }
+        self.next = self.stored.get(self.at).copied();
+        self.at = self.at.saturating_add(1);
+        self.written = written.saturating_add(length);
+        Ok(Some(Instruction { from, length, written }))
+    }
+}
+
+/// Decodes all of `stored` to the front of `room`; the number of bytes.
+pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    let mut instructions = Instructions::new(stored, room.len());
+    while let Some(Instruction { from, length, written }) = instructions.read()? {
+        match from {
+            Source::Stored(from) => literals(stored, from, room, written, length),
+            Source::Output(distance) => repeat(room, written, distance, length),
+        }
+    }
+    Ok(instructions.written)
+}
+
+/// The byte at `at` of what `stored` decodes to, which is `length` bytes, without decoding it: follows copies to what
+/// they are copies of. Reads all instructions for each copy on the way; takes one of `patience` for each, and ends
+/// with `Unsupported` where there is none left.
+pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u32) -> Result<u8, DecodeError> {
+    let mut is_checked = false;
+    loop {
+        let mut found = Err(DecodeError::Malformed);
+        let mut instructions = Instructions::new(stored, length);
+        while let Some(instruction) = instructions.read()? {
+            *patience = patience.checked_sub(1).ok_or(DecodeError::Unsupported)?;
+            let Some(ahead) = at.checked_sub(instruction.written) else { continue };
+            if ahead >= instruction.length {
+                continue;
+            }
+            found = Ok((instruction, ahead));
+            if is_checked {
+                break;
+            }
+        }
+        // Once all of them are read, so that a stream that is refused as a whole is refused here, too.
+        if !is_checked && instructions.written != length {
+            return Err(DecodeError::DoesNotFit);
+        }
+        is_checked = true;
+        let (instruction, ahead) = found?;
+        match instruction.from {
+            Source::Stored(from) => {
+                return stored.get(from.saturating_add(ahead)).copied().ok_or(DecodeError::Malformed);
+            }
+            // The copy repeats itself with the distance.
+            Source::Output(distance) => {
+                let ahead = ahead.checked_rem(distance).unwrap_or(0);
+                at = instruction.written.saturating_sub(distance).saturating_add(ahead);
+            }
+        }
+    }
+}
+
+/// Copies `length` bytes that are there, [`LITERALS`] at most.
+#[inline(always)]
+fn literals(stored: &[u8], from: usize, room: &mut [u8], written: usize, length: usize) {
+    let from = stored.get(from..).unwrap_or_default();
+    let to = room.get_mut(written..).unwrap_or_default();
+    if let (Some(from), Some(to)) = (from.first_chunk::<LITERALS>(), to.first_chunk_mut::<LITERALS>()) {
+        *to = *from;
+        return;
+    }
+    to.iter_mut().zip(from).take(length).for_each(|(to, from)| *to = *from);
+}
+
+/// Copies what stands `distance` bytes before `written`, which may overlap what is written.
+#[inline(always)]
+fn repeat(room: &mut [u8], mut written: usize, mut distance: usize, mut length: usize) {
+    let has_slack = room.len().saturating_sub(written) >= length.saturating_add(WIDE);
+    if has_slack {
+        if distance == 1 {
+            let value = room.get(written.saturating_sub(1)).copied().unwrap_or_default();
+            let end = written.saturating_add(length);
+            room.get_mut(written..end).unwrap_or_default().fill(value);
+            return;
+        }
+        // What is copied repeats itself with the distance, so that a short one can be doubled.
+        let mut from = written.saturating_sub(distance);
+        while length > 0 {
+            let step = distance.min(WIDE);
+            let wide = room.get(from..).and_then(<[u8]>::first_chunk::<WIDE>).copied();
+            let to = room.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>);
+            let (Some(wide), Some(to)) = (wide, to) else { return }; // cannot be: there is slack
+            *to = wide;
+            written = written.saturating_add(step);
+            length = length.saturating_sub(step);
+            if distance < WIDE {
+                distance = distance.saturating_add(distance);
+            } else {
+                from = from.saturating_add(step);
+            }
+        }
+        return;
+    }
+    let from = written.saturating_sub(distance);
+    for k in 0..length {
+        let byte = room.get(from.saturating_add(k)).copied().unwrap_or_default();
+        if let Some(to) = room.get_mut(written.saturating_add(k)) {
+            *to = byte;
+        }
+    }
+}

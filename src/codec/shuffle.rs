@@ -1,0 +1,207 @@
+//! The filters of Blosc, undone: shuffles of bytes and bits, differences.
+//!
+//! Depends on nothing. All work on the bytes of one block; what is left over behind the last whole element is not
+//! filtered. Loops are written so that a compiler makes vector instructions of them.
+#![forbid(unsafe_code)]
+
+/// The widest element whose planes [`interleave`] takes.
+pub(crate) const WIDEST: usize = 16;
+
+/// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each.
+pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
+
+/// Writes elements of `width` bytes to `room` from as many planes, one byte of each plane an element. `false`
+/// for a width that is none of 1, 2, 4, 8 and 16.
+pub(crate) fn interleave(width: usize, planes: &Planes<'_>, room: &mut [u8]) -> bool {
+    let [a, b, c, d, ..] = planes;
+    match width {
+        1 => room.iter_mut().zip(*a).for_each(|(to, from)| *to = *from),
+        2 => {
+            for ((a, b), to) in a.iter().zip(*b).zip(room.chunks_exact_mut(2)) {
+                put(to, u16::from_le_bytes([*a, *b]).to_le_bytes());
+            }
+        }
+        4 => {
+            for ((((a, b), c), d), to) in a.iter().zip(*b).zip(*c).zip(*d).zip(room.chunks_exact_mut(4)) {
+                put(to, word(*a, *b, *c, *d).to_le_bytes());
+            }
+        }
+        8 => interleave_quads::<8>(planes, room),
+        16 => interleave_quads::<16>(planes, room),
+        _ => return false,
+    }
+    true
+}
+
+fn put<const N: usize>(to: &mut [u8], from: [u8; N]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
+}
+
+/// Four bytes as a number: this way the compiler unpacks whole vectors of them.
+fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
+    u32::from(a) | u32::from(b) << 8 | u32::from(c) << 16 | u32::from(d) << 24
+}
+
+/// Four planes at a time, a few elements at a time, for widths that are multiples of four.
+fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, room: &mut [u8]) {
+    const TILE: usize = 32;
+    let mut at = 0_usize;
+    for to in room.chunks_mut(WIDTH.saturating_mul(TILE)) {
+        let mut tiles = [[0_u32; TILE]; 4];
+        let (quads, _) = planes.as_slice().split_at(WIDTH.min(WIDEST));
+        for (tile, quad) in tiles.iter_mut().zip(quads.chunks_exact(4)) {
+            let mut rest = quad.iter().map(|plane| plane.get(at..).unwrap_or_default());
+            let mut next = || rest.next().unwrap_or_default();
+            let (a, b, c, d) = (next(), next(), next(), next());
+            for ((((a, b), c), d), to) in a.iter().zip(b).zip(c).zip(d).zip(tile) {
+                *to = word(*a, *b, *c, *d);
+            }
+        }
+        let [a, b, c, d] = tiles;
+        for ((((to, a), b), c), d) in to.chunks_exact_mut(WIDTH).zip(a).zip(b).zip(c).zip(d) {
+            for (to, word) in to.chunks_exact_mut(4).zip([a, b, c, d]) {
+                put(to, word.to_le_bytes());
+            }
+        }
+        at = at.saturating_add(TILE);
+    }
+}
+
+/// Cuts the planes of `count` elements of `width` bytes from where they stand one after the other. `None` for a
+/// width beyond [`WIDEST`].
+pub(crate) fn planes_of(bytes: &[u8], width: usize, count: usize) -> Option<Planes<'_>> {
+    let mut planes: Planes<'_> = [&[]; WIDEST];
+    let mut rest = bytes;
+    for plane in planes.get_mut(..width)? {
+        (*plane, rest) = rest.split_at_checked(count)?;
+    }
+    Some(planes)
+}
+
+/// Undoes the shuffle of bytes of elements of `width` bytes: `from` has the planes one after the other.
+pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
+    let count = from.len().checked_div(width).unwrap_or(0);
+    let whole = count.saturating_mul(width).min(to.len());
+    let (elements, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
+    copy(rest, from.get(whole..).unwrap_or_default());
+    let planes = planes_of(from, width, count);
+    if planes.is_some_and(|planes| interleave(width, &planes, elements)) {
+        return;
+    }
+    // Any other width, byte by byte.
+    let mut planes = from;
+    for offset in 0..width {
+        let Some((plane, behind)) = planes.split_at_checked(count) else { return };
+        planes = behind;
+        let mut rest = &mut *elements;
+        for byte in plane {
+            let Some((element, behind)) = rest.split_at_mut_checked(width) else { return };
+            if let Some(to) = element.get_mut(offset) {
+                *to = *byte;
+            }
+            rest = behind;
+        }
+    }
+}
+
+/// Undoes the shuffle of bits of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each.
+/// What does not fill eight elements was left as it is.
+pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
+    let count = from.len().checked_div(width).unwrap_or(0);
+    let eights = count >> 3;
+    let group = width.saturating_mul(8);
+    let whole = eights.saturating_mul(group).min(to.len());
+    let (groups, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
+    copy(rest, from.get(whole..).unwrap_or_default());
+    let mut rows = from;
+    for offset in 0..width {
+        // Eight rows with one byte of each element, one byte of a row for eight elements.
+        let Some((eight, behind)) = rows.split_at_checked(eights.saturating_mul(8)) else { return };
+        rows = behind;
+        let Some([a, b, c, d, e, f, g, h, ..]) = planes_of(eight, 8, eights) else { return };
+        let mut rest = &mut *groups;
+        for (((((((a, b), c), d), e), f), g), h) in a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
+            let Some((elements, behind)) = rest.split_at_mut_checked(group) else { return };
+            rest = behind;
+            let mut at = offset;
+            for byte in transpose(u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])).to_le_bytes() {
+                if let Some(to) = elements.get_mut(at) {
+                    *to = byte;
+                }
+                at = at.saturating_add(width);
+            }
+        }
+    }
+}
+
+/// Turns a matrix of 8 by 8 bits: bit `k` of byte `j` becomes bit `j` of byte `k`.
+fn transpose(mut x: u64) -> u64 {
+    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa_u64), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
+        let swapped = (x ^ x.wrapping_shr(shift)) & mask;
+        x ^= swapped ^ swapped.wrapping_shl(shift);
+    }
+    x
+}
+
+/// The word of the differences of elements of `width` bytes.
+const fn difference_word(width: usize) -> usize {
+    match width {
+        1 | 2 | 4 | 8 => width,
+        _ if width & 7 == 0 => 8,
+        _ => 1,
+    }
+}
+
+/// Undoes the differences of a block: those of the first one are between its own words, those of the others to
+/// `first`, the first one as it came out of all filters.
+pub(crate) fn undo_delta(width: usize, first: Option<&[u8]>, bytes: &mut [u8]) {
+    fn sum<const WORD: usize>(bytes: &mut [u8]) {
+        let mut last = [0; WORD];
+        for word in bytes.chunks_exact_mut(WORD) {
+            for (byte, last) in word.iter_mut().zip(&mut last) {
+                *byte ^= *last;
+                *last = *byte;
+            }
+        }
+    }
+    let word = difference_word(width);
+    let Some(first) = first else {
+        return match word {
+            2 => sum::<2>(bytes),
+            4 => sum::<4>(bytes),
+            8 => sum::<8>(bytes),
+            _ => sum::<1>(bytes),
+        };
+    };
+    // A word is a power of two.
+    let whole = bytes.len() & !word.wrapping_sub(1);
+    bytes.iter_mut().take(whole).zip(first).for_each(|(byte, first)| *byte ^= *first);
+}
+
+/// Undoes the differences between the bytes of each plane. The older filter (`restarts`) began anew with the last
+/// bytes of a plane that did not fill a vector of 16.
+pub(crate) fn undo_bytedelta(width: usize, restarts: bool, bytes: &mut [u8]) {
+    let count = bytes.len().checked_div(width).unwrap_or(0);
+    let mut rest = bytes;
+    for _ in 0..width {
+        let Some((plane, behind)) = rest.split_at_mut_checked(count) else { return };
+        rest = behind;
+        let whole = if restarts { count & !15 } else { count };
+        let (vectors, tail) = plane.split_at_mut_checked(whole).unwrap_or_default();
+        for part in [vectors, tail] {
+            let mut sum = 0_u8;
+            for byte in part {
+                sum = sum.wrapping_add(*byte);
+                *byte = sum;
+            }
+        }
+    }
+}
+
+/// Copies as many bytes as both have.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    let count = to.len().min(from.len());
+    if let (Some(to), Some(from)) = (to.get_mut(..count), from.get(..count)) {
+        to.copy_from_slice(from);
+    }
+}

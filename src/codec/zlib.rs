@@ -1,0 +1,24 @@
+//! zlib streams (RFC 1950), by miniz_oxide: 11 KiB of stack for its tables.
+//!
+//! Depends on `decode` for the names of errors. It keeps panic paths, which `.ci/no-panic-zlib` shows to be
+//! all of its own.
+#![forbid(unsafe_code)]
+
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
+
+use crate::decode::DecodeError;
+
+/// Decodes all of `stored` to the front of `room`; the number of bytes.
+pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
+        | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
+        | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32;
+    let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, room, 0, flags);
+    match status {
+        TINFLStatus::Done if read == stored.len() => Ok(written),
+        TINFLStatus::HasMoreOutput => Err(DecodeError::DoesNotFit),
+        TINFLStatus::Adler32Mismatch => Err(DecodeError::Checksum),
+        _ => Err(DecodeError::Malformed),
+    }
+}
