@@ -117,7 +117,7 @@ impl<'a> Component<'a> {
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.part.encoding {
             Encoding::Raw => self.stored(),
-            Encoding::Zstd => Err(self.error(ErrorKind::Encoded, Item::Component)),
+            Encoding::Zstd | Encoding::Zlib | Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
         }
     }
@@ -172,7 +172,8 @@ impl<'a> Component<'a> {
     /// many there are, give some, and more after `TooSmall`.
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written where the length is known. `UnsupportedEncoding`, `NotInMemory`.
+    /// `TooSmall`, then nothing was written where the length is known. `UnsupportedEncoding`, `NotInMemory`;
+    /// `Encoded` for chunks, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
     /// `Undecodable`, `DecodedLength`, `ChecksumMismatch`, `NotWhole`: `room` holds nothing of use then.
     pub fn read_into<'r>(&self, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_by(&mut BuiltIn, room)
@@ -186,6 +187,7 @@ impl<'a> Component<'a> {
         let fail = |kind| self.error(kind, Item::Component);
         let stored = match self.part.encoding {
             Encoding::Other => return Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            Encoding::Blosc => return Err(self.error(ErrorKind::Encoded, Item::Component)),
             _ => self.stored()?,
         };
         let known = match self.part.decoded_length {

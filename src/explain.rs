@@ -53,6 +53,8 @@ impl Explanation<'_> {
             Format::Ztensor => format::ztensor::context(self.input, &self.error),
             #[cfg(feature = "blz")]
             Format::Blz => format::blz::context(self.input, &self.error),
+            #[cfg(feature = "b2nd")]
+            Format::B2nd => format::b2nd::context(self.input, &self.error),
             #[cfg(feature = "tens")]
             Format::Tens => format::tens::context(self.input, &self.error),
             Format::Unknown => format::context_of_unknown(self.input),
@@ -94,7 +96,7 @@ fn names_its_item(error: &Error) -> bool {
                 | K::NotPermutation
                 | K::TooManyPairs
                 | K::BoundaryRank
-                | K::ZeroLength
+                | K::SparseFrame
         )
 }
 
@@ -170,6 +172,9 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         | K::ChunkSize
         | K::TooManyPairs
         | K::CountTooLarge
+        | K::WrongMarker
+        | K::UnsupportedCodec
+        | K::UnsupportedFilter
         | K::BoundaryRank => match (context.text, context.number) {
             (Some(text), _) => {
                 out.write_str(": ")?;

@@ -92,6 +92,8 @@ impl<'a> File<'a> {
             Inner::Ztensor(_) => Format::Ztensor,
             #[cfg(feature = "blz")]
             Inner::Blz(_) => Format::Blz,
+            #[cfg(feature = "b2nd")]
+            Inner::B2nd(_) => Format::B2nd,
             #[cfg(feature = "tens")]
             Inner::Tens(_) => Format::Tens,
         }
@@ -179,6 +181,17 @@ impl<'a> File<'a> {
         }
     }
 
+    /// What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.
+    #[cfg(feature = "b2nd")]
+    #[must_use]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub const fn as_b2nd(&self) -> Option<format::b2nd::File<'a>> {
+        match self.inner {
+            Inner::B2nd(file) => Some(file),
+            _ => None,
+        }
+    }
+
     /// What only BLZ files have; `None` for the others.
     #[cfg(feature = "blz")]
     #[must_use]
@@ -213,6 +226,8 @@ fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
         Format::Blz => Inner::Blz(format::blz::open(opening)?),
         #[cfg(feature = "tens")]
         Format::Tens => Inner::Tens(format::tens::open(opening)?),
+        #[cfg(feature = "b2nd")]
+        Format::B2nd => Inner::B2nd(format::b2nd::open(opening)?),
         other => return Err(Stop::Error(format::not_read(head, other))),
     };
     Ok(File { input, inner })

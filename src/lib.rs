@@ -5,6 +5,10 @@
 #![cfg_attr(feature = "ztensor", doc = "- What only zTensor files have: [`File::as_ztensor`].")]
 #![cfg_attr(feature = "tens", doc = "- What only TENS files have: [`File::as_tens`].")]
 #![cfg_attr(feature = "blz", doc = "- What only BLZ files have, and computing with them: [`File::as_blz`].")]
+#![cfg_attr(
+    feature = "b2nd",
+    doc = "- What only Blosc2 frames have, and reading parts of arrays: [`File::as_b2nd`]."
+)]
 //!
 #![no_std]
 #![deny(unsafe_code)]
@@ -35,13 +39,13 @@
     )
 )]
 // What only one format needs stands unused in builds without it.
-#![cfg_attr(not(all(feature = "blz", feature = "tens", feature = "ztensor")), allow(dead_code))]
+#![cfg_attr(not(all(feature = "b2nd", feature = "blz", feature = "tens", feature = "ztensor")), allow(dead_code))]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
-#[cfg(not(any(feature = "blz", feature = "tens", feature = "ztensor")))]
-compile_error!("tenslice: choose at least one format: enable the feature `blz`, `tens` or `ztensor`");
+#[cfg(not(any(feature = "b2nd", feature = "blz", feature = "tens", feature = "ztensor")))]
+compile_error!("tenslice: choose at least one format: enable the feature `b2nd`, `blz`, `tens` or `ztensor`");
 
 mod attributes;
 mod bytes;
@@ -71,6 +75,8 @@ pub use element::{Element, Elements, binary128_to_f64};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+#[cfg(feature = "b2nd")]
+pub use format::b2nd;
 #[cfg(feature = "blz")]
 pub use format::blz;
 #[cfg(feature = "tens")]

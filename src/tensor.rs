@@ -86,6 +86,8 @@ impl<'a> Tensor<'a> {
             Inner::Blz(_) => Format::Blz,
             #[cfg(feature = "tens")]
             Inner::Tens(_) => Format::Tens,
+            #[cfg(feature = "b2nd")]
+            Inner::B2nd(_) => Format::B2nd,
         }
     }
 
@@ -169,6 +171,11 @@ impl<'a> Tensor<'a> {
     /// the tensor cannot be made dense.
     #[must_use]
     pub fn dense_len(&self) -> Option<u64> {
+        #[cfg(feature = "b2nd")]
+        #[allow(irrefutable_let_patterns)] // in a build with one format
+        if let Inner::B2nd(array) = &self.inner {
+            return array.dense_len();
+        }
         match self.layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue | Layout::TensorTrain => {
@@ -179,7 +186,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train. `None`
+    /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train; a block or
+    /// two of an array in chunks, for which the headers of all chunks are read. `None`
     /// where the file does not say, or where the tensor cannot be made dense.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
@@ -187,6 +195,11 @@ impl<'a> Tensor<'a> {
         #[allow(irrefutable_let_patterns)] // in a build with one format
         if let Inner::Blz(train) = &self.inner {
             return train.scratch_len();
+        }
+        #[cfg(feature = "b2nd")]
+        #[allow(irrefutable_let_patterns)] // in a build with one format
+        if let Inner::B2nd(array) = &self.inner {
+            return array.scratch_len();
         }
         if self.layout() == Layout::Dense {
             return Some(0);
@@ -197,7 +210,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// The tensor as a dense array in `room`, whatever its layout: in this machine's byte order, dense
-    /// data in its [`order`](Self::order), all else row-major. The part written.
+    /// data in its [`order`](Self::order), all else row-major. The part written. An array in chunks stays in the
+    /// byte order that it is stored in: that of its component.
     ///
     /// `room` has at least [`dense_len`](Self::dense_len) bytes, `scratch` [`scratch_len`](Self::scratch_len);
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
@@ -232,6 +246,11 @@ impl<'a> Tensor<'a> {
         #[allow(irrefutable_let_patterns)] // in a build with one format
         if let Inner::Blz(train) = &self.inner {
             return train.contract(room, scratch);
+        }
+        #[cfg(feature = "b2nd")]
+        #[allow(irrefutable_let_patterns)] // in a build with one format
+        if let Inner::B2nd(array) = &self.inner {
+            return array.read(decoder, room, scratch);
         }
         match self.layout() {
             Layout::Dense => self.data()?.read_into_by(decoder, room),

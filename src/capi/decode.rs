@@ -31,15 +31,33 @@ pub type tenslice_decode = Option<
     ) -> tenslice_status,
 >;
 
+/// The same for a stream that was compressed with the dictionary of `dictionary_length` bytes at `dictionary`, as
+/// chunks of Blosc2 may be.
+pub type tenslice_decode_with_dictionary = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        encoding: u32,
+        dictionary: *const c_void,
+        dictionary_length: usize,
+        stored: *const c_void,
+        stored_length: usize,
+        room: *mut c_void,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tenslice_status,
+>;
+
 /// A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
 /// while the call that it was given to runs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_decoder {
-    /// The function; not NULL.
+    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD, and by chunks of Blosc2 for TENSLICE_ENCODING_ZLIB, too.
     pub decode: tenslice_decode,
     /// Handed to it.
     pub user: *mut c_void,
+    /// The function for streams with a dictionary; NULL where there is none.
+    pub decode_with_dictionary: tenslice_decode_with_dictionary,
 }
 
 /// The caller's decoder, or what is built in where there is none.
@@ -85,18 +103,53 @@ impl Decoder for Chosen {
                 &raw mut length,
             )
         };
-        let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
-        if status == OK && length <= room.len() {
-            Ok(length)
-        } else if is(ErrorKind::TooSmall) {
-            Err(DecodeError::DoesNotFit)
-        } else if is(ErrorKind::UnsupportedEncoding) {
-            Err(DecodeError::Unsupported)
-        } else if is(ErrorKind::ChecksumMismatch) {
-            Err(DecodeError::Checksum)
-        } else {
-            Err(DecodeError::Malformed)
-        }
+        came_to(status, length, room.len())
+    }
+
+    fn decode_with_dictionary(
+        &mut self,
+        encoding: Encoding,
+        dictionary: &[u8],
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
+        let decoder = match self {
+            Self::BuiltIn(built_in) => return built_in.decode_with_dictionary(encoding, dictionary, stored, room),
+            Self::Callers(decoder) => decoder,
+        };
+        let Some(decode) = decoder.decode_with_dictionary else { return Err(DecodeError::Unsupported) };
+        let mut length = 0;
+        // SAFETY: the caller says that the function does what its type says.
+        let status = unsafe {
+            decode(
+                decoder.user,
+                u32::from(encoding.code()),
+                dictionary.as_ptr().cast(),
+                dictionary.len(),
+                stored.as_ptr().cast(),
+                stored.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
+                &raw mut length,
+            )
+        };
+        came_to(status, length, room.len())
+    }
+}
+
+/// What the status and the length that a decoder of the caller's gave say.
+fn came_to(status: tenslice_status, length: usize, capacity: usize) -> core::result::Result<usize, DecodeError> {
+    let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
+    if status == OK && length <= capacity {
+        Ok(length)
+    } else if is(ErrorKind::TooSmall) {
+        Err(DecodeError::DoesNotFit)
+    } else if is(ErrorKind::UnsupportedEncoding) {
+        Err(DecodeError::Unsupported)
+    } else if is(ErrorKind::ChecksumMismatch) {
+        Err(DecodeError::Checksum)
+    } else {
+        Err(DecodeError::Malformed)
     }
 }
 
@@ -129,8 +182,8 @@ pub(super) unsafe fn report(
 /// more room.
 ///
 /// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
-/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; ENCODED for chunks, which
+/// tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_component_read_into(
     component: *const tenslice_component,
@@ -154,7 +207,7 @@ pub unsafe extern "C" fn tenslice_component_read_into(
 }
 
 /// How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
-/// (`scratch`). Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+/// (`scratch`): for an array in chunks the headers of all of them are read. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
 /// made dense.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
@@ -181,7 +234,8 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 }
 
 /// Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
-/// machine's byte order, dense data in its own order, sparse data row-major. `scratch` has the memory that
+/// machine's byte order, dense data in its own order, sparse data row-major. An array in chunks stays in the byte
+/// order that it is stored in, which its component states. `scratch` has the memory that
 /// tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
 /// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
 /// UINT64_MAX where the file does not say; then try with more.

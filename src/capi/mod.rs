@@ -21,6 +21,8 @@ mod source;
 mod tens;
 #[cfg(feature = "blz")]
 mod blz;
+#[cfg(feature = "b2nd")]
+mod b2nd;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 mod panic;

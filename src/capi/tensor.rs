@@ -7,8 +7,8 @@ use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
 use super::status::{END, OK, finish, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
-use crate::error::{Error, ErrorKind};
-use crate::{Components, Tensor};
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Components, Shape, Tensor};
 
 /// A tensor of an open file.
 #[repr(C)]
@@ -87,24 +87,38 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let shape = held::<Tensor<'static>, _>(tensor)?.shape();
-            let dimensions = room(dimensions, capacity)?;
-            if let Some(rank) = out_optional(rank)? {
-                rank.set(shape.rank());
-            }
-            if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
-                return Err(Error::new(ErrorKind::TooSmall));
-            }
-            let mut written = 0_u32;
-            for (place, length) in dimensions.iter_mut().zip(shape) {
-                *place = length;
-                written = written.saturating_add(1);
-            }
-            if written < shape.rank() {
-                return Err(Error::new(ErrorKind::Malformed)); // the bytes have changed since
-            }
-            Ok(OK)
+            write_shape(shape, dimensions, capacity, rank)
         })
     }
+}
+
+/// Writes the lengths of a shape to C, and how many there are.
+///
+/// # Safety
+/// `dimensions` has room for `capacity` numbers; `rank` is NULL or can be written.
+pub(super) unsafe fn write_shape(
+    shape: Shape<'_>,
+    dimensions: *mut u64,
+    capacity: usize,
+    rank: *mut u32,
+) -> Result<tenslice_status> {
+    // SAFETY: as the caller says.
+    let (dimensions, rank) = unsafe { (room(dimensions, capacity)?, out_optional(rank)?) };
+    if let Some(rank) = rank {
+        rank.set(shape.rank());
+    }
+    if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
+        return Err(Error::new(ErrorKind::TooSmall));
+    }
+    let mut written = 0_u32;
+    for (place, length) in dimensions.iter_mut().zip(shape) {
+        *place = length;
+        written = written.saturating_add(1);
+    }
+    if written < shape.rank() {
+        return Err(Error::new(ErrorKind::Malformed)); // the bytes have changed since
+    }
+    Ok(OK)
 }
 
 /// Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has

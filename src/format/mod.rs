@@ -13,6 +13,8 @@
 //! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "b2nd")]
+pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
 #[cfg(feature = "tens")]
@@ -36,6 +38,8 @@ macro_rules! one_of_each {
             Ztensor(format::ztensor::$object<'a>),
             #[cfg(feature = "blz")]
             Blz(format::blz::$object<'a>),
+            #[cfg(feature = "b2nd")]
+            B2nd(format::b2nd::$object<'a>),
             #[cfg(feature = "tens")]
             Tens(format::tens::$object<'a>),
         }
@@ -51,6 +55,8 @@ macro_rules! dispatch {
             $name::Ztensor($object) => $value,
             #[cfg(feature = "blz")]
             $name::Blz($object) => $value,
+            #[cfg(feature = "b2nd")]
+            $name::B2nd($object) => $value,
             #[cfg(feature = "tens")]
             $name::Tens($object) => $value,
         }
@@ -66,6 +72,8 @@ macro_rules! map_each {
             $name::Ztensor($object) => $to::Ztensor($value),
             #[cfg(feature = "blz")]
             $name::Blz($object) => $to::Blz($value),
+            #[cfg(feature = "b2nd")]
+            $name::B2nd($object) => $to::B2nd($value),
             #[cfg(feature = "tens")]
             $name::Tens($object) => $to::Tens($value),
         }
@@ -100,7 +108,7 @@ pub(crate) struct Part<'a> {
 }
 
 /// An iterator over one thing: the tensor of a file that holds one, the component of a tensor that has one.
-#[cfg(any(feature = "blz", feature = "tens"))]
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Single<T> {
     pub(crate) item: Option<T>,
@@ -108,14 +116,14 @@ pub(crate) struct Single<T> {
     pub(crate) error: Option<Error>,
 }
 
-#[cfg(any(feature = "blz", feature = "tens"))]
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
 impl<T> Single<T> {
     pub(crate) const fn new(item: T) -> Self {
         Self { item: Some(item), error: None }
     }
 }
 
-#[cfg(any(feature = "blz", feature = "tens"))]
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
 impl<T> Iterator for Single<T> {
     type Item = T;
 
@@ -126,7 +134,7 @@ impl<T> Iterator for Single<T> {
 
 /// What is the same for all formats whose files hold one tensor, of no name: asks for `File` and `Tensor(File)`,
 /// and for the file's `warnings` as bits.
-#[cfg(any(feature = "blz", feature = "tens"))]
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
 macro_rules! holds_one_tensor {
     () => {
         pub(crate) type Tensors<'a> = crate::format::Single<Tensor<'a>>;
@@ -185,7 +193,7 @@ macro_rules! holds_one_tensor {
         }
     };
 }
-#[cfg(any(feature = "blz", feature = "tens"))]
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
 pub(crate) use holds_one_tensor;
 
 /// What stands in a file where an error happened, as far as it can still be read.
@@ -262,7 +270,9 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && magic.starts_with(head);
     match format {
         _ if head.is_empty() => Error::at(ErrorKind::Truncated, Format::Unknown, Item::File, 0),
-        Format::Ztensor | Format::Blz | Format::Tens => Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0),
+        Format::Ztensor | Format::Blz | Format::Tens | Format::B2nd => {
+            Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0)
+        }
         Format::Unknown => match MAGICS.iter().find(cut) {
             Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),
             None => Error::at(ErrorKind::UnknownFormat, format, Item::File, 0),

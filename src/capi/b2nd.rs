@@ -1,0 +1,412 @@
+//! What only Blosc2 frames have. Not in libraries that were built without that format.
+
+use core::ffi::c_void;
+
+use super::component::tenslice_bytes;
+use super::decode::{chosen, report, tenslice_decoder};
+use super::file::tenslice_file;
+use super::pointer::{held, numbers, out_info, out_optional, room};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::tensor::write_shape;
+use super::text::tenslice_str;
+use crate::File;
+use crate::b2nd::{self, Chunk};
+use crate::bytes::num::to_u64;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What there is to know of a Blosc2 frame. Set `struct_size` to `sizeof` before the call. What is said of codec,
+/// filters and blocks are the writer's defaults: each chunk has its own.
+#[repr(C)]
+pub struct tenslice_b2nd_info {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// 1 where it holds an array, else 0: then it is one of bytes.
+    pub is_array: u32,
+    /// Bytes of an element.
+    pub item_size: u64,
+    /// How many chunks there are.
+    pub chunk_count: u64,
+    /// Bytes of a chunk, decoded, with its padding; 0 where they differ.
+    pub chunk_size: u64,
+    /// Bytes of a block; 0 where that is left to the chunks.
+    pub block_size: u64,
+    /// Bytes of all chunks, decoded, with the padding of arrays.
+    pub decoded: u64,
+    /// Bytes of all chunks as they are stored.
+    pub stored: u64,
+    /// The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
+    pub dtype: tenslice_str,
+    /// The version of the frame: 1, 2 or 3.
+    pub version: u8,
+    /// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard, from 32 on those of plug-ins.
+    pub codec: u8,
+    /// How hard the writer tried: 0 to 9.
+    pub level: u8,
+    /// Whether chunks may have dictionaries: 0 or 1.
+    pub has_dictionary: u8,
+    /// In the order in which they are applied: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
+    /// bytedelta, others of plug-ins.
+    pub filters: [u8; 6],
+    /// What each filter takes besides.
+    pub filters_meta: [u8; 6],
+}
+
+/// A chunk. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_b2nd_chunk {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// How many blocks it has.
+    pub block_count: u32,
+    /// Where it stands in the file, and its bytes there; both 0 where nothing is stored of it.
+    pub offset: u64,
+    /// Number of bytes as they are stored.
+    pub length: u64,
+    /// Number of bytes, decoded.
+    pub decoded_length: u64,
+    /// Bytes of a block, decoded: the last one may be shorter; 0 where they differ.
+    pub block_size: u64,
+    /// How much scratch memory tenslice_b2nd_read_chunk needs.
+    pub scratch: u64,
+    /// How its bytes come about: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 never written (zeros here), 6
+    /// compressed in blocks of different lengths.
+    pub content: u8,
+    /// As in tenslice_b2nd_info.
+    pub codec: u8,
+    /// As in tenslice_b2nd_info.
+    pub filters: [u8; 6],
+}
+
+/// A metalayer: a named content of a frame. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_b2nd_metalayer {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Its name: 31 bytes at most.
+    pub name: tenslice_str,
+    /// What it says, as it is stored: MessagePack mostly; for one of the trailer a compressed chunk, which
+    /// tenslice_b2nd_read_metalayer decodes.
+    pub content: tenslice_bytes,
+    /// Bytes of it, decoded; UINT64_MAX where the chunk is broken.
+    pub decoded_length: u64,
+    /// How much scratch memory tenslice_b2nd_read_metalayer needs.
+    pub scratch: u64,
+}
+
+/// The frame that a handle holds.
+///
+/// # Safety
+/// As for `held`.
+unsafe fn b2nd(file: *const tenslice_file) -> Result<b2nd::File<'static>> {
+    // SAFETY: as the caller says.
+    let file = unsafe { held::<File<'static>, _>(file)? };
+    file.as_b2nd().ok_or(Error::new(ErrorKind::InvalidArgument))
+}
+
+/// Fills `info`, of which the caller has set `struct_size`.
+///
+/// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_get_info(
+    file: *const tenslice_file,
+    info: *mut tenslice_b2nd_info,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let b2nd = b2nd(file)?;
+            let defaults = b2nd.defaults();
+            out_info(info)?.fill(tenslice_b2nd_info {
+                struct_size: 0,
+                is_array: b2nd.is_array().into(),
+                item_size: b2nd.item_size(),
+                chunk_count: b2nd.chunk_count(),
+                chunk_size: defaults.chunk_size,
+                block_size: defaults.block_size,
+                decoded: defaults.decoded,
+                stored: defaults.stored,
+                dtype: b2nd.dtype_text().into(),
+                version: defaults.version,
+                codec: defaults.codec,
+                level: defaults.level,
+                has_dictionary: defaults.has_dictionary.into(),
+                filters: defaults.filters,
+                filters_meta: defaults.filters_meta,
+            });
+            Ok(OK)
+        })
+    }
+}
+
+/// Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
+/// which has room for `capacity` lengths. `rank` (may be NULL) gets how many there are, in any case.
+///
+/// Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a file
+/// of another format; INVALID_HANDLE; MALFORMED where the bytes are not what they were when the file was opened.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
+    file: *const tenslice_file,
+    of_blocks: u32,
+    dimensions: *mut u64,
+    capacity: usize,
+    rank: *mut u32,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let b2nd = b2nd(file)?;
+            let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
+            write_shape(shape.ok_or(Error::new(ErrorKind::NotFound))?, dimensions, capacity, rank)
+        })
+    }
+}
+
+/// Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
+/// opened over a source the table of chunks and the chunk have to be in memory.
+///
+/// Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
+/// table is so large that looking up a chunk without memory takes too long; INVALID_ARGUMENT, also for a file of
+/// another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
+    file: *const tenslice_file,
+    index: u64,
+    chunk: *mut tenslice_b2nd_chunk,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let b2nd = b2nd(file)?;
+            let info = out_info(chunk)?;
+            let chunk = b2nd.chunk(index)?;
+            let extent = chunk.extent().unwrap_or_default();
+            info.fill(tenslice_b2nd_chunk {
+                struct_size: 0,
+                block_count: chunk.block_count(),
+                offset: extent.offset,
+                length: extent.length,
+                decoded_length: chunk.decoded_length(),
+                block_size: chunk.block_size().unwrap_or(0),
+                scratch: chunk.scratch_len(),
+                content: chunk.content().code(),
+                codec: chunk.codec(),
+                filters: chunk.filters(),
+            });
+            Ok(OK)
+        })
+    }
+}
+
+/// What a call that decodes a chunk is given.
+struct Reading {
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    length: *mut u64,
+}
+
+impl Reading {
+    /// # Safety
+    /// As the header asks of the pointers.
+    unsafe fn read(&self, chunk: &Chunk<'_>) -> Result<tenslice_status> {
+        // SAFETY: as the caller says.
+        unsafe {
+            let mut decoder = chosen(self.decoder)?;
+            let destination = room(self.destination.cast::<u8>(), self.capacity)?;
+            let scratch = room(self.scratch.cast::<u8>(), self.scratch_length)?;
+            report(self.length, Some(chunk.decoded_length()), || {
+                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+            })
+        }
+    }
+}
+
+/// Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
+/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none. `decoder` may be NULL: then what
+/// is built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed.
+///
+/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_read_chunk(
+    file: *const tenslice_file,
+    index: u64,
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    length: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let chunk = b2nd(file)?.chunk(index)?;
+            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(&chunk)
+        })
+    }
+}
+
+/// The metalayer of the header (`in_trailer` 0) or of the trailer (1) at `index`.
+///
+/// # Safety
+/// As for `held`.
+unsafe fn metalayer(
+    file: *const tenslice_file,
+    in_trailer: u32,
+    index: u32,
+) -> Result<(b2nd::File<'static>, b2nd::Metalayer<'static>)> {
+    // SAFETY: as the caller says.
+    let b2nd = unsafe { b2nd(file)? };
+    let mut all = if in_trailer == 0 { b2nd.metalayers() } else { b2nd.variable_metalayers() };
+    let found = usize::try_from(index).ok().and_then(|index| all.nth(index));
+    found.map(|found| (b2nd, found)).ok_or(Error::new(ErrorKind::NotFound))
+}
+
+/// Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
+/// (`in_trailer` 0) or of the trailer (1).
+///
+/// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_get_metalayer(
+    file: *const tenslice_file,
+    in_trailer: u32,
+    index: u32,
+    metalayer: *mut tenslice_b2nd_metalayer,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(core::ptr::null_mut(), || {
+            let info = out_info(metalayer)?;
+            let (b2nd, found) = self::metalayer(file, in_trailer, index)?;
+            let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
+                (0, _) => (to_u64(found.content.len()), 0),
+                (_, Ok(chunk)) => (chunk.decoded_length(), chunk.scratch_len()),
+                (_, Err(_)) => (u64::MAX, 0),
+            };
+            info.fill(tenslice_b2nd_metalayer {
+                struct_size: 0,
+                reserved: 0,
+                name: Some(found.name).into(),
+                content: found.content.into(),
+                decoded_length,
+                scratch,
+            });
+            Ok(OK)
+        })
+    }
+}
+
+/// Writes the content of metalayer `index` of the trailer, decoded, to the `capacity` bytes at `destination`, with the
+/// scratch memory that tenslice_b2nd_get_metalayer asks for. All else as for tenslice_b2nd_read_chunk.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_read_metalayer(
+    file: *const tenslice_file,
+    index: u32,
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    length: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let (b2nd, metalayer) = metalayer(file, 1, index)?;
+            let chunk = b2nd.variable_metalayer(&metalayer)?;
+            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(&chunk)
+        })
+    }
+}
+
+/// How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
+/// index `stop`, `rank` numbers each, and how much scratch memory it needs (`scratch`). Each of both may be NULL.
+/// For the scratch memory the headers of all chunks that the region touches are read.
+///
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` what is wrong with the chunks, NOT_IN_MEMORY;
+/// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_region_lengths(
+    file: *const tenslice_file,
+    start: *const u64,
+    stop: *const u64,
+    rank: usize,
+    length: *mut u64,
+    scratch: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let b2nd = b2nd(file)?;
+            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
+            let (length, scratch) = (out_optional(length)?, out_optional(scratch)?);
+            let bytes = b2nd.region_len(start, stop)?;
+            let memory = if scratch.is_some() { b2nd.scratch_len(start, stop)? } else { 0 };
+            if let Some(length) = length {
+                length.set(bytes);
+            }
+            if let Some(scratch) = scratch {
+                scratch.set(memory);
+            }
+            Ok(OK)
+        })
+    }
+}
+
+/// Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
+/// at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
+/// bytes. Decodes only the blocks that the region touches. `scratch` has the memory that
+/// tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
+/// built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
+/// needs; with OUT_OF_SCRATCH those that `scratch` needs.
+///
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
+/// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
+/// NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
+/// for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_read_region(
+    file: *const tenslice_file,
+    start: *const u64,
+    stop: *const u64,
+    rank: usize,
+    decoder: *const tenslice_decoder,
+    destination: *mut c_void,
+    capacity: usize,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    needed: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let b2nd = b2nd(file)?;
+            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
+            let mut decoder = chosen(decoder)?;
+            let destination = room(destination.cast::<u8>(), capacity)?;
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            let needed = out_optional(needed)?;
+            let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);
+            let count = match &read {
+                Ok(written) => Some(to_u64(written.len())),
+                Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_len(start, stop).ok(),
+                Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_len(start, stop).ok(),
+                Err(_) => None,
+            };
+            if let (Some(needed), Some(count)) = (needed, count) {
+                needed.set(count);
+            }
+            read.map(|_| OK)
+        })
+    }
+}

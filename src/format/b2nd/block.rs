@@ -1,0 +1,292 @@
+//! The blocks of a chunk: streams, decoded by the codec, and the filters undone.
+//!
+//! Depends on `error`, `bytes`, `codec`, `decode`, and on `chunk`.
+//!
+//! ```text
+//! block    one stream, or as many as the typesize has bytes, each of them with the same part of the block
+//! stream   i32 n: 0 for zeros; negative for a run of the byte -n, then a byte of flags, of which bit 0 is set;
+//!          else n bytes: as they are where n is what they decode to, else compressed
+//! block of its own length    i32 n, what it decodes to, then its bytes up to the next block
+//! ```
+#![forbid(unsafe_code)]
+
+use super::chunk::{
+    BITSHUFFLE, BLOSCLZ, BYTEDELTA, Chunk, Content, DELTA_FILTER, LZ4, OLD_BYTEDELTA, SHUFFLE, TRUNCATE,
+    TRUNCATE_INTEGERS, ZLIB, ZSTD,
+};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
+use crate::codec::{blosclz, lz4};
+use crate::decode::{DecodeError, Decoder};
+use crate::error::{ErrorKind, Item, Result};
+use crate::vocab::Encoding;
+
+/// The streams of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Streams<'a> {
+    chunk: Chunk<'a>,
+    /// Where the next one begins in the chunk.
+    at: u64,
+    left: u16,
+    /// Bytes that each of them decodes to.
+    pub(super) length: usize,
+    /// How many there are.
+    pub(super) count: u16,
+}
+
+/// A stream, as it is stored.
+#[derive(Clone, Copy)]
+pub(super) enum Stream<'a> {
+    Run(u8),
+    Raw(&'a [u8]),
+    /// Compressed, and where it begins in the chunk.
+    Coded(&'a [u8], u64),
+}
+
+/// A block of its own length.
+#[derive(Clone, Copy)]
+pub(super) struct VariableBlock<'a> {
+    pub(super) length: u32,
+    stored: &'a [u8],
+    /// Where that begins in the chunk.
+    at: u64,
+}
+
+/// A filter to undo, and what it is to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Filter {
+    pub(super) id: u8,
+    pub(super) width: usize,
+}
+
+impl<'a> Streams<'a> {
+    /// The next stream.
+    pub(super) fn read(&mut self) -> Result<Option<Stream<'a>>> {
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        let at = self.at;
+        let error = |kind, at| self.chunk.error(kind, Item::Stream, at);
+        let number = self.chunk.number(at).ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
+        let data_at = at.saturating_add(4);
+        let (stream, length) = match number {
+            0 => (Stream::Run(0), 0),
+            ..0 => {
+                let flags = Extent::new(data_at, 1).of(self.chunk.bytes, 0).and_then(<[u8]>::first);
+                let flags = flags.ok_or_else(|| error(ErrorKind::OutOfPlace, data_at))?;
+                let value = u8::try_from(number.unsigned_abs()).map_err(|_| error(ErrorKind::InvalidRun, at))?;
+                if flags & 1 == 0 {
+                    return Err(error(ErrorKind::InvalidRun, data_at));
+                }
+                (Stream::Run(value), 1)
+            }
+            _ => {
+                let length = u64::from(number.unsigned_abs());
+                let data = Extent::new(data_at, length).of(self.chunk.bytes, 0);
+                let data = data.ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
+                let is_raw = data.len() == self.length;
+                (if is_raw { Stream::Raw(data) } else { Stream::Coded(data, data_at) }, length)
+            }
+        };
+        self.left = left;
+        self.at = data_at.saturating_add(length);
+        Ok(Some(stream))
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// The streams of block `index` of a compressed chunk.
+    pub(super) fn streams(&self, index: u32) -> Result<Streams<'a>> {
+        let length = self.block_length(index)?;
+        // A last block that is shorter is never split.
+        let is_split = self.is_split() && Some(length) == self.block_size();
+        let count = if is_split { u16::from(self.typesize) } else { 1 };
+        let each = length.checked_div(u64::from(count)).unwrap_or(0);
+        if each.saturating_mul(u64::from(count)) != length {
+            return Err(self.error(ErrorKind::UnevenSplit, Item::Block, 0));
+        }
+        let each = to_usize(each).ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+        Ok(Streams { chunk: *self, at: self.place(index)?, left: count, length: each, count })
+    }
+
+    /// Block `index` of those of different lengths.
+    pub(super) fn variable_block(&self, index: u32) -> Result<VariableBlock<'a>> {
+        let place = self.place(index)?;
+        let next = index.saturating_add(1);
+        let end = if next < self.block_count() { self.place(next)? } else { to_u64(self.bytes.len()) };
+        let error = |kind| self.error(kind, Item::Block, place);
+        let at = place.saturating_add(4);
+        let stored = end.checked_sub(at).and_then(|length| Extent::new(at, length).of(self.bytes, 0));
+        let stored = stored.ok_or_else(|| error(ErrorKind::OutOfPlace))?;
+        let length = self.number(place).ok_or_else(|| error(ErrorKind::OutOfPlace))?;
+        let length = u32::try_from(length).map_err(|_| error(ErrorKind::NegativeLength))?;
+        Ok(VariableBlock { length, stored, at })
+    }
+
+    /// Blocks of different lengths add up to the chunk.
+    pub(super) fn check_variable_blocks(&self) -> Result<()> {
+        let mut sum = 0_u64;
+        for index in 0..self.block_count() {
+            sum = sum.saturating_add(u64::from(self.variable_block(index)?.length));
+        }
+        if sum == self.decoded_length() { Ok(()) } else { Err(self.error(ErrorKind::DecodedLength, Item::Block, 0)) }
+    }
+
+    pub(super) fn largest_variable_block(&self) -> u64 {
+        let lengths = (0..self.block_count()).map(|index| self.variable_block(index).map_or(0, |block| block.length));
+        u64::from(lengths.max().unwrap_or(0))
+    }
+
+    /// The filters to undo, the last first.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Filter> + use<'_, 'a> {
+        let filters = self.filters.iter().zip(&self.filters_meta).rev();
+        let active = filters.filter(|(id, _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
+        active.map(|(id, meta)| {
+            let own_width = matches!(*id, SHUFFLE | BYTEDELTA | OLD_BYTEDELTA) && *meta != 0;
+            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }) }
+        })
+    }
+
+    /// Whether a filter is undone from one memory to another.
+    pub(super) fn has_shuffles(&self) -> bool {
+        self.steps().any(|filter| is_shuffle(filter.id))
+    }
+
+    pub(super) fn has_delta(&self) -> bool {
+        self.steps().any(|filter| filter.id == DELTA_FILTER)
+    }
+
+    /// Decodes a stream to all of `room`.
+    pub(super) fn decode_stream(&self, decoder: &mut dyn Decoder, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
+        let (stored, at) = match stream {
+            Stream::Run(value) => {
+                return {
+                    room.fill(value);
+                    Ok(())
+                };
+            }
+            Stream::Raw(stored) => {
+                return {
+                    copy(room, stored);
+                    Ok(())
+                };
+            }
+            Stream::Coded(stored, at) => (stored, at),
+        };
+        let dictionary = self.dictionary()?;
+        let decoded = match (self.codec, dictionary) {
+            (BLOSCLZ, _) => blosclz::decode(stored, room),
+            (LZ4, None) => lz4::decode(stored, room),
+            (LZ4, Some(dictionary)) => lz4::decode_with_dictionary(dictionary, stored, room),
+            (ZLIB, _) => decoder.decode(Encoding::Zlib, stored, room),
+            (ZSTD, None) => decoder.decode(Encoding::Zstd, stored, room),
+            (ZSTD, Some(dictionary)) => decoder.decode_with_dictionary(Encoding::Zstd, dictionary, stored, room),
+            _ => Err(DecodeError::Unsupported),
+        };
+        let kind = match decoded {
+            Ok(length) if length == room.len() => return Ok(()),
+            Ok(_) | Err(DecodeError::DoesNotFit) => ErrorKind::DecodedLength,
+            Err(DecodeError::Malformed) => ErrorKind::Undecodable,
+            Err(DecodeError::Checksum) => ErrorKind::ChecksumMismatch,
+            Err(DecodeError::Unsupported) => return Err(self.error(ErrorKind::UnsupportedCodec, Item::Codec, 2)),
+        };
+        Err(self.error(kind, Item::Stream, at))
+    }
+
+    /// Decodes block `index` to `room`, which is as long as it is. With shuffles `scratch` is no shorter. Where
+    /// differences are to the first block, `first` is that one; `None` for itself.
+    pub(super) fn decode_block(
+        &self,
+        decoder: &mut dyn Decoder,
+        index: u32,
+        first: Option<&[u8]>,
+        room: &mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<()> {
+        let shuffles = self.check_filters()?;
+        let needed = if shuffles > 0 { room.len() } else { 0 };
+        let scratch = scratch.get_mut(..needed);
+        let scratch = scratch.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
+        let (mut from, mut to) = (room, scratch);
+        if shuffles & 1 == 1 {
+            core::mem::swap(&mut from, &mut to);
+        }
+        self.decode_streams(decoder, index, from)?;
+        for filter in self.steps() {
+            match filter.id {
+                SHUFFLE => unshuffle(filter.width, from, to),
+                // Blosc 1 left a block alone whose elements did not fill groups of eight.
+                BITSHUFFLE if self.version <= 2 && !has_whole_groups(from.len(), filter.width) => copy(to, from),
+                BITSHUFFLE => unbitshuffle(filter.width, from, to),
+                DELTA_FILTER => undo_delta(filter.width, first, from),
+                id => undo_bytedelta(filter.width, id == OLD_BYTEDELTA, from),
+            }
+            if is_shuffle(filter.id) {
+                core::mem::swap(&mut from, &mut to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes the streams of a block to `room`, one after the other, its filters not undone.
+    fn decode_streams(&self, decoder: &mut dyn Decoder, index: u32, room: &mut [u8]) -> Result<()> {
+        if self.content == Content::VariableBlocks {
+            let block = self.variable_block(index)?;
+            let is_raw = block.stored.len() == room.len();
+            let stream = if is_raw { Stream::Raw(block.stored) } else { Stream::Coded(block.stored, block.at) };
+            return self.decode_stream(decoder, stream, room);
+        }
+        let mut streams = self.streams(index)?;
+        let mut rest = room;
+        while let Some(stream) = streams.read()? {
+            let parts = rest.split_at_mut_checked(streams.length);
+            let (part, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+            self.decode_stream(decoder, stream, part)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// All filters can be undone; how many of them are shuffles.
+    pub(super) fn check_filters(&self) -> Result<u32> {
+        let mut shuffles = 0_u32;
+        for filter in self.steps() {
+            match filter.id {
+                SHUFFLE | BITSHUFFLE => shuffles = shuffles.saturating_add(1),
+                BYTEDELTA | OLD_BYTEDELTA => {}
+                DELTA_FILTER if self.content != Content::VariableBlocks => {}
+                id => {
+                    let slot = self.filters.iter().position(|filter| *filter == id).unwrap_or(0);
+                    let at = to_u64(slot).saturating_add(16);
+                    return Err(self.error(ErrorKind::UnsupportedFilter, Item::Filter, at));
+                }
+            }
+        }
+        Ok(shuffles)
+    }
+
+    /// Decodes all blocks of a compressed chunk to `room`, which is as long as it is.
+    pub(super) fn decode_blocks(&self, decoder: &mut dyn Decoder, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
+        let too_small = || self.error(ErrorKind::TooSmall, Item::Block, 0);
+        // The first block stays in view of the others, whose differences are to it.
+        let mut first: Option<&[u8]> = None;
+        let mut rest = room;
+        for index in 0..self.block_count() {
+            let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
+            let (block, behind) = parts.ok_or_else(too_small)?;
+            self.decode_block(decoder, index, first, block, scratch)?;
+            if index == 0 {
+                first = Some(block);
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+pub(super) const fn is_shuffle(id: u8) -> bool {
+    matches!(id, SHUFFLE | BITSHUFFLE)
+}
+
+fn has_whole_groups(length: usize, width: usize) -> bool {
+    length.checked_div(width).is_some_and(|count| count & 7 == 0)
+}

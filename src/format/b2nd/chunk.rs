@@ -1,0 +1,565 @@
+//! A chunk: its header, what kind of chunk it is, and where its blocks stand.
+//!
+//! Depends on `error`, `bytes`, and on `block`. All integers in a chunk are little-endian.
+//!
+//! ```text
+//! 0     version, codec version, flags, typesize, i32 nbytes, i32 blocksize, i32 cbytes
+//! 16    if flags 0 and 2 are set: 6 filters, user codec, its meta, 6 filters' metas, flags2, flags1
+//!       then, of a chunk that is neither copied nor special: i32 places of blocks; with a dictionary
+//!       i32 length, dictionary; streams                                                           (block.rs)
+//! ```
+#![forbid(unsafe_code)]
+
+use zerocopy::little_endian::I32;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::fail;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::Input;
+use crate::codec::BuiltIn;
+use crate::codec::shuffle::copy;
+use crate::decode::Decoder;
+use crate::error::{ErrorKind, Item, Result, pinned};
+
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Short {
+    version: u8,
+    codec_version: u8,
+    flags: u8,
+    typesize: u8,
+    nbytes: I32,
+    blocksize: I32,
+    cbytes: I32,
+}
+
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Long {
+    filters: [u8; FILTERS],
+    user_codec: u8,
+    codec_meta: u8,
+    filters_meta: [u8; FILTERS],
+    flags2: u8,
+    flags1: u8,
+}
+
+/// How many filters a chunk goes through at most.
+pub(super) const FILTERS: usize = 6;
+
+const SHORT: u64 = 16;
+pub(super) const LONG: u64 = 32;
+/// Where fields of a chunk's header stand that an error may be about.
+const FLAGS_AT: u64 = 2;
+const TYPESIZE_AT: u64 = 3;
+const NBYTES_AT: u64 = 4;
+const BLOCKSIZE_AT: u64 = 8;
+const CBYTES_AT: u64 = 12;
+const FLAGS2_AT: u64 = 30;
+const FLAGS1_AT: u64 = 31;
+/// The largest block that a writer makes.
+const MAX_BLOCKSIZE: i32 = 536_866_816;
+/// The largest dictionary.
+const MAX_DICTIONARY: u64 = 32_768;
+
+/// Flags of the short header.
+const SHUFFLED: u8 = 1;
+const COPIED: u8 = 2;
+const BITSHUFFLED: u8 = 4;
+const DELTA: u8 = 8;
+const NOT_SPLIT: u8 = 0x10;
+/// Both shuffles at once: a longer header follows, and says which filters there are.
+const EXTENDED: u8 = SHUFFLED | BITSHUFFLED;
+/// `flags1` of the longer one.
+const HAS_DICTIONARY: u8 = 1;
+const LAZY: u8 = 8;
+const INSTRUMENTED: u8 = 0x80;
+/// `flags2`: the blocks are of different lengths.
+const VARIABLE: u8 = 1;
+
+/// The filters: what they are called stands in [`filter_name`].
+pub(super) const SHUFFLE: u8 = 1;
+pub(super) const BITSHUFFLE: u8 = 2;
+pub(super) const DELTA_FILTER: u8 = 3;
+pub(super) const TRUNCATE: u8 = 4;
+pub(super) const OLD_BYTEDELTA: u8 = 34;
+pub(super) const BYTEDELTA: u8 = 35;
+pub(super) const TRUNCATE_INTEGERS: u8 = 36;
+
+/// The codecs, as chunks number them.
+pub(super) const BLOSCLZ: u8 = 0;
+pub(super) const LZ4: u8 = 1;
+pub(super) const ZLIB: u8 = 3;
+pub(super) const ZSTD: u8 = 4;
+const USER: u8 = 6;
+
+/// The usual name of a filter, by its number; `None` for one that is not known here.
+#[must_use]
+pub const fn filter_name(id: u8) -> Option<&'static str> {
+    Some(match id {
+        0 => "none",
+        SHUFFLE => "shuffle",
+        BITSHUFFLE => "bitshuffle",
+        DELTA_FILTER => "delta",
+        TRUNCATE => "trunc_prec",
+        32 => "ndcell",
+        33 => "ndmean",
+        OLD_BYTEDELTA => "bytedelta (before 2.8)",
+        BYTEDELTA => "bytedelta",
+        TRUNCATE_INTEGERS => "int_trunc",
+        _ => return None,
+    })
+}
+
+/// The usual name of a codec, as the header of a frame numbers them; `None` for one that is not known here.
+#[must_use]
+pub const fn codec_name(id: u8) -> Option<&'static str> {
+    Some(match id {
+        0 => "blosclz",
+        1 => "lz4",
+        2 => "lz4hc",
+        4 => "zlib",
+        5 => "zstd",
+        32 => "ndlz",
+        33 => "zfp_acc",
+        34 => "zfp_prec",
+        35 => "zfp_rate",
+        36 => "openhtj2k",
+        37 => "grok",
+        38 => "openzl",
+        _ => return None,
+    })
+}
+
+pinned! {
+    /// How the bytes of a chunk come about.
+    Content: u8 {
+        Compressed = 0, "compressed";
+        /// As they are, filters not applied.
+        Copied = 1, "copied";
+        Zeros = 2, "zeros";
+        /// Of 32 or 64 bits.
+        Nans = 3, "NaN";
+        Value = 4, "one value";
+        /// Never written: zeros, here.
+        Uninitialised = 5, "uninitialised";
+        VariableBlocks = 6, "blocks of different lengths";
+    }
+}
+
+/// A chunk of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    pub(super) index: u64,
+    /// Where it stands in the file, or where it is said that it stands nowhere.
+    pub(super) at: u64,
+    /// All that is stored of it.
+    pub(super) bytes: &'a [u8],
+    pub(super) content: Content,
+    pub(super) version: u8,
+    flags: u8,
+    pub(super) typesize: u8,
+    /// As chunks number them, not as frames do.
+    pub(super) codec: u8,
+    pub(super) user_codec: u8,
+    pub(super) filters: [u8; FILTERS],
+    pub(super) filters_meta: [u8; FILTERS],
+    has_dictionary: bool,
+    header: u8,
+    /// Bytes of it, of a block, decoded; of blocks of different lengths how many there are.
+    length: u32,
+    block_size: u32,
+}
+
+/// What the frame says that a chunk is in.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) input: Input<'a>,
+    /// The typesize of the frame, as the filters take it.
+    pub(super) typesize: u8,
+    /// Where its part of the file ends.
+    pub(super) end: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// The chunk that stands at `at`.
+    pub(super) fn read(setting: Setting<'a>, index: u64, at: u64) -> Result<Self> {
+        let (mut chunk, length) = Self::head(setting, index, at)?;
+        let bytes = setting.input.get(Extent::new(at, length));
+        chunk.bytes = bytes.ok_or_else(|| chunk.error(ErrorKind::NotInMemory, Item::Chunk, 0))?;
+        chunk.check()?;
+        Ok(chunk)
+    }
+
+    /// What its header says, and how many bytes are stored of it.
+    pub(super) fn head(setting: Setting<'a>, index: u64, at: u64) -> Result<(Self, u64)> {
+        let error = |kind, item, field: u64| fail(kind, item, at.saturating_add(field));
+        let head = setting.head(at, SHORT)?;
+        let Ok(short) = Short::ref_from_bytes(head) else { return Err(error(ErrorKind::Truncated, Item::Chunk, 0)) };
+        let is_long = short.flags & EXTENDED == EXTENDED;
+        let header = if is_long { LONG } else { SHORT };
+        let long = match is_long {
+            true => setting.head(at, LONG)?.get(16..).and_then(|long| Long::ref_from_bytes(long).ok()),
+            false => None,
+        };
+        let room = setting.end.saturating_sub(at);
+        let size = |number: I32, field| {
+            u32::try_from(number.get()).map_err(|_| error(ErrorKind::NegativeLength, Item::Chunk, field))
+        };
+        let cbytes = u64::from(size(short.cbytes, CBYTES_AT)?);
+        if cbytes < header {
+            return Err(error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
+        }
+        if cbytes > room {
+            return Err(error(ErrorKind::OutOfPlace, Item::Chunk, CBYTES_AT));
+        }
+        let length = size(short.nbytes, NBYTES_AT)?;
+        let block_size = size(short.blocksize, BLOCKSIZE_AT)?;
+        if block_size == 0 || short.blocksize.get() > MAX_BLOCKSIZE {
+            return Err(error(ErrorKind::ChunkSize, Item::Block, BLOCKSIZE_AT));
+        }
+        if short.typesize == 0 {
+            return Err(error(ErrorKind::ZeroLength, Item::Chunk, TYPESIZE_AT));
+        }
+        let mut chunk = Self {
+            index,
+            at,
+            bytes: &[],
+            content: Content::Compressed,
+            version: short.version,
+            flags: short.flags,
+            typesize: short.typesize,
+            codec: short.flags >> 5,
+            user_codec: 0,
+            filters: short_filters(short),
+            filters_meta: [0; FILTERS],
+            has_dictionary: false,
+            header: if is_long { 32 } else { 16 },
+            length,
+            block_size,
+        };
+        if let Some(long) = long {
+            chunk.extend(long, setting.typesize)?;
+        } else if short.flags & COPIED != 0 {
+            chunk.content = Content::Copied;
+        }
+        Ok((chunk, cbytes))
+    }
+
+    /// A chunk of which no byte is stored, which is said at `at`.
+    pub(super) const fn special(index: u64, at: u64, content: Content, length: u32, typesize: u8) -> Self {
+        Self {
+            index,
+            at,
+            bytes: &[],
+            content,
+            version: 5,
+            flags: 0,
+            typesize,
+            codec: BLOSCLZ,
+            user_codec: 0,
+            filters: [0; FILTERS],
+            filters_meta: [0; FILTERS],
+            has_dictionary: false,
+            header: 0,
+            length,
+            block_size: length,
+        }
+    }
+
+    /// Takes in what the longer header says.
+    fn extend(&mut self, long: &Long, frame_typesize: u8) -> Result<()> {
+        self.filters = long.filters;
+        self.filters_meta = long.filters_meta;
+        self.user_codec = long.user_codec;
+        self.has_dictionary = long.flags1 & HAS_DICTIONARY != 0;
+        if let (3, Some(last)) = (self.version, self.filters.last_mut()) {
+            *last = 0; // chunks of that version leave something else there
+        }
+        for (filter, meta) in self.filters.iter().zip(&mut self.filters_meta) {
+            if matches!(*filter, BYTEDELTA | OLD_BYTEDELTA) && *meta == 0 {
+                *meta = frame_typesize;
+            }
+        }
+        if long.flags2 & !VARIABLE != 0 {
+            return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT));
+        }
+        if long.flags1 & (LAZY | INSTRUMENTED) != 0 {
+            return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS1_AT));
+        }
+        let is_copied = self.flags & COPIED != 0;
+        self.content = match (long.flags2 & VARIABLE != 0, long.flags1 >> 4 & 7) {
+            (false, 0) if is_copied => Content::Copied,
+            (false, 0) => Content::Compressed,
+            (false, 1) => Content::Zeros,
+            (false, 2) => Content::Nans,
+            (false, 3) => Content::Value,
+            (false, 4) => Content::Uninitialised,
+            (true, 0) if !is_copied => Content::VariableBlocks,
+            (true, _) => return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT)),
+            _ => return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, FLAGS1_AT)),
+        };
+        Ok(())
+    }
+
+    /// Holds what the chunk has to what it says.
+    fn check(&mut self) -> Result<()> {
+        let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
+        let length = u64::from(self.length);
+        match self.content {
+            Content::Copied if stored != length => {
+                return Err(self.error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
+            }
+            Content::Value if stored == 0 || length.checked_rem(stored) != Some(0) => {
+                return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, CBYTES_AT));
+            }
+            Content::Nans => self.check_nans(TYPESIZE_AT)?,
+            Content::Compressed => {
+                // A block no larger than the chunk, as whoever wrote it has it.
+                self.block_size = self.block_size.min(self.length.max(1));
+                self.check_places()?;
+                self.dictionary()?;
+            }
+            Content::VariableBlocks => {
+                self.check_places()?;
+                self.check_variable_blocks()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// NaN of 32 and of 64 bits are known.
+    pub(super) fn check_nans(&self, field: u64) -> Result<()> {
+        if matches!(self.typesize, 4 | 8) {
+            Ok(())
+        } else {
+            Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, field))
+        }
+    }
+
+    /// The places of the blocks have room, and the codec is one of those that there are.
+    fn check_places(&self) -> Result<()> {
+        let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
+        if u64::from(self.block_count()).saturating_mul(4) > stored {
+            return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
+        }
+        match self.codec {
+            BLOSCLZ | LZ4 | ZLIB | ZSTD | USER => Ok(()),
+            _ => Err(self.error(ErrorKind::UnsupportedCodec, Item::Codec, FLAGS_AT)),
+        }
+    }
+
+    /// Its place among the chunks of the frame, from 0.
+    #[must_use]
+    pub const fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Where it stands in the file; `None` for one of which nothing is stored.
+    #[must_use]
+    pub fn extent(&self) -> Option<Extent> {
+        (!self.bytes.is_empty()).then(|| Extent::new(self.at, to_u64(self.bytes.len())))
+    }
+
+    /// How its bytes come about.
+    #[must_use]
+    pub const fn content(&self) -> Content {
+        self.content
+    }
+
+    /// Bytes of it, decoded.
+    #[must_use]
+    pub fn decoded_length(&self) -> u64 {
+        u64::from(self.length)
+    }
+
+    /// Bytes of a block, decoded: the last one may be shorter. `None` where they differ.
+    #[must_use]
+    pub fn block_size(&self) -> Option<u64> {
+        (self.content != Content::VariableBlocks).then(|| u64::from(self.block_size))
+    }
+
+    /// How many blocks it has.
+    #[must_use]
+    pub fn block_count(&self) -> u32 {
+        if self.content == Content::VariableBlocks {
+            return self.block_size;
+        }
+        let whole = self.length.checked_div(self.block_size).unwrap_or(0);
+        let is_whole = whole.saturating_mul(self.block_size) == self.length;
+        if is_whole { whole } else { whole.saturating_add(1) }
+    }
+
+    /// Bytes of block `index`, decoded.
+    ///
+    /// # Errors
+    /// `NotFound` beyond the last; `OutOfPlace` where the bytes are not what they were.
+    pub fn block_length(&self, index: u32) -> Result<u64> {
+        if index >= self.block_count() {
+            return Err(self.error(ErrorKind::NotFound, Item::Block, 0));
+        }
+        if self.content == Content::VariableBlocks {
+            return self.variable_block(index).map(|block| u64::from(block.length));
+        }
+        let before = u64::from(index).saturating_mul(u64::from(self.block_size));
+        Ok(u64::from(self.length).saturating_sub(before).min(u64::from(self.block_size)))
+    }
+
+    /// Its filters in the order in which they were applied, by their numbers; 0 is none.
+    #[must_use]
+    pub const fn filters(&self) -> [u8; FILTERS] {
+        self.filters
+    }
+
+    /// Its codec, numbered as frames do: see [`codec_name`].
+    #[must_use]
+    pub const fn codec(&self) -> u8 {
+        match self.codec {
+            BLOSCLZ | LZ4 => self.codec,
+            USER => self.user_codec,
+            other => other.saturating_add(1),
+        }
+    }
+
+    /// How much scratch memory [`read_into`](Self::read_into) needs, in bytes.
+    #[must_use]
+    pub fn scratch_len(&self) -> u64 {
+        let largest = match self.content {
+            Content::Compressed => u64::from(self.block_size),
+            Content::VariableBlocks => self.largest_variable_block(),
+            _ => 0,
+        };
+        if self.has_shuffles() { largest } else { 0 }
+    }
+
+    /// Writes its bytes, decoded, to the front of `room`; the part written. `scratch` has
+    /// [`scratch_len`](Self::scratch_len) bytes.
+    ///
+    /// # Errors
+    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with the chunk: `room` holds
+    /// nothing of use then.
+    pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_by(&mut BuiltIn, room, scratch)
+    }
+
+    /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
+    ///
+    /// # Errors
+    /// Those of [`read_into`](Self::read_into).
+    pub fn read_into_by<'r>(
+        &self,
+        decoder: &mut dyn Decoder,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
+        let too_small = || self.error(ErrorKind::TooSmall, Item::Chunk, NBYTES_AT);
+        let room = to_usize(self.decoded_length()).and_then(|length| room.get_mut(..length)).ok_or_else(too_small)?;
+        match self.content {
+            Content::Copied => copy(room, self.payload()),
+            Content::Compressed | Content::VariableBlocks => self.decode_blocks(decoder, room, scratch)?,
+            _ => repeat(self.value(), 0, room),
+        }
+        Ok(room)
+    }
+
+    /// What follows the header.
+    pub(super) fn payload(&self) -> &'a [u8] {
+        self.bytes.get(usize::from(self.header)..).unwrap_or_default()
+    }
+
+    /// What a special chunk is made of, again and again from its start on.
+    pub(super) fn value(&self) -> &'a [u8] {
+        match (self.content, self.typesize) {
+            (Content::Value, _) => self.payload(),
+            (Content::Nans, 4) => &[0, 0, 0xc0, 0x7f],
+            (Content::Nans, _) => &[0, 0, 0, 0, 0, 0, 0xf8, 0x7f],
+            _ => &[0],
+        }
+    }
+
+    /// Whether blocks that are whole are split into a stream for each byte of an element.
+    pub(super) const fn is_split(&self) -> bool {
+        self.flags & NOT_SPLIT == 0
+    }
+
+    /// The dictionary of its streams, behind the places of the blocks.
+    pub(super) fn dictionary(&self) -> Result<Option<&'a [u8]>> {
+        if !self.has_dictionary || !matches!(self.codec, LZ4 | ZSTD) {
+            return Ok(None);
+        }
+        let at = u64::from(self.header).saturating_add(u64::from(self.block_count()).saturating_mul(4));
+        let error = || self.error(ErrorKind::OutOfPlace, Item::Dictionary, at);
+        let length = u64::try_from(self.number(at).ok_or_else(error)?).unwrap_or(0);
+        if length == 0 || length > MAX_DICTIONARY {
+            return Err(error());
+        }
+        let dictionary = Extent::new(at.saturating_add(4), length).of(self.bytes, 0);
+        dictionary.map(Some).ok_or_else(error)
+    }
+
+    /// Where block `index` begins in the chunk: behind the places of blocks, and behind the dictionary.
+    pub(super) fn place(&self, index: u32) -> Result<u64> {
+        let head = u64::from(self.header);
+        let at = head.saturating_add(u64::from(index).saturating_mul(4));
+        let error = || self.error(ErrorKind::OutOfPlace, Item::Block, at);
+        let place = u64::try_from(self.number(at).ok_or_else(error)?).map_err(|_| error())?;
+        let places = u64::from(self.block_count()).saturating_mul(4);
+        let dictionary = self.dictionary()?.map_or(0, |dictionary| to_u64(dictionary.len()).saturating_add(4));
+        let first = head.saturating_add(places).saturating_add(dictionary);
+        if place < first || place >= to_u64(self.bytes.len()) { Err(error()) } else { Ok(place) }
+    }
+
+    /// The number that stands at `at` in the chunk.
+    pub(super) fn number(&self, at: u64) -> Option<i32> {
+        let bytes = Extent::new(at, 4).of(self.bytes, 0)?;
+        bytes.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes))
+    }
+
+    /// An error at `field` of the chunk.
+    pub(super) fn error(&self, kind: ErrorKind, item: Item, field: u64) -> crate::error::Error {
+        fail(kind, item, self.at.saturating_add(field))
+    }
+}
+
+impl<'a> Setting<'a> {
+    /// The first bytes of a chunk.
+    fn head(&self, at: u64, length: u64) -> Result<&'a [u8]> {
+        let extent = Extent::new(at, length);
+        if !extent.is_within(self.end) {
+            return Err(fail(ErrorKind::OutOfPlace, Item::Chunk, at));
+        }
+        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Chunk, at))
+    }
+}
+
+/// The filters of a chunk of Blosc 1, which are flags.
+fn short_filters(short: &Short) -> [u8; FILTERS] {
+    let delta = if short.flags & DELTA != 0 { DELTA_FILTER } else { 0 };
+    let shuffle = match short.flags & EXTENDED {
+        SHUFFLED if short.typesize > 1 => SHUFFLE,
+        BITSHUFFLED => BITSHUFFLE,
+        _ => 0,
+    };
+    [0, 0, 0, 0, delta, shuffle]
+}
+
+/// Fills `room` with a value again and again, as if it began `from` bytes before.
+pub(super) fn repeat(value: &[u8], from: u64, room: &mut [u8]) {
+    if let [byte] = value {
+        return room.fill(*byte);
+    }
+    let skip = from.checked_rem(to_u64(value.len())).and_then(to_usize).unwrap_or(0);
+    let (behind, before) = value.split_at_checked(skip).map_or((value, value), |(before, behind)| (behind, before));
+    // One turn of the value, then as much again as there is.
+    let length = room.len();
+    copy(room, behind);
+    copy(room.get_mut(behind.len()..).unwrap_or_default(), before);
+    let mut done = value.len().max(1);
+    while done < length {
+        let Some((from, to)) = room.split_at_mut_checked(done) else { return };
+        copy(to, from);
+        done = done.saturating_add(done);
+    }
+}

@@ -1,0 +1,47 @@
+//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! whatever cannot be read is left out.
+//!
+//! Depends on `super`. Linked only into programs that ask for the text of an error.
+#![forbid(unsafe_code)]
+
+use super::chunk::{codec_name, filter_name};
+use super::{frame, version};
+use crate::bytes::extent::Extent;
+use crate::bytes::source::Input;
+use crate::error::{Error, ErrorKind, Item};
+use crate::format::Context;
+
+/// Reads what the sentence of `error` may say.
+pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+    let mut context = Context::default();
+    let Some(at) = error.offset() else { return context };
+    let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of);
+    context.version = header.and_then(|header| version(header.version()));
+    let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
+    match (error.kind(), error.item()) {
+        (ErrorKind::WrongMarker | ErrorKind::CountTooLarge | ErrorKind::UnknownFlags, _) => {
+            context.number = byte().map(u64::from);
+        }
+        (ErrorKind::UnsupportedVersion, Item::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),
+        (ErrorKind::UnsupportedVersion, _) => context.number = byte().map(u64::from),
+        (ErrorKind::UnsupportedFilter, _) => {
+            context.number = byte().map(u64::from);
+            context.text = byte().and_then(filter_name);
+        }
+        // At the flags of a chunk: their last bits are the codec, or say that its number stands further on.
+        (ErrorKind::UnsupportedCodec, _) => {
+            let format = byte().map(|flags| flags >> 5);
+            let user = input.get(Extent::new(at.saturating_add(20), 1)).and_then(<[u8]>::first).copied();
+            let codec = match format {
+                Some(6) => user,
+                Some(format @ (3 | 4)) => Some(format.saturating_add(1)),
+                format => format,
+            };
+            context.number = codec.map(u64::from);
+            context.text = codec.and_then(codec_name);
+        }
+        (ErrorKind::SparseFrame, _) => context.hint = Some("only frames of one file are read"),
+        _ => {}
+    }
+    context
+}

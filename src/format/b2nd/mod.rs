@@ -1,0 +1,452 @@
+//! Blosc2 contiguous frames, and the arrays of their metalayer `b2nd`.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of `format`.
+//!
+//! ```text
+//! 0        header: 87 bytes, then metalayers                                       (frame.rs, array.rs)
+//!          chunks, in any order and with gaps: blocks, each of one or more streams (chunk.rs, block.rs)
+//!          a chunk that has the offsets of the chunks; not in a frame without any  (offsets.rs)
+//!          trailer: more metalayers, each a chunk of its own                       (frame.rs)
+//! ```
+//!
+//! The text describes the metalayer; frames and chunks are as c-blosc2 writes and reads them. Where it
+//! reads more than any writer writes, such as any bytes for the markers of MessagePack, we do not.
+#![forbid(unsafe_code)]
+
+mod array;
+mod block;
+mod chunk;
+mod explain;
+mod frame;
+mod grid;
+mod offsets;
+mod region;
+
+pub use chunk::{Chunk, Content, codec_name, filter_name};
+pub(crate) use explain::context;
+pub use frame::{Metalayer, Metalayers};
+
+use super::{Part, Single, holds_one_tensor};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
+use crate::bytes::source::{Input, Opening, Stop};
+use crate::decode::Decoder;
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+
+use array::Array;
+use chunk::Setting;
+use frame::{Header, Parts};
+use offsets::{Offsets, Place};
+
+/// How many dimensions an array has at most.
+pub const MAX_RANK: usize = 16;
+
+const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+    Error::at(kind, Format::B2nd, item, at)
+}
+
+/// A Blosc2 frame: the one array that it holds, or the bytes that its chunks have, one after the other.
+///
+/// ```
+/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/default_f4_0.b2nd");
+/// let file = tenslice::File::open(bytes)?;
+/// let frame = file.as_b2nd().ok_or("another format")?;
+/// println!("{:?} of {} in chunks of {:?}", frame.dtype_text(), frame.shape(), frame.chunk_shape());
+/// for metalayer in frame.metalayers() {
+///     println!("{}: {} bytes", metalayer.name, metalayer.content.len());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    input: Input<'a>,
+    parts: Parts<'a>,
+    /// The array; `None` in a frame of bytes.
+    array: Option<Array<'a>>,
+    dtype: Option<DType>,
+    byte_order: ByteOrder,
+    version: u8,
+    item_size: u32,
+    chunk_count: u32,
+    warnings: u32,
+}
+
+/// What the header of a frame says besides. Each chunk has a codec, filters and a block size of its own; what the
+/// frame says are the writer's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// The version of the frame: 1, 2 or 3.
+    pub version: u8,
+    /// See [`codec_name`].
+    pub codec: u8,
+    /// How hard the writer tried: 0 to 9.
+    pub level: u8,
+    /// See [`filter_name`]; in the order in which they are applied, 0 for none.
+    pub filters: [u8; 6],
+    /// What each filter takes besides: the width of a shuffle, for one.
+    pub filters_meta: [u8; 6],
+    /// Bytes of an element, as the header has it: some write 1 for elements of more than 255 bytes.
+    pub typesize: u64,
+    /// Bytes of a block; 0 where that is left to the chunks.
+    pub block_size: u64,
+    /// Bytes of a chunk, decoded; 0 where they differ.
+    pub chunk_size: u64,
+    /// Bytes of all chunks, decoded, with the padding of arrays.
+    pub decoded: u64,
+    /// Bytes of all chunks as they are stored.
+    pub stored: u64,
+    /// Whether chunks may have dictionaries.
+    pub has_dictionary: bool,
+}
+
+/// Opens a file of which the magic is known to be ours: checks header, trailer and metalayers, and where the chunks
+/// are said to be. The table of their offsets and the chunks are checked where they are read.
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+    let parts = frame::open(opening)?;
+    let array = array::of(&parts)?;
+    let mut file = File {
+        input: opening.input,
+        parts,
+        array,
+        dtype: Some(DType::U8),
+        byte_order: ByteOrder::NATIVE,
+        version: Header::of(parts.header).map_or(0, Header::version),
+        item_size: 1,
+        chunk_count: 0,
+        warnings: 0,
+    };
+    if let Some(array) = array {
+        file.item_size = array.check_frame(&parts)?;
+        // The dtype may be of another size than the elements are.
+        let dtype = file.dtype_text().and_then(of_numpy).filter(|(dtype, _)| dtype.size() == file.item_size());
+        file.dtype = dtype.map(|(dtype, _)| dtype);
+        file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
+    }
+    let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
+    if nbytes > 0 {
+        let count = (chunksize > 0).then(|| array::count_of(nbytes, chunksize));
+        // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
+        let at = file.table_at();
+        let room = parts.trailer_at.saturating_sub(at);
+        opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
+        file.chunk_count = offsets::count(file.setting(parts.trailer_at), at, count)?;
+    }
+    if parts.number(Header::frame_length) < opening.input.length() {
+        file.warnings |= Warning::TrailingBytes.bit();
+    }
+    Ok(file)
+}
+
+impl<'a> File<'a> {
+    /// Whether it holds an array; else [`shape`](Self::shape) is the number of bytes.
+    #[must_use]
+    pub const fn is_array(&self) -> bool {
+        self.array.is_some()
+    }
+
+    /// The shape of the array, or how many bytes there are.
+    #[must_use]
+    pub fn shape(&self) -> Shape<'a> {
+        self.array.map_or_else(|| array::plain_shape(self.parts.header), |array| array.shape())
+    }
+
+    /// The shape of its chunks; those at its end reach beyond it.
+    #[must_use]
+    pub fn chunk_shape(&self) -> Option<Shape<'a>> {
+        self.array.map(|array| array.chunk_shape())
+    }
+
+    /// The shape of the blocks of a chunk; those at its end reach beyond it.
+    #[must_use]
+    pub fn block_shape(&self) -> Option<Shape<'a>> {
+        self.array.map(|array| array.block_shape())
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn item_size(&self) -> u64 {
+        u64::from(self.item_size)
+    }
+
+    /// The dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`; `None` where it
+    /// says none, or in another way than NumPy's. It may disagree with [`item_size`](Self::item_size), which counts.
+    #[must_use]
+    pub fn dtype_text(&self) -> Option<&'a str> {
+        let (format, text) = self.array?.dtype()?;
+        (format == 0).then_some(text)
+    }
+
+    /// What the header says besides.
+    #[must_use]
+    pub fn defaults(&self) -> Defaults {
+        let header = Header::of(self.parts.header);
+        let of = |f: fn(&Header) -> u8| header.map_or(0, f);
+        Defaults {
+            version: of(Header::version),
+            // 6: the codec is one of the user's, and has a number of its own.
+            codec: match of(|header| header.codec_flags & 0x0f) {
+                6 => of(|header| header.codec),
+                codec => codec,
+            },
+            level: of(|header| header.codec_flags >> 4),
+            filters: header.map_or([0; 6], |header| header.filters),
+            filters_meta: header.map_or([0; 6], |header| header.filters_meta),
+            typesize: self.parts.number(Header::typesize),
+            block_size: self.parts.number(Header::blocksize),
+            chunk_size: self.chunksize(),
+            decoded: self.nbytes(),
+            stored: self.parts.number(Header::cbytes),
+            has_dictionary: of(|header| header.other_flags2) & 1 != 0,
+        }
+    }
+
+    /// How many chunks there are.
+    #[must_use]
+    pub fn chunk_count(&self) -> u64 {
+        u64::from(self.chunk_count)
+    }
+
+    /// Chunk `index`, as far as its header goes.
+    ///
+    /// Of a file opened over a source the table of offsets and the chunk have to be in memory: add them before it
+    /// is opened. Looks the chunk up without memory, which takes long in a large table that is compressed.
+    ///
+    /// # Errors
+    /// `NotFound` beyond the last; `OutOfScratch` where it takes too long; what is wrong with the table or the chunk;
+    /// `NotInMemory`, at the byte that is missing.
+    pub fn chunk(&self, index: u64) -> Result<Chunk<'a>> {
+        if index >= self.chunk_count() {
+            return Err(Error::new(ErrorKind::NotFound));
+        }
+        self.chunk_at(&mut self.offsets()?, &mut crate::codec::BuiltIn, index, &mut [], &mut [])
+    }
+
+    /// The metalayers of the header, with those that say what the array is.
+    #[must_use]
+    pub fn metalayers(&self) -> Metalayers<'a> {
+        self.parts.metalayers()
+    }
+
+    /// The metalayers of the trailer, such as the attributes that programs add: their contents are chunks, see
+    /// [`variable_metalayer`](Self::variable_metalayer).
+    #[must_use]
+    pub fn variable_metalayers(&self) -> Metalayers<'a> {
+        self.parts.variable_metalayers(self.input)
+    }
+
+    /// The content of a metalayer of the trailer, as a chunk to be decoded.
+    ///
+    /// # Errors
+    /// What is wrong with the chunk.
+    pub fn variable_metalayer(&self, metalayer: &Metalayer<'a>) -> Result<Chunk<'a>> {
+        let Extent { offset, length } = metalayer.extent;
+        let chunk = Chunk::read(self.setting(offset.saturating_add(length)), 0, offset)?;
+        match chunk.extent() {
+            Some(extent) if extent.length == length => Ok(chunk),
+            _ => Err(fail(ErrorKind::ChunkSize, Item::Metalayer, offset)),
+        }
+    }
+
+    /// Where all chunks stand, with whatever lies between them.
+    fn region(&self) -> Extent {
+        Extent::new(to_u64(self.parts.header.len()), self.parts.number(Header::cbytes))
+    }
+
+    /// Where the chunk with the offsets stands.
+    fn table_at(&self) -> u64 {
+        let Extent { offset, length } = self.region();
+        offset.saturating_add(length)
+    }
+
+    /// Bytes of all chunks, decoded; bytes of each, 0 where they differ.
+    fn nbytes(&self) -> u64 {
+        self.parts.number(Header::nbytes)
+    }
+
+    fn chunksize(&self) -> u64 {
+        self.parts.number(Header::chunksize)
+    }
+
+    fn setting(&self, end: u64) -> Setting<'a> {
+        let typesize = self.parts.number(Header::typesize);
+        Setting { input: self.input, typesize: u8::try_from(typesize).unwrap_or(1), end }
+    }
+
+    fn offsets(&self) -> Result<Offsets<'a>> {
+        Ok(Offsets::new(Chunk::read(self.setting(self.parts.trailer_at), 0, self.table_at())?))
+    }
+
+    /// Bytes of the largest chunk there may be, decoded.
+    fn largest_chunk(&self) -> u64 {
+        if self.chunksize() > 0 { self.chunksize() } else { self.nbytes() }
+    }
+
+    /// Looks up chunk `index` and reads its header. `memory` and `scratch` are for the table of offsets.
+    fn chunk_at(
+        &self,
+        offsets: &mut Offsets<'a>,
+        decoder: &mut dyn Decoder,
+        index: u64,
+        memory: &mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<Chunk<'a>> {
+        let chunksize = self.chunksize();
+        let expected = self.nbytes().saturating_sub(index.saturating_mul(chunksize)).min(chunksize);
+        let is_known = chunksize > 0;
+        let region = self.region();
+        match offsets.get(decoder, index, memory, scratch)? {
+            Place::Special(content) => {
+                let error = |kind| fail(kind, Item::ChunkOffset, self.table_at());
+                let length = u32::try_from(expected).ok().filter(|_| is_known);
+                let length = length.ok_or(error(ErrorKind::SpecialChunk))?;
+                let typesize = self.setting(0).typesize;
+                if content == Content::Nans && !matches!(typesize, 4 | 8) {
+                    return Err(error(ErrorKind::SpecialChunk));
+                }
+                Ok(Chunk::special(index, self.table_at(), content, length, typesize))
+            }
+            Place::Stored(offset) if offset < region.length => {
+                let end = region.end().unwrap_or(u64::MAX);
+                let chunk = Chunk::read(self.setting(end), index, region.offset.saturating_add(offset))?;
+                if is_known && chunk.decoded_length() != expected {
+                    return Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4));
+                }
+                Ok(chunk)
+            }
+            Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Item::ChunkOffset, self.table_at())),
+        }
+    }
+}
+
+/// What the common view asks of the file, and of its one tensor.
+impl<'a> File<'a> {
+    pub(crate) const fn version(&self) -> Option<&'a str> {
+        version(self.version)
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        fail(kind, Item::Tensor, self.region().offset)
+    }
+}
+
+/// The version of a frame.
+const fn version(version: u8) -> Option<&'static str> {
+    match version {
+        1 => Some("1"),
+        2 => Some("2"),
+        3 => Some("3"),
+        _ => None,
+    }
+}
+
+pub(crate) type Components<'a> = Single<Part<'a>>;
+
+holds_one_tensor!();
+
+/// The tensor of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensor<'a>(File<'a>);
+
+impl<'a> Tensor<'a> {
+    /// That of the dtype, where its elements are as long as it says; the bytes of a frame that is no array.
+    pub(crate) const fn dtype(&self) -> Option<DType> {
+        self.0.dtype
+    }
+
+    pub(crate) fn shape(&self) -> Shape<'a> {
+        self.0.shape()
+    }
+
+    pub(crate) const fn order(&self) -> Order {
+        Order::RowMajor
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        Layout::Chunked
+    }
+
+    pub(crate) fn components(&self) -> Components<'a> {
+        let file = &self.0;
+        Single::new(Part {
+            role: "chunks",
+            dtype: file.dtype,
+            storage: file.dtype,
+            order: file.byte_order,
+            extent: file.region(),
+            encoding: Encoding::Blosc,
+            encoding_name: Encoding::Blosc.text(),
+            decoded_length: Some(file.nbytes()),
+            digest: None,
+            warnings: 0,
+            at: file.region().offset,
+            back: 0,
+        })
+    }
+
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        self.0.error(kind)
+    }
+
+    /// Bytes of all elements, without the padding.
+    pub(crate) fn dense_len(&self) -> Option<u64> {
+        self.shape().elements()?.checked_mul(self.0.item_size())
+    }
+
+    pub(crate) fn scratch_len(&self) -> Option<u64> {
+        self.whole(|start, stop| self.0.scratch_len(start, stop)).ok()
+    }
+
+    /// Writes all elements to `room`, as they are stored.
+    pub(crate) fn read<'r>(
+        &self,
+        decoder: &mut dyn Decoder,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
+        self.whole(|start, stop| self.0.read_region_by(decoder, start, stop, room, scratch))
+    }
+
+    /// Calls `f` with the first index and the one behind the last.
+    fn whole<T>(&self, f: impl FnOnce(&[u64], &[u64]) -> Result<T>) -> Result<T> {
+        let mut stop = [0; MAX_RANK];
+        let mut rank = 0_usize;
+        for (stop, length) in stop.iter_mut().zip(self.shape()) {
+            *stop = length;
+            rank = rank.saturating_add(1);
+        }
+        f([0; MAX_RANK].get(..rank).unwrap_or_default(), stop.get(..rank).unwrap_or_default())
+    }
+}
+
+/// The dtype that NumPy writes so, and its byte order; `None` for those that have no such name here: times,
+/// texts, records.
+fn of_numpy(text: &str) -> Option<(DType, ByteOrder)> {
+    let (order, name) = text.as_bytes().split_first()?;
+    let order = match order {
+        b'<' => ByteOrder::Little,
+        b'>' => ByteOrder::Big,
+        b'|' | b'=' => ByteOrder::NATIVE,
+        _ => return None,
+    };
+    let dtype = match name {
+        b"b1" => DType::BOOL,
+        b"u1" => DType::U8,
+        b"u2" => DType::U16,
+        b"u4" => DType::U32,
+        b"u8" => DType::U64,
+        b"i1" => DType::I8,
+        b"i2" => DType::I16,
+        b"i4" => DType::I32,
+        b"i8" => DType::I64,
+        b"f2" => DType::F16,
+        b"f4" => DType::F32,
+        b"f8" => DType::F64,
+        b"c8" => DType::C64,
+        b"c16" => DType::C128,
+        _ => return None,
+    };
+    Some((dtype, order))
+}

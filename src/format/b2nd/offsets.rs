@@ -1,0 +1,178 @@
+//! Where the chunks stand: the table of their offsets, which is a chunk itself.
+//!
+//! Depends on `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than anything that a reader has
+//! room for, and the writers compress it: it is read block by block, into memory of the caller's where there is
+//! some, and byte by byte where there is none.
+#![forbid(unsafe_code)]
+
+use super::block::{Filter, Stream};
+use super::chunk::{BLOSCLZ, Chunk, Content, SHUFFLE, Setting, repeat};
+use super::fail;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::codec::blosclz;
+use crate::decode::{DecodeError, Decoder};
+use crate::error::{ErrorKind, Item, Result};
+
+/// Bytes of an offset.
+pub(super) const OFFSET: u64 = 8;
+
+/// How many instructions of BloscLZ are followed before memory is asked for: a few milliseconds.
+const PATIENCE: u32 = 1 << 22;
+
+/// Looks up offsets, and remembers which block of the table the caller's memory has.
+pub(super) struct Offsets<'a> {
+    table: Chunk<'a>,
+    decoded: Option<u32>,
+    patience: u32,
+}
+
+/// Where a chunk is.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// So many bytes behind the header of the frame.
+    Stored(u64),
+    /// Nowhere: it has this content.
+    Special(Content),
+}
+
+impl<'a> Offsets<'a> {
+    pub(super) const fn new(table: Chunk<'a>) -> Self {
+        Self { table, decoded: None, patience: PATIENCE }
+    }
+
+    /// Forgets what the caller's memory had: it is used for something else.
+    pub(super) fn forget(&mut self) {
+        self.decoded = None;
+    }
+
+    /// How much memory a block of the table takes, and how much scratch memory it takes to decode it.
+    pub(super) fn memory(&self) -> (u64, u64) {
+        match self.table.content {
+            Content::Compressed => (self.table.block_size().unwrap_or(0), self.table.scratch_len()),
+            _ => (0, 0),
+        }
+    }
+
+    /// Looks up offset `index`. `memory` has what [`memory`](Self::memory) says, or nothing.
+    pub(super) fn get(
+        &mut self,
+        decoder: &mut dyn Decoder,
+        index: u64,
+        memory: &mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<Place> {
+        let mut bytes = [0; 8];
+        let mut at = index.saturating_mul(OFFSET);
+        match self.table.content {
+            Content::Compressed => {
+                for byte in &mut bytes {
+                    *byte = self.byte(decoder, at, memory, scratch)?;
+                    at = at.saturating_add(1);
+                }
+            }
+            Content::Copied => {
+                let stored = Extent::new(at, OFFSET).of(self.table.payload(), 0);
+                bytes.iter_mut().zip(stored.unwrap_or_default()).for_each(|(to, from)| *to = *from);
+            }
+            _ => repeat(self.table.value(), at, &mut bytes),
+        }
+        let offset = u64::from_le_bytes(bytes);
+        let [.., kind] = bytes;
+        if kind < 0x80 {
+            return Ok(Place::Stored(offset));
+        }
+        let content = match kind & 7 {
+            1 => Content::Zeros,
+            2 => Content::Nans,
+            4 => Content::Uninitialised,
+            _ => return Err(self.table.error(ErrorKind::SpecialChunk, Item::ChunkOffset, 0)),
+        };
+        Ok(Place::Special(content))
+    }
+
+    /// The byte of the table at `at`.
+    fn byte(&mut self, decoder: &mut dyn Decoder, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
+        let table = self.table;
+        let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
+        let size = table.block_size().unwrap_or(0);
+        let block = at.checked_div(size).and_then(|block| u32::try_from(block).ok()).ok_or_else(error)?;
+        let at = at.saturating_sub(u64::from(block).saturating_mul(size));
+        let length = table.block_length(block)?;
+        let room = to_usize(length).and_then(|length| memory.get_mut(..length));
+        let Some(room) = room else { return self.traced(block, at, length) };
+        if self.decoded != Some(block) {
+            self.decoded = None;
+            if block > 0 && table.has_delta() {
+                // No writer makes such a table, and it would take a block more.
+                return Err(table.error(ErrorKind::UnsupportedFilter, Item::Filter, 0));
+            }
+            table.decode_block(decoder, block, None, room, scratch)?;
+            self.decoded = Some(block);
+        }
+        to_usize(at).and_then(|at| room.get(at).copied()).ok_or_else(error)
+    }
+
+    /// The byte at `at` of a block of the table, without memory: followed back through the shuffle and the copies of
+    /// BloscLZ to where it is written down, as all writers have it.
+    fn traced(&mut self, block: u32, at: u64, length: u64) -> Result<u8> {
+        let table = self.table;
+        let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
+        let mut filters = table.steps();
+        let at = match (filters.next(), filters.next()) {
+            (None, _) => at,
+            (Some(Filter { id: SHUFFLE, width }), None) => shuffled(at, to_u64(width), length),
+            _ => return Err(error()),
+        };
+        let mut streams = table.streams(block)?;
+        let each = to_u64(streams.length);
+        let wanted = at.checked_div(each).unwrap_or(0);
+        let at = at.saturating_sub(wanted.saturating_mul(each));
+        let mut index = 0_u64;
+        while let Some(stream) = streams.read()? {
+            if index < wanted {
+                index = index.saturating_add(1);
+                continue;
+            }
+            let at = to_usize(at).ok_or_else(error)?;
+            return match stream {
+                Stream::Run(value) => Ok(value),
+                Stream::Raw(bytes) => bytes.get(at).copied().ok_or_else(error),
+                Stream::Coded(bytes, from) if table.codec == BLOSCLZ => {
+                    let byte = blosclz::byte(bytes, streams.length, at, &mut self.patience);
+                    byte.map_err(|kind| match kind {
+                        DecodeError::Unsupported => error(), // out of patience
+                        DecodeError::DoesNotFit => table.error(ErrorKind::DecodedLength, Item::Stream, from),
+                        _ => table.error(ErrorKind::Undecodable, Item::Stream, from),
+                    })
+                }
+                Stream::Coded(..) => Err(error()),
+            };
+        }
+        Err(error())
+    }
+}
+
+/// Where byte `at` of a block stands before its shuffle is undone.
+fn shuffled(at: u64, width: u64, length: u64) -> u64 {
+    let count = length.checked_div(width).unwrap_or(0);
+    let whole = count.saturating_mul(width);
+    if at >= whole {
+        return at;
+    }
+    let element = at.checked_div(width).unwrap_or(0);
+    let plane = at.saturating_sub(element.saturating_mul(width));
+    plane.saturating_mul(count).saturating_add(element)
+}
+
+/// How many offsets the table has, of which only the header is looked at: `expected`, where that is known.
+pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Result<u32> {
+    let (table, _) = Chunk::head(setting, 0, at)?;
+    let length = table.decoded_length();
+    let count = length.wrapping_shr(3);
+    let is_whole = count.wrapping_shl(3) == length && table.content != Content::VariableBlocks;
+    if !is_whole || expected.is_some_and(|expected| expected != count) {
+        return Err(fail(ErrorKind::CountMismatch, Item::ChunkOffset, at.saturating_add(4)));
+    }
+    u32::try_from(count).map_err(|_| fail(ErrorKind::CountMismatch, Item::ChunkOffset, at))
+}
