@@ -122,7 +122,16 @@ enum {
     TENSLICE_NOT_PERMUTATION = 232, /**< a symmetry does not permute indices of equal lengths */
     TENSLICE_TOO_MANY_PAIRS = 233, /**< more pairs are announced than the tensor has elements */
     TENSLICE_BOUNDARY_RANK = 234, /**< the first and the last bond dimension must be 1 */
-    TENSLICE_ZERO_LENGTH = 235, /**< no dimension and no bond dimension may be 0 */
+    TENSLICE_ZERO_LENGTH = 235, /**< a length is 0 that must not be */
+    TENSLICE_WRONG_MARKER = 236, /**< another type of MessagePack must stand here */
+    TENSLICE_OUT_OF_PLACE = 237, /**< the place lies outside the part of the file that it must be in */
+    TENSLICE_FRAME_LENGTHS = 238, /**< header, chunks and trailer do not fit into the frame */
+    TENSLICE_CHUNK_GRID = 239, /**< the chunks do not add up to the shape */
+    TENSLICE_BLOCK_SHAPE = 240, /**< chunks and blocks have elements, and a block no more than its chunk */
+    TENSLICE_SPECIAL_CHUNK = 241, /**< there is no such special chunk, or its value does not fill it */
+    TENSLICE_INVALID_RUN = 242, /**< a run of equal bytes is not written as one */
+    TENSLICE_UNEVEN_SPLIT = 243, /**< a block is split into streams of different lengths */
+    TENSLICE_NEGATIVE_LENGTH = 244, /**< a length is negative */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
@@ -132,6 +141,10 @@ enum {
     TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than 1 GiB */
     TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< the elements of tensors of this layout cannot be read */
     TENSLICE_BYTE_SWAPPED = 308, /**< the header was written in the other byte order */
+    TENSLICE_UNSUPPORTED_CODEC = 309, /**< chunks of this codec cannot be decoded here */
+    TENSLICE_UNSUPPORTED_FILTER = 310, /**< this filter cannot be undone here */
+    TENSLICE_UNSUPPORTED_CHUNK = 311, /**< chunks of this kind are not read */
+    TENSLICE_SPARSE_FRAME = 312, /**< the chunks lie in files of their own, beside this one */
     TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes are not those that the digest was made of */
     TENSLICE_INVALID_DIGEST = 401, /**< the digest has not as many hexadecimal digits as its kind */
     TENSLICE_UNDECODABLE = 402, /**< the stored bytes do not decode */
@@ -233,6 +246,16 @@ enum {
     TENSLICE_ITEM_PAIRS = 29, /**< pairs */
     TENSLICE_ITEM_BOND_DIMENSION = 30, /**< bond dimension */
     TENSLICE_ITEM_CORE = 31, /**< core */
+    TENSLICE_ITEM_METALAYER = 32, /**< metalayer */
+    TENSLICE_ITEM_TRAILER = 33, /**< trailer */
+    TENSLICE_ITEM_CHUNK_SHAPE = 34, /**< chunk shape */
+    TENSLICE_ITEM_BLOCK_SHAPE = 35, /**< block shape */
+    TENSLICE_ITEM_CHUNK_OFFSET = 36, /**< offset of a chunk */
+    TENSLICE_ITEM_BLOCK = 37, /**< block */
+    TENSLICE_ITEM_STREAM = 38, /**< stream */
+    TENSLICE_ITEM_CODEC = 39, /**< codec */
+    TENSLICE_ITEM_FILTER = 40, /**< filter */
+    TENSLICE_ITEM_DICTIONARY = 41, /**< dictionary */
 };
 
 /** How the components of a tensor add up to it. */
@@ -244,6 +267,7 @@ enum {
     TENSLICE_LAYOUT_INDEX_VALUE = 4, /**< index_value */
     TENSLICE_LAYOUT_PACKED = 5, /**< packed */
     TENSLICE_LAYOUT_TENSOR_TRAIN = 6, /**< tensor_train */
+    TENSLICE_LAYOUT_CHUNKED = 7, /**< chunked */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 
@@ -263,6 +287,8 @@ enum {
 enum {
     TENSLICE_ENCODING_RAW = 0, /**< raw */
     TENSLICE_ENCODING_ZSTD = 1, /**< zstd */
+    TENSLICE_ENCODING_ZLIB = 2, /**< zlib */
+    TENSLICE_ENCODING_BLOSC = 3, /**< blosc2 */
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 
@@ -577,18 +603,36 @@ typedef tenslice_status (*tenslice_decode)(void *user,
                                            size_t *length);
 
 /**
+ * The same for a stream that was compressed with the dictionary of `dictionary_length` bytes at `dictionary`, as
+ * chunks of Blosc2 may be.
+ */
+typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
+                                                           uint32_t encoding,
+                                                           const void *dictionary,
+                                                           size_t dictionary_length,
+                                                           const void *stored,
+                                                           size_t stored_length,
+                                                           void *room,
+                                                           size_t capacity,
+                                                           size_t *length);
+
+/**
  * A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
  * while the call that it was given to runs.
  */
 typedef struct {
     /**
-     * The function; not NULL.
+     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD, and by chunks of Blosc2 for TENSLICE_ENCODING_ZLIB, too.
      */
     tenslice_decode decode;
     /**
      * Handed to it.
      */
     void *user;
+    /**
+     * The function for streams with a dictionary; NULL where there is none.
+     */
+    tenslice_decode_with_dictionary decode_with_dictionary;
 } tenslice_decoder;
 
 /**
@@ -890,6 +934,152 @@ typedef struct {
     uint32_t reserved;
 } tenslice_scaled;
 
+/**
+ * What there is to know of a Blosc2 frame. Set `struct_size` to `sizeof` before the call. What is said of codec,
+ * filters and blocks are the writer's defaults: each chunk has its own.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * 1 where it holds an array, else 0: then it is one of bytes.
+     */
+    uint32_t is_array;
+    /**
+     * Bytes of an element.
+     */
+    uint64_t item_size;
+    /**
+     * How many chunks there are.
+     */
+    uint64_t chunk_count;
+    /**
+     * Bytes of a chunk, decoded, with its padding; 0 where they differ.
+     */
+    uint64_t chunk_size;
+    /**
+     * Bytes of a block; 0 where that is left to the chunks.
+     */
+    uint64_t block_size;
+    /**
+     * Bytes of all chunks, decoded, with the padding of arrays.
+     */
+    uint64_t decoded;
+    /**
+     * Bytes of all chunks as they are stored.
+     */
+    uint64_t stored;
+    /**
+     * The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
+     */
+    tenslice_str dtype;
+    /**
+     * The version of the frame: 1, 2 or 3.
+     */
+    uint8_t version;
+    /**
+     * 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard, from 32 on those of plug-ins.
+     */
+    uint8_t codec;
+    /**
+     * How hard the writer tried: 0 to 9.
+     */
+    uint8_t level;
+    /**
+     * Whether chunks may have dictionaries: 0 or 1.
+     */
+    uint8_t has_dictionary;
+    /**
+     * In the order in which they are applied: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
+     * bytedelta, others of plug-ins.
+     */
+    uint8_t filters[6];
+    /**
+     * What each filter takes besides.
+     */
+    uint8_t filters_meta[6];
+} tenslice_b2nd_info;
+
+/**
+ * A chunk. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * How many blocks it has.
+     */
+    uint32_t block_count;
+    /**
+     * Where it stands in the file, and its bytes there; both 0 where nothing is stored of it.
+     */
+    uint64_t offset;
+    /**
+     * Number of bytes as they are stored.
+     */
+    uint64_t length;
+    /**
+     * Number of bytes, decoded.
+     */
+    uint64_t decoded_length;
+    /**
+     * Bytes of a block, decoded: the last one may be shorter; 0 where they differ.
+     */
+    uint64_t block_size;
+    /**
+     * How much scratch memory tenslice_b2nd_read_chunk needs.
+     */
+    uint64_t scratch;
+    /**
+     * How its bytes come about: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 never written (zeros here), 6
+     * compressed in blocks of different lengths.
+     */
+    uint8_t content;
+    /**
+     * As in tenslice_b2nd_info.
+     */
+    uint8_t codec;
+    /**
+     * As in tenslice_b2nd_info.
+     */
+    uint8_t filters[6];
+} tenslice_b2nd_chunk;
+
+/**
+ * A metalayer: a named content of a frame. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * Its name: 31 bytes at most.
+     */
+    tenslice_str name;
+    /**
+     * What it says, as it is stored: MessagePack mostly; for one of the trailer a compressed chunk, which
+     * tenslice_b2nd_read_metalayer decodes.
+     */
+    tenslice_bytes content;
+    /**
+     * Bytes of it, decoded; UINT64_MAX where the chunk is broken.
+     */
+    uint64_t decoded_length;
+    /**
+     * How much scratch memory tenslice_b2nd_read_metalayer needs.
+     */
+    uint64_t scratch;
+} tenslice_b2nd_metalayer;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1170,8 +1360,8 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
  * more room.
  *
  * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; INVALID_HANDLE,
- * INVALID_ARGUMENT.
+ * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; ENCODED for chunks, which
+ * tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
                                              const tenslice_decoder *decoder,
@@ -1182,7 +1372,7 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
 
 /**
  * How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
- * (`scratch`). Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+ * (`scratch`): for an array in chunks the headers of all of them are read. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
  * made dense.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
@@ -1193,7 +1383,8 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
 
 /**
  * Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
- * machine's byte order, dense data in its own order, sparse data row-major. `scratch` has the memory that
+ * machine's byte order, dense data in its own order, sparse data row-major. An array in chunks stays in the byte
+ * order that it is stored in, which its component states. `scratch` has the memory that
  * tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
  * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
  * UINT64_MAX where the file does not say; then try with more.
@@ -1486,6 +1677,123 @@ tenslice_status tenslice_blz_inner(const tenslice_train *train,
                                    tenslice_scaled *inner,
                                    uint64_t *needed,
                                    tenslice_error *error);
+
+/**
+ * Fills `info`, of which the caller has set `struct_size`.
+ *
+ * Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_get_info(const tenslice_file *file, tenslice_b2nd_info *info);
+
+/**
+ * Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
+ * which has room for `capacity` lengths. `rank` (may be NULL) gets how many there are, in any case.
+ *
+ * Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a file
+ * of another format; INVALID_HANDLE; MALFORMED where the bytes are not what they were when the file was opened.
+ */
+tenslice_status tenslice_b2nd_chunk_shape(const tenslice_file *file,
+                                          uint32_t of_blocks,
+                                          uint64_t *dimensions,
+                                          size_t capacity,
+                                          uint32_t *rank);
+
+/**
+ * Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
+ * opened over a source the table of chunks and the chunk have to be in memory.
+ *
+ * Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
+ * table is so large that looking up a chunk without memory takes too long; INVALID_ARGUMENT, also for a file of
+ * another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file,
+                                        uint64_t index,
+                                        tenslice_b2nd_chunk *chunk,
+                                        tenslice_error *error);
+
+/**
+ * Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
+ * that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none. `decoder` may be NULL: then what
+ * is built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed.
+ *
+ * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
+ * DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
+ */
+tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file,
+                                         uint64_t index,
+                                         const tenslice_decoder *decoder,
+                                         void *destination,
+                                         size_t capacity,
+                                         void *scratch,
+                                         size_t scratch_length,
+                                         uint64_t *length,
+                                         tenslice_error *error);
+
+/**
+ * Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
+ * (`in_trailer` 0) or of the trailer (1).
+ *
+ * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file,
+                                            uint32_t in_trailer,
+                                            uint32_t index,
+                                            tenslice_b2nd_metalayer *metalayer);
+
+/**
+ * Writes the content of metalayer `index` of the trailer, decoded, to the `capacity` bytes at `destination`, with the
+ * scratch memory that tenslice_b2nd_get_metalayer asks for. All else as for tenslice_b2nd_read_chunk.
+ */
+tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file,
+                                             uint32_t index,
+                                             const tenslice_decoder *decoder,
+                                             void *destination,
+                                             size_t capacity,
+                                             void *scratch,
+                                             size_t scratch_length,
+                                             uint64_t *length,
+                                             tenslice_error *error);
+
+/**
+ * How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
+ * index `stop`, `rank` numbers each, and how much scratch memory it needs (`scratch`). Each of both may be NULL.
+ * For the scratch memory the headers of all chunks that the region touches are read.
+ *
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` what is wrong with the chunks, NOT_IN_MEMORY;
+ * INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file,
+                                             const uint64_t *start,
+                                             const uint64_t *stop,
+                                             size_t rank,
+                                             uint64_t *length,
+                                             uint64_t *scratch,
+                                             tenslice_error *error);
+
+/**
+ * Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
+ * at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
+ * bytes. Decodes only the blocks that the region touches. `scratch` has the memory that
+ * tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
+ * built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
+ * needs; with OUT_OF_SCRATCH those that `scratch` needs.
+ *
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
+ * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
+ * NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
+ * for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_read_region(const tenslice_file *file,
+                                          const uint64_t *start,
+                                          const uint64_t *stop,
+                                          size_t rank,
+                                          const tenslice_decoder *decoder,
+                                          void *destination,
+                                          size_t capacity,
+                                          void *scratch,
+                                          size_t scratch_length,
+                                          uint64_t *needed,
+                                          tenslice_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"
