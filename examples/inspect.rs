@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
     Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, Value,
-    Verification, Warning, blz, tens,
+    Verification, Warning, b2nd, blz, tens,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -26,6 +26,7 @@ Shows what is in tensor files, or why they are refused.
 
     --digest     read all data: verify digests, decode, check sparse indices; with --json also
                  print the SHA-256 of the decoded data
+    --no-limit   also decode arrays of more than 1 GiB or 2^24 chunks
     --help, --version
 
 Exit status: 0 all files accepted, 1 some refused or unreadable, 2 wrong usage.";
@@ -34,6 +35,7 @@ Exit status: 0 all files accepted, 1 some refused or unreadable, 2 wrong usage."
 struct Options {
     json: bool,
     digest: bool,
+    no_limit: bool,
     tensor: Option<String>,
     files: Vec<PathBuf>,
 }
@@ -42,6 +44,7 @@ struct Options {
 enum Failure {
     Refused(Error),
     NoSuchTensor(String),
+    TooLarge(u64, u64),
     Io(io::Error),
 }
 
@@ -95,6 +98,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Options
             }
             Some("--json") if !only_files => options.json = true,
             Some("--digest") if !only_files => options.digest = true,
+            Some("--no-limit") if !only_files => options.no_limit = true,
             Some("--tensor") if !only_files => {
                 let name = arguments.next().ok_or("--tensor takes a name")?;
                 options.tensor = Some(name.into_string().map_err(|_| "the name is not UTF-8")?);
@@ -135,6 +139,11 @@ fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
             Err(Failure::Refused(error)) => {
                 let sentence = error.explain(&bytes[..]).to_string();
                 refuse(out, path, options, error.kind().name(), &sentence, error.offset())?;
+            }
+            Err(Failure::TooLarge(length, chunks)) => {
+                let sentence =
+                    format!("{} in {chunks} chunks: more than is decoded without --no-limit", size(length));
+                refuse(out, path, options, "limit", &sentence, None)?;
             }
             Err(Failure::NoSuchTensor(name)) => {
                 let sentence = format!("there is no tensor \"{}\"", printable(&name));
@@ -198,9 +207,12 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         Some(name) => stored(&file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?),
         None => file.tensors().map(|tensor| stored(&tensor)).sum(),
     };
+    if (options.digest || options.tensor.is_some()) && !options.no_limit {
+        check_limit(&file)?;
+    }
     let mut reader = options.digest.then(|| Reader::new(total));
     if options.json {
-        let tensors = file.tensors().map(|tensor| tensor_json(&tensor, reader.as_mut()));
+        let tensors = file.tensors().map(|tensor| tensor_json(&file, &tensor, reader.as_mut()));
         let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
         let found = found(reader.as_ref());
         let record = json!({
@@ -211,13 +223,14 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
             "attributes": attributes_json(file.attributes()),
             "tens": file.as_tens().map(|tens| tens_json(&tens)),
             "blz": file.as_blz().map(|blz| blz_json(&blz)),
+            "b2nd": file.as_b2nd().map(|b2nd| b2nd_json(&b2nd)),
             "tensors": tensors,
         });
         writeln!(out, "{record}")?;
         return Ok(());
     }
     let verdict = match &options.tensor {
-        Some(name) => details(out, path, bytes, &file.find(name)?, reader.as_mut())?,
+        Some(name) => details(out, path, bytes, &file, &file.find(name)?, reader.as_mut())?,
         None => table(out, path, &file, reader.as_mut())?,
     };
     let found = found(reader.as_ref());
@@ -228,6 +241,18 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
     }
     verdict.map_err(Failure::Refused)
+}
+
+/// Chunks may stand for far more than their file has bytes.
+fn check_limit(file: &File<'_>) -> Result<(), Failure> {
+    const BYTES: u64 = 1 << 30;
+    const CHUNKS: u64 = 1 << 24;
+    let Some(b2nd) = file.as_b2nd() else { return Ok(()) };
+    let length = file.tensors().next().and_then(|tensor| tensor.dense_len()).unwrap_or(u64::MAX);
+    if length > BYTES || b2nd.chunk_count() > CHUNKS {
+        return Err(Failure::TooLarge(length, b2nd.chunk_count()));
+    }
+    Ok(())
 }
 
 /// The warnings that reading the data gave.
@@ -245,9 +270,11 @@ struct Reader {
     is_shown: bool,
 }
 
-/// What the reading of a tensor came to: the state of each component's digest, and the first error.
+/// What the reading of a tensor came to: the state of each component's digest, the SHA-256 of an array in chunks,
+/// and the first error.
 struct Reading {
     digests: Vec<&'static str>,
+    of_chunks: Option<String>,
     verdict: Result<(), Error>,
 }
 
@@ -258,8 +285,16 @@ impl Reader {
     }
 
     /// Reads all of a tensor: digests, streams, sparse indices.
-    fn read(&mut self, tensor: &Tensor<'_>) -> Reading {
-        let mut reading = Reading { digests: Vec::new(), verdict: Ok(()) };
+    fn read(&mut self, file: &File<'_>, tensor: &Tensor<'_>) -> Reading {
+        let mut reading = Reading { digests: Vec::new(), of_chunks: None, verdict: Ok(()) };
+        if let Some(b2nd) = file.as_b2nd() {
+            reading.digests.push("");
+            match self.read_chunks(&b2nd, tensor) {
+                Ok(sha256) => reading.of_chunks = Some(sha256),
+                Err(error) => reading.verdict = Err(error),
+            }
+            return reading;
+        }
         for component in tensor.components() {
             let (state, result) = match component.verify() {
                 Ok(Verification::Verified) => ("verified", Ok(())),
@@ -273,17 +308,57 @@ impl Reader {
                 _ => with_room(component.decoded_length(), |room| component.read_into(room).map(drop)),
             };
             reading.verdict = reading.verdict.and(result).and(decoded);
-            self.done = self.done.saturating_add(component.extent().length);
-            if self.is_shown {
-                let percent = u128::from(self.done) * 100 / u128::from(self.total.max(1));
-                let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
-            }
+            self.add(component.extent().length);
         }
         if reading.verdict.is_ok() && is_sparse(tensor) {
             let checked = with_room(tensor.scratch_len(), |scratch| Ok(tensor.sparse(scratch)?.warnings()));
             reading.verdict = checked.map(|warnings| self.warnings |= warnings);
         }
         reading
+    }
+
+    /// Reads all chunks, as many at a time as lie beside each other in the first dimension, and the metalayers that
+    /// are chunks; the SHA-256 of the array as it is stored.
+    fn read_chunks(&mut self, b2nd: &b2nd::File<'_>, tensor: &Tensor<'_>) -> Result<String, Error> {
+        for metalayer in b2nd.variable_metalayers() {
+            let chunk = b2nd.variable_metalayer(&metalayer)?;
+            with_room(Some(chunk.scratch_len()), |scratch| {
+                with_room(Some(chunk.decoded_length()), |room| chunk.read_into(room, scratch).map(drop))
+            })?;
+        }
+        const BYTES_AT_ONCE: u64 = 1 << 22;
+        let mut stop: Vec<u64> = tensor.shape().iter().collect();
+        let mut start = vec![0; stop.len()];
+        let at_once = b2nd.chunk_shape().map_or(BYTES_AT_ONCE, |shape| shape.dimension(0).unwrap_or(1)).max(1);
+        let length = stop.first().copied().unwrap_or(1);
+        let total = tensor.dense_len().unwrap_or(0);
+        self.total = total;
+        let mut hash = Sha256::new();
+        let mut at = 0;
+        while at < length && total > 0 {
+            let end = length.min(at.saturating_add(at_once));
+            if let (Some(start), Some(stop)) = (start.first_mut(), stop.first_mut()) {
+                (*start, *stop) = (at, end);
+            }
+            with_room(Some(b2nd.scratch_len(&start, &stop)?), |scratch| {
+                with_room(Some(b2nd.region_len(&start, &stop)?), |room| {
+                    hash.update(b2nd.read_region(&start, &stop, room, scratch)?);
+                    Ok(())
+                })
+            })?;
+            self.add(b2nd.region_len(&start, &stop)?);
+            at = end;
+        }
+        Ok(hex(&hash.finalize()))
+    }
+
+    /// So many bytes more have been read.
+    fn add(&mut self, length: u64) {
+        self.done = self.done.saturating_add(length);
+        if self.is_shown {
+            let percent = u128::from(self.done) * 100 / u128::from(self.total.max(1));
+            let _ = write!(io::stderr(), "\rread {} of {} ({percent} %) ", size(self.done), size(self.total));
+        }
     }
 }
 
@@ -300,8 +375,8 @@ fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
 }
 
-fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json, Error> {
-    let reading = reader.map(|reader| reader.read(tensor));
+fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json, Error> {
+    let reading = reader.map(|reader| reader.read(file, tensor));
     if let Some(reading) = &reading {
         reading.verdict?;
     }
@@ -315,7 +390,11 @@ fn tensor_json(tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json,
         "layout": tensor.layout_name(),
         "order": tensor.order().text(),
         "attributes": attributes_json(tensor.attributes()),
-        "data_sha256": if reading.is_some() { data_sha256(tensor)? } else { None },
+        "data_sha256": match reading {
+            Some(Reading { of_chunks: Some(ref sha256), .. }) => Some(sha256.clone()),
+            Some(_) => data_sha256(tensor)?,
+            None => None,
+        },
         "components": components.collect::<Result<Vec<_>, _>>()?,
     }))
 }
@@ -351,13 +430,16 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
         "dtype": component.dtype().map(DType::name),
         "storage_dtype": component.storage_dtype().map(DType::name),
         "byte_order": component.byte_order().text(),
-        "offset": component.extent().offset,
+        "offset": if component.encoding() == Encoding::Blosc { None } else { Some(component.extent().offset) },
         "length": component.extent().length,
         "encoding": component.encoding_name(),
         "decoded_length": component.decoded_length(),
         "digest": component.digest(),
         "digest_state": digest_state,
-        "sha256": if digest_state.is_some() { Some(sha256(component)?) } else { None },
+        "sha256": match (digest_state, component.encoding()) {
+            (None, _) | (_, Encoding::Blosc) => None,
+            _ => Some(sha256(component)?),
+        },
     }))
 }
 
@@ -391,6 +473,40 @@ fn blz_json(blz: &blz::File<'_>) -> Json {
     })
 }
 
+/// What only Blosc2 frames have.
+fn b2nd_json(b2nd: &b2nd::File<'_>) -> Json {
+    let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
+    let defaults = b2nd.defaults();
+    let names = |metalayers: b2nd::Metalayers<'_>| {
+        metalayers.map(|one| json!({"name": one.name, "length": one.content.len()})).collect::<Vec<_>>()
+    };
+    json!({
+        "dtype": b2nd.dtype_text(),
+        "item_size": b2nd.item_size(),
+        "chunk_shape": shape(b2nd.chunk_shape()),
+        "block_shape": shape(b2nd.block_shape()),
+        "chunks": b2nd.chunk_count(),
+        "chunk_size": defaults.chunk_size,
+        "codec": codec(defaults.codec),
+        "level": defaults.level,
+        "filters": filters(&defaults.filters),
+        "decoded": defaults.decoded,
+        "stored": defaults.stored,
+        "metalayers": names(b2nd.metalayers()),
+        "variable_metalayers": names(b2nd.variable_metalayers()),
+    })
+}
+
+fn codec(id: u8) -> String {
+    b2nd::codec_name(id).map_or_else(|| format!("codec {id}"), String::from)
+}
+
+/// The filters there are, in the order in which they are applied.
+fn filters(ids: &[u8]) -> Vec<String> {
+    let name = |id: &u8| b2nd::filter_name(*id).map_or_else(|| format!("filter {id}"), String::from);
+    ids.iter().filter(|id| **id != 0).map(name).collect()
+}
+
 fn index_name(name: u8) -> String {
     name.escape_ascii().to_string()
 }
@@ -419,6 +535,27 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
                     chunk.extent.length,
                     chunk.extent.offset
                 )?,
+            }
+        }
+    }
+    if let Some(b2nd) = file.as_b2nd() {
+        let defaults = b2nd.defaults();
+        let shapes = b2nd.chunk_shape().zip(b2nd.block_shape());
+        let shapes = shapes.map(|(chunk, block)| format!(" of {chunk}, blocks of {block}")).unwrap_or_default();
+        writeln!(out, "  chunks       {}{shapes}", b2nd.chunk_count())?;
+        if let Some(dtype) = b2nd.dtype_text() {
+            writeln!(out, "  dtype        {}, {} bytes an element", shortened(&printable(dtype)), b2nd.item_size())?;
+        }
+        let mut steps = filters(&defaults.filters);
+        steps.push(codec(defaults.codec));
+        writeln!(out, "  codec        {}, level {}", steps.join(" + "), defaults.level)?;
+        if defaults.stored > 0 {
+            let ratio = defaults.decoded as f64 / defaults.stored as f64;
+            writeln!(out, "  ratio        {ratio:.2}: {} decoded", size(defaults.decoded))?;
+        }
+        for (kind, all) in [("metalayer", b2nd.metalayers()), ("vlmetalayer", b2nd.variable_metalayers())] {
+            for one in all {
+                writeln!(out, "  {kind:<12} \"{}\", {} bytes", printable(one.name), one.content.len())?;
             }
         }
     }
@@ -525,7 +662,7 @@ fn table(
     let mut verdict = Ok(());
     let mut rows = vec![["name", "dtype", "shape", "layout", "bytes", "encoding", "digest"].map(String::from)];
     for tensor in file.tensors() {
-        let reading = reader.as_mut().map(|reader| reader.read(&tensor));
+        let reading = reader.as_mut().map(|reader| reader.read(file, &tensor));
         let state = |i: usize| reading.as_ref().map_or("", |reading| reading.digests[i]);
         rows.push([
             if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(tensor.name())) },
@@ -551,10 +688,11 @@ fn details(
     out: &mut impl Write,
     path: &Path,
     bytes: &[u8],
+    file: &File<'_>,
     tensor: &Tensor<'_>,
     reader: Option<&mut Reader>,
 ) -> Result<Result<(), Error>, Failure> {
-    let reading = reader.map(|reader| reader.read(tensor));
+    let reading = reader.map(|reader| reader.read(file, tensor));
     writeln!(out, "{}: tensor \"{}\"", path.display(), printable(tensor.name()))?;
     let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
     writeln!(
@@ -583,7 +721,19 @@ fn details(
     for component in tensor.components() {
         writeln!(out, "  {}", printable(component.role()))?;
         match with_room(component.decoded_length(), |room| {
-            let elements = component.read_into(room)?;
+            let elements = match component.encoding() {
+                Encoding::Blosc => with_room(tensor.scratch_len(), |scratch| {
+                    let length = tensor.read_into(room, scratch)?.len();
+                    // As they are stored; swapped for the statistics.
+                    let size = component.dtype().map_or(1, DType::number_size);
+                    if component.byte_order() != ByteOrder::NATIVE {
+                        room[..length].chunks_mut(size).for_each(<[u8]>::reverse);
+                    }
+                    Ok(length)
+                })
+                .map(|length| &mut room[..length])?,
+                _ => component.read_into(room)?,
+            };
             Ok(component
                 .dtype()
                 .map_or_else(|| "    values of no one type".into(), |dtype| statistics(dtype, elements)))

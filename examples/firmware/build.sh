@@ -15,7 +15,7 @@ m4f) target=thumbv7em-none-eabihf machine=mps2-an386 flags="-mcpu=cortex-m4 -mfl
 m0) target=thumbv6m-none-eabi machine=microbit flags="-mcpu=cortex-m0 -mfloat-abi=soft" small=-DSMALL ;;
 *) echo "build.sh: unknown board $board" >&2; exit 2 ;;
 esac
-features=${FEATURES:-ztensor,tens,blz}
+features=${FEATURES:-ztensor,tens,blz,b2nd}
 out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"
 

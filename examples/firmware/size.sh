@@ -32,7 +32,7 @@ PYTHON
 }
 
 for board in m4 m0; do
-    for features in ztensor tens blz ztensor,tens,blz; do
+    for features in ztensor tens blz b2nd ztensor,tens,blz,b2nd; do
         elf=$(FEATURES=$features BUILD_ONLY=1 LIBS= ./build.sh $board flash model/digits.zt)
         read -r flash ram <<< "$(flash "$elf.map")"
         limit "$board.$features.flash" "$flash"
