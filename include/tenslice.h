@@ -132,6 +132,8 @@ enum {
     TENSLICE_INVALID_RUN = 242, /**< a run of equal bytes is not written as one */
     TENSLICE_UNEVEN_SPLIT = 243, /**< a block is split into streams of different lengths */
     TENSLICE_NEGATIVE_LENGTH = 244, /**< a length is negative */
+    TENSLICE_COUNTS_DIFFER = 245, /**< two counts of the same things differ */
+    TENSLICE_TOO_MANY = 246, /**< there are more of them than the format allows */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
@@ -972,6 +974,11 @@ typedef struct {
      */
     uint64_t stored;
     /**
+     * How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is broken, or
+     * not in memory.
+     */
+    uint64_t table_scratch;
+    /**
      * The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
      */
     tenslice_str dtype;
@@ -1700,20 +1707,23 @@ tenslice_status tenslice_b2nd_chunk_shape(const tenslice_file *file,
 
 /**
  * Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
- * opened over a source the table of chunks and the chunk have to be in memory.
+ * opened over a source the table of chunks and the chunk have to be in memory. `scratch` (may be NULL) is for the table:
+ * with as many bytes as tenslice_b2nd_get_info says a part of it is decoded; with less the chunk is looked up
+ * without memory, which does for most tables, but takes long in large ones.
  *
  * Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
- * table is so large that looking up a chunk without memory takes too long; INVALID_ARGUMENT, also for a file of
- * another format; INVALID_HANDLE.
+ * table cannot be looked up without memory; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file,
                                         uint64_t index,
+                                        void *scratch,
+                                        size_t scratch_length,
                                         tenslice_b2nd_chunk *chunk,
                                         tenslice_error *error);
 
 /**
  * Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
- * that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none. `decoder` may be NULL: then what
+ * that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder` may be NULL: then what
  * is built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed.
  *
  * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,

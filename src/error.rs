@@ -131,6 +131,8 @@ pinned! {
         InvalidRun = 242, "a run of equal bytes is not written as one";
         UnevenSplit = 243, "a block is split into streams of different lengths";
         NegativeLength = 244, "a length is negative";
+        CountsDiffer = 245, "two counts of the same things differ";
+        TooMany = 246, "there are more of them than the format allows";
 
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";

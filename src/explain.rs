@@ -97,6 +97,12 @@ fn names_its_item(error: &Error) -> bool {
                 | K::TooManyPairs
                 | K::BoundaryRank
                 | K::SparseFrame
+                | K::FrameLengths
+                | K::SpecialChunk
+                | K::UnsupportedCodec
+                | K::UnsupportedFilter
+                | K::UnsupportedChunk
+                | K::UnevenSplit
         )
 }
 

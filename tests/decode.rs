@@ -65,7 +65,8 @@ fn is_known(tensor: &Tensor<'_>) -> bool {
 #[test]
 fn verdicts_on_the_data() {
     let mut refused = 0;
-    for case in cases() {
+    // What only tensors as a whole decode is held to its side-cars in tests/b2nd.rs.
+    for case in cases().iter().filter(|case| !case.format().starts_with("b2")) {
         let result = File::open(&case.bytes).and_then(|file| read_all(&file));
         match case.expect() {
             "reject" => assert!(result.is_err(), "{}: accepted", case.name()),

@@ -34,6 +34,9 @@ pub struct tenslice_b2nd_info {
     pub decoded: u64,
     /// Bytes of all chunks as they are stored.
     pub stored: u64,
+    /// How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is broken, or
+    /// not in memory.
+    pub table_scratch: u64,
     /// The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
     pub dtype: tenslice_str,
     /// The version of the frame: 1, 2 or 3.
@@ -127,6 +130,7 @@ pub unsafe extern "C" fn tenslice_b2nd_get_info(
                 block_size: defaults.block_size,
                 decoded: defaults.decoded,
                 stored: defaults.stored,
+                table_scratch: b2nd.table_scratch_len().unwrap_or(u64::MAX),
                 dtype: b2nd.dtype_text().into(),
                 version: defaults.version,
                 codec: defaults.codec,
@@ -164,15 +168,18 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
 }
 
 /// Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
-/// opened over a source the table of chunks and the chunk have to be in memory.
+/// opened over a source the table of chunks and the chunk have to be in memory. `scratch` (may be NULL) is for the table:
+/// with as many bytes as tenslice_b2nd_get_info says a part of it is decoded; with less the chunk is looked up
+/// without memory, which does for most tables, but takes long in large ones.
 ///
 /// Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
-/// table is so large that looking up a chunk without memory takes too long; INVALID_ARGUMENT, also for a file of
-/// another format; INVALID_HANDLE.
+/// table cannot be looked up without memory; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
     file: *const tenslice_file,
     index: u64,
+    scratch: *mut c_void,
+    scratch_length: usize,
     chunk: *mut tenslice_b2nd_chunk,
     error: *mut tenslice_error,
 ) -> tenslice_status {
@@ -181,7 +188,7 @@ pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
         finish(error, || {
             let b2nd = b2nd(file)?;
             let info = out_info(chunk)?;
-            let chunk = b2nd.chunk(index)?;
+            let chunk = b2nd.chunk(index, room(scratch.cast::<u8>(), scratch_length)?)?;
             let extent = chunk.extent().unwrap_or_default();
             info.fill(tenslice_b2nd_chunk {
                 struct_size: 0,
@@ -227,7 +234,7 @@ impl Reading {
 }
 
 /// Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
-/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none. `decoder` may be NULL: then what
+/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder` may be NULL: then what
 /// is built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed.
 ///
 /// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
@@ -247,7 +254,10 @@ pub unsafe extern "C" fn tenslice_b2nd_read_chunk(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
-            let chunk = b2nd(file)?.chunk(index)?;
+            let b2nd = b2nd(file)?;
+            let mut table_decoder = chosen(decoder)?;
+            let table = room(scratch.cast::<u8>(), scratch_length)?;
+            let chunk = b2nd.chunk_by(&mut table_decoder, index, table)?;
             Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(&chunk)
         })
     }

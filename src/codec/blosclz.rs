@@ -84,7 +84,10 @@ impl<'a> Instructions<'a> {
                 loop {
                     let more = self.byte()?;
                     length = length.saturating_add(usize::from(more));
-                    if more != u8::MAX || length > left {
+                    if length > left {
+                        return Err(DecodeError::DoesNotFit);
+                    }
+                    if more != u8::MAX {
                         break;
                     }
                 }

@@ -61,7 +61,7 @@ impl<'a> Array<'a> {
             return Err(fail(ErrorKind::UnsupportedVersion, Item::Metalayer, place(1)));
         }
         if u64::from(rank) > to_u64(MAX_RANK) {
-            return Err(fail(ErrorKind::CountTooLarge, Item::Metalayer, place(2)));
+            return Err(fail(ErrorKind::TooMany, Item::Metalayer, place(2)));
         }
         let array = Self { bytes: content.get(3..).unwrap_or_default(), rank };
         let count = u64::from(rank);

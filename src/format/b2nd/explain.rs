@@ -19,7 +19,7 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context.version = header.and_then(|header| version(header.version()));
     let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
     match (error.kind(), error.item()) {
-        (ErrorKind::WrongMarker | ErrorKind::CountTooLarge | ErrorKind::UnknownFlags, _) => {
+        (ErrorKind::WrongMarker | ErrorKind::UnknownFlags, _) => {
             context.number = byte().map(u64::from);
         }
         (ErrorKind::UnsupportedVersion, Item::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),

@@ -228,7 +228,7 @@ impl Header {
             positive(self.chunksize.get().into(), CHUNKSIZE_AT)?;
         }
         if self.filter_count > 6 {
-            return Err(fail(ErrorKind::CountTooLarge, Item::Filter, FILTER_COUNT_AT));
+            return Err(fail(ErrorKind::TooMany, Item::Filter, FILTER_COUNT_AT));
         }
         let frame_length = self.frame_length.get();
         if frame_length > length {
@@ -321,7 +321,7 @@ impl<'a> Metalayers<'a> {
             Some(_) => return Err(error(ErrorKind::WrongMarker, section)),
         }
         if self.left > MAX_METALAYERS {
-            return Err(error(ErrorKind::CountTooLarge, section.saturating_add(5)));
+            return Err(error(ErrorKind::TooMany, section.saturating_add(5)));
         }
         let mut index = self;
         while index.left > 0 {
@@ -330,7 +330,7 @@ impl<'a> Metalayers<'a> {
         let contents = index.at;
         match index.get(contents, CONTENTS_HEAD) {
             Some([0xdc, a, b]) if u16::from_be_bytes([*a, *b]) == self.left => {}
-            Some([0xdc, ..]) => return Err(error(ErrorKind::CountMismatch, contents.saturating_add(1))),
+            Some([0xdc, ..]) => return Err(error(ErrorKind::CountsDiffer, contents.saturating_add(1))),
             Some(_) => return Err(error(ErrorKind::WrongMarker, contents)),
             None => return Err(error(ErrorKind::Truncated, end)),
         }

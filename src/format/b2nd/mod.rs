@@ -29,8 +29,9 @@ pub use frame::{Metalayer, Metalayers};
 use super::{Part, Single, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Stop};
+use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
@@ -212,16 +213,42 @@ impl<'a> File<'a> {
     /// Chunk `index`, as far as its header goes.
     ///
     /// Of a file opened over a source the table of offsets and the chunk have to be in memory: add them before it
-    /// is opened. Looks the chunk up without memory, which takes long in a large table that is compressed.
+    /// is opened. `scratch` is for the table: with [`table_scratch_len`](Self::table_scratch_len) bytes it is decoded.
+    /// With less the chunk is looked up without memory, which does for most tables, but takes long in large ones.
     ///
     /// # Errors
-    /// `NotFound` beyond the last; `OutOfScratch` where it takes too long; what is wrong with the table or the chunk;
+    /// `NotFound` beyond the last; `OutOfScratch` where it needs memory; what is wrong with the table or the chunk;
     /// `NotInMemory`, at the byte that is missing.
-    pub fn chunk(&self, index: u64) -> Result<Chunk<'a>> {
+    pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
+        self.chunk_by(&mut BuiltIn, index, scratch)
+    }
+
+    /// The same by a decoder of the caller's: a table may be compressed by Zstandard or zlib, though no known writer
+    /// does that.
+    ///
+    /// # Errors
+    /// Those of [`chunk`](Self::chunk).
+    pub fn chunk_by(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
-        self.chunk_at(&mut self.offsets()?, &mut crate::codec::BuiltIn, index, &mut [], &mut [])
+        let mut offsets = self.offsets()?;
+        let (memory, _) = offsets.memory();
+        let memory = if offsets.memory_len() > to_u64(scratch.len()) { 0 } else { memory };
+        let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
+        let (memory, scratch) = parts.unwrap_or_default();
+        self.chunk_at(&mut offsets, decoder, index, memory, scratch)
+    }
+
+    /// How much scratch memory [`chunk`](Self::chunk) takes to be fast, in bytes: that of a part of the table of offsets.
+    ///
+    /// # Errors
+    /// What is wrong with the table; `NotInMemory`.
+    pub fn table_scratch_len(&self) -> Result<u64> {
+        if self.chunk_count == 0 {
+            return Ok(0);
+        }
+        Ok(self.offsets()?.memory_len())
     }
 
     /// The metalayers of the header, with those that say what the array is.

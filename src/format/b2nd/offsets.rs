@@ -54,6 +54,12 @@ impl<'a> Offsets<'a> {
         }
     }
 
+    /// The two together.
+    pub(super) fn memory_len(&self) -> u64 {
+        let (memory, scratch) = self.memory();
+        memory.saturating_add(scratch)
+    }
+
     /// Looks up offset `index`. `memory` has what [`memory`](Self::memory) says, or nothing.
     pub(super) fn get(
         &mut self,
@@ -172,7 +178,7 @@ pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Res
     let count = length.wrapping_shr(3);
     let is_whole = count.wrapping_shl(3) == length && table.content != Content::VariableBlocks;
     if !is_whole || expected.is_some_and(|expected| expected != count) {
-        return Err(fail(ErrorKind::CountMismatch, Item::ChunkOffset, at.saturating_add(4)));
+        return Err(fail(ErrorKind::CountsDiffer, Item::ChunkOffset, at.saturating_add(4)));
     }
-    u32::try_from(count).map_err(|_| fail(ErrorKind::CountMismatch, Item::ChunkOffset, at))
+    u32::try_from(count).map_err(|_| fail(ErrorKind::CountsDiffer, Item::ChunkOffset, at))
 }

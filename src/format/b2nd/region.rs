@@ -115,7 +115,7 @@ impl<'a> File<'a> {
     /// regions can be read.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_chunks_0.b2nd");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_tiny_chunks_0.b2nd");
     /// let file = tenslice::File::open(bytes)?;
     /// let array = file.as_b2nd().ok_or("another format")?;
     /// let mut stop: Vec<u64> = array.shape().iter().collect();
@@ -158,11 +158,10 @@ impl<'a> File<'a> {
             return Ok(room);
         }
         let mut offsets = self.offsets()?;
-        let (memory, to_decode) = offsets.memory();
+        let (memory, _) = offsets.memory();
         // At the end of the scratch memory, if it has the room.
-        let table =
-            memory.checked_add(to_decode).filter(|needed| *needed <= to_u64(scratch.len())).map_or(0, |_| memory);
-        let mut table = to_usize(table).unwrap_or(0);
+        let has_room = offsets.memory_len() <= to_u64(scratch.len());
+        let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
         let mut reader = Reader { decoder, grid, is_array: self.is_array(), wanted, room };
         self.each_chunk(&grid, &wanted, |index, corner| {
             let work = scratch.len().saturating_sub(table);
@@ -461,9 +460,11 @@ fn work_len(chunk: &Chunk<'_>, grid: &Grid, is_array: bool) -> u64 {
         _ => return 0,
     };
     // A block, what its shuffles are undone from, and the first block where others are differences to it.
-    let shuffles = if chunk.has_shuffles() && plane_width(chunk, grid).is_none() { blocks } else { 0 };
-    let first = if chunk.has_delta() { blocks } else { 0 };
-    let decoded = if is_array && !has_its_blocks(chunk, grid) { chunk.decoded_length() } else { blocks };
+    let is_foreign = is_array && !has_its_blocks(chunk, grid);
+    let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
+    let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
+    let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
+    let decoded = if is_foreign { chunk.decoded_length() } else { blocks };
     decoded.saturating_add(shuffles).saturating_add(first)
 }
 

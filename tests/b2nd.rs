@@ -1,0 +1,527 @@
+//! Blosc2 frames against what is known of them: every field, every region, every kind of damage.
+#![cfg(all(feature = "b2nd", feature = "zlib", any(feature = "zstd", feature = "zstd-c")))]
+
+mod support;
+
+use serde_json::Value as Json;
+use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
+use tenslice::b2nd::{self, Content, codec_name, filter_name};
+use tenslice::{
+    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Source, Tensor, Warning,
+};
+
+fn numbers(list: &Json) -> Vec<u64> {
+    list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+/// Reads a region with just as much memory as is said to be needed, full of something before.
+fn region(file: &b2nd::File<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
+    let mut room = vec![0x55; file.region_len(start, stop)? as usize];
+    let mut scratch = vec![0xaa; file.scratch_len(start, stop)? as usize];
+    let length = file.read_region(start, stop, &mut room, &mut scratch)?.len();
+    assert_eq!(length, room.len());
+    Ok(room)
+}
+
+fn whole(file: &b2nd::File<'_>) -> Result<Vec<u8>, Error> {
+    let stop: Vec<u64> = file.shape().iter().collect();
+    region(file, &vec![0; stop.len()], &stop)
+}
+
+/// Reads a tensor as one does who knows nothing of chunks.
+fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
+    let mut room = vec![0x55; tensor.dense_len().unwrap() as usize];
+    let mut scratch = vec![0xaa; tensor.scratch_len().unwrap_or(0) as usize];
+    tensor.read_into(&mut room, &mut scratch)?;
+    Ok(room)
+}
+
+/// Cases to be accepted, and decoded.
+fn good() -> Vec<Case> {
+    let mut good = cases_of("b2nd");
+    good.retain(|case| case.expect() == "accept" && case.expected["decode"] != "unsupported");
+    assert!(good.len() > 300);
+    good
+}
+
+#[test]
+fn every_field() {
+    for case in cases_of("b2nd").iter().filter(|case| case.expect() == "accept") {
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let tensor = file.find("").unwrap();
+        let known = &case.expected;
+        let defaults = frame.defaults();
+        assert_eq!(known["frame_version"], defaults.version, "{context}");
+        assert_eq!(known["nbytes"], defaults.decoded, "{context}");
+        if known["nbytes"] != 0 {
+            assert_eq!(known["cbytes"], defaults.stored, "{context}");
+        }
+        assert_eq!(known["typesize"], defaults.typesize, "{context}");
+        assert_eq!(known["chunksize"].as_i64().unwrap().max(0) as u64, defaults.chunk_size, "{context}");
+        assert_eq!(known["blocksize"], defaults.block_size, "{context}");
+        assert_eq!(known["nchunks"], frame.chunk_count(), "{context}");
+        assert_eq!(known["codec_id"], defaults.codec, "{context}");
+        if known["decode"] != "unsupported" {
+            assert_eq!(known["codec"].as_str(), codec_name(defaults.codec), "{context}");
+        }
+        assert_eq!(numbers(&known["filter_ids"]), defaults.filters.map(u64::from), "{context}");
+        assert_eq!(numbers(&known["filters_meta"]), defaults.filters_meta.map(u64::from), "{context}");
+        if let Some(level) = known["clevel"].as_u64() {
+            assert_eq!(level, u64::from(defaults.level), "{context}");
+            assert_eq!(known["use_dict"].as_u64(), Some(defaults.has_dictionary.into()), "{context}");
+        }
+        for id in defaults.filters {
+            assert!(filter_name(id).is_some(), "{context}");
+        }
+        assert_eq!(frame.is_array(), case.format() == "b2nd", "{context}");
+        assert_eq!(tensor.layout(), Layout::Chunked, "{context}");
+        if frame.is_array() {
+            assert_eq!(tensor.shape(), numbers(&known["shape"])[..], "{context}");
+            assert_eq!(frame.chunk_shape().unwrap(), numbers(&known["chunkshape"])[..], "{context}");
+            assert_eq!(frame.block_shape().unwrap(), numbers(&known["blockshape"])[..], "{context}");
+            assert_eq!(known["itemsize"], frame.item_size(), "{context}");
+            assert_eq!(known["dtype"].as_str(), frame.dtype_text(), "{context}");
+            assert_eq!(known["array_nbytes"].as_u64(), tensor.dense_len(), "{context}");
+            let dtype = tensor.dtype();
+            assert!(dtype.is_none_or(|dtype| dtype.size() == frame.item_size()), "{context}");
+        } else {
+            assert_eq!(tensor.shape(), [defaults.decoded][..], "{context}");
+            assert_eq!((tensor.dtype(), frame.dtype_text()), (Some(DType::U8), None), "{context}");
+        }
+        compare_metalayers(&context, &frame, known);
+        let trailing = file.warnings().contains(Warning::TrailingBytes);
+        assert_eq!(trailing, known["frame_len"] != case.bytes.len(), "{context}");
+    }
+}
+
+fn compare_metalayers(context: &str, frame: &b2nd::File<'_>, known: &Json) {
+    let expected = known["metalayers"].as_array().unwrap();
+    assert_eq!(frame.metalayers().count(), expected.len(), "{context}");
+    for (metalayer, expected) in frame.metalayers().zip(expected) {
+        assert_eq!(metalayer.name, expected["name"], "{context}");
+        assert_eq!(metalayer.extent.length, metalayer.content.len() as u64);
+        assert_eq!(sha256(metalayer.content), expected["sha256"].as_str().unwrap(), "{context}");
+    }
+    let expected = known["vlmetalayers"].as_array().unwrap();
+    assert_eq!(frame.variable_metalayers().count(), expected.len(), "{context}");
+    for (metalayer, expected) in frame.variable_metalayers().zip(expected) {
+        assert_eq!(metalayer.name, expected["name"], "{context}");
+        assert_eq!(metalayer.content.len(), expected["stored_len"], "{context}");
+        let chunk = frame.variable_metalayer(&metalayer).unwrap();
+        let mut room = vec![0x55; chunk.decoded_length() as usize];
+        let decoded = chunk.read_into(&mut room, &mut vec![0; chunk.scratch_len() as usize]).unwrap();
+        assert_eq!(decoded.len(), expected["len"], "{context}");
+        assert_eq!(sha256(decoded), expected["sha256"].as_str().unwrap(), "{context}");
+    }
+}
+
+#[test]
+fn every_array_and_every_region() {
+    let mut regions = 0;
+    for case in good() {
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let dense = dense(&file.find("").unwrap()).unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(sha256(&dense), case.expected["data_sha256"].as_str().unwrap(), "{context}");
+        for slice in case.expected["slices"].as_array().into_iter().flatten() {
+            let (start, stop) = (numbers(&slice["start"]), numbers(&slice["stop"]));
+            let found = region(&frame, &start, &stop).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(sha256(&found), slice["sha256"].as_str().unwrap(), "{context}: {start:?} to {stop:?}");
+            regions += 1;
+        }
+    }
+    assert!(regions > 1500, "{regions}");
+}
+
+/// What a region is, by the whole array.
+fn cut(array: &[u8], shape: &[u64], item: usize, start: &[u64], stop: &[u64]) -> Vec<u8> {
+    let mut cut = Vec::new();
+    let mut at = start.to_vec();
+    if start.iter().zip(stop).any(|(start, stop)| start >= stop) {
+        return cut;
+    }
+    loop {
+        let place = at.iter().zip(shape).fold(0, |place, (at, length)| place * length + at) as usize * item;
+        cut.extend(&array[place..place + item]);
+        let Some(next) = (0..at.len()).rev().find(|&d| at[d] + 1 < stop[d]) else { return cut };
+        at[next] += 1;
+        at[next + 1..].copy_from_slice(&start[next + 1..]);
+    }
+}
+
+#[test]
+fn regions_are_parts_of_the_whole() {
+    let mut random = Random(0xb10c_5c2e);
+    let mut without_memory = 0;
+    for case in good().iter().filter(|case| case.bytes.len() < 20_000) {
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let array = whole(&frame).unwrap();
+        let shape: Vec<u64> = frame.shape().iter().collect();
+        for _ in 0..12 {
+            let mut side = |length: &u64| {
+                let from = random.next() % (length + 1);
+                (from, from + random.next() % (length - from + 1))
+            };
+            let (start, stop): (Vec<u64>, Vec<u64>) = shape.iter().map(&mut side).unzip();
+            let expected = cut(&array, &shape, frame.item_size() as usize, &start, &stop);
+            let context = format!("{}: {start:?} to {stop:?}", case.name());
+            assert_eq!(region(&frame, &start, &stop).unwrap(), expected, "{context}");
+            // With no memory, or with less than is said to be needed, it may be read, too.
+            let need = frame.scratch_len(&start, &stop).unwrap();
+            for scratch in [0, need / 2, need.saturating_sub(1), need + 1000] {
+                let mut room = vec![0; expected.len()];
+                match frame.read_region(&start, &stop, &mut room, &mut vec![0x33; scratch as usize]) {
+                    Ok(found) => {
+                        assert_eq!(found, expected, "{context} with {scratch} of {need}");
+                        without_memory += usize::from(scratch < need);
+                    }
+                    Err(error) => {
+                        assert!(scratch < need, "{context} with {scratch} of {need}: {error}");
+                        assert_eq!(error.kind(), ErrorKind::OutOfScratch, "{context}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(without_memory > 100, "{without_memory}");
+}
+
+#[test]
+fn every_chunk() {
+    let mut seen = [0; 7];
+    for case in good() {
+        let context = case.name();
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let known = &case.expected;
+        let mut all = 0;
+        for index in 0..frame.chunk_count() {
+            let mut scratch = vec![0xaa; frame.table_scratch_len().unwrap() as usize];
+            let chunk = frame.chunk(index, &mut scratch).unwrap_or_else(|error| panic!("{context}: {error}"));
+            match frame.chunk(index, &mut []) {
+                Ok(same) => assert_eq!(same.extent(), chunk.extent(), "{context}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::OutOfScratch, "{context}"),
+            }
+            seen[usize::from(chunk.content().code())] += 1;
+            assert_eq!(chunk.index(), index);
+            let mut room = vec![0x55; chunk.decoded_length() as usize];
+            let mut scratch = vec![0xaa; chunk.scratch_len() as usize];
+            let decoded = chunk.read_into(&mut room, &mut scratch).unwrap();
+            all += decoded.len() as u64;
+            if let Some(expected) = known["chunks"].get(index as usize) {
+                assert_eq!(decoded.len(), expected["nbytes"], "{context}");
+                assert_eq!(sha256(decoded), expected["sha256"].as_str().unwrap(), "{context}");
+            }
+            if let Some(blocks) = known["vlblocks"].get(index as usize).and_then(Json::as_array) {
+                let lengths = (0..chunk.block_count()).map(|block| chunk.block_length(block).unwrap());
+                assert!(lengths.eq(blocks.iter().map(|block| block["nbytes"].as_u64().unwrap())), "{context}");
+                assert_eq!((chunk.content(), chunk.block_size()), (Content::VariableBlocks, None), "{context}");
+            }
+            let lengths = (0..chunk.block_count()).map(|block| chunk.block_length(block).unwrap());
+            assert_eq!(lengths.sum::<u64>(), chunk.decoded_length(), "{context}");
+            assert!(chunk.block_length(chunk.block_count()).is_err());
+            assert!(chunk.extent().is_none_or(|extent| extent.is_within(case.bytes.len() as u64)));
+        }
+        assert_eq!(all, frame.defaults().decoded, "{context}");
+        assert_eq!(frame.chunk(frame.chunk_count(), &mut []).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+}
+
+#[test]
+fn codecs_and_filters_of_plug_ins_are_named() {
+    let mut seen = 0;
+    for case in cases_of("b2nd").iter().filter(|case| case.expected["decode"] == "unsupported") {
+        let file = File::open(&case.bytes).unwrap();
+        let error = dense(&file.find("").unwrap()).unwrap_err();
+        let [kind, id] = case.expected["unsupported"].as_str().unwrap().split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{}", case.name())
+        };
+        let is_codec = kind == "codec";
+        let expected = if is_codec { ErrorKind::UnsupportedCodec } else { ErrorKind::UnsupportedFilter };
+        assert_eq!(error.kind(), expected, "{}", case.name());
+        let id = id.parse().unwrap();
+        let name = if is_codec { codec_name(id) } else { filter_name(id) }.unwrap();
+        let sentence = error.explain(&case.bytes[..]).to_string();
+        assert!(sentence.contains(name), "{sentence}");
+        seen += 1;
+    }
+    assert!(seen >= 5);
+}
+
+#[test]
+fn bad_chunks_are_refused_where_they_are_read() {
+    let mut seen = 0;
+    for case in cases_of("b2nd").iter().filter(|case| case.expect() == "reject" && !case.is_seen_at_open()) {
+        let context = case.name();
+        seen += 1;
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        let frame = file.as_b2nd().unwrap();
+        let metalayers = || -> Result<(), Error> {
+            for metalayer in frame.variable_metalayers() {
+                let chunk = frame.variable_metalayer(&metalayer)?;
+                let mut room = vec![0; chunk.decoded_length() as usize];
+                chunk.read_into(&mut room, &mut vec![0; chunk.scratch_len() as usize])?;
+            }
+            Ok(())
+        };
+        let error = whole(&frame).err().or(metalayers().err()).unwrap_or_else(|| panic!("{context}: accepted"));
+        assert!(error.offset().is_some_and(|at| at <= case.bytes.len() as u64), "{context}: {error:?}");
+        assert!(error.explain(&case.bytes[..]).to_string().len() > 20);
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn other_chunks_stay_readable() {
+    // The second of several chunks of rows is broken.
+    let bytes = fixture("b2nd/bad/chunk_codec_2_0.b2nd");
+    let good = fixture("b2nd/good/q_plain_0.b2nd");
+    let (bad, good) = (File::open(&bytes).unwrap(), File::open(&good).unwrap());
+    let (bad, good) = (bad.as_b2nd().unwrap(), good.as_b2nd().unwrap());
+    let broken: Vec<u64> = (0..bad.chunk_count()).filter(|&index| bad.chunk(index, &mut []).is_err()).collect();
+    assert_eq!(broken.len(), 1, "{broken:?} of {}", bad.chunk_count());
+    assert_eq!(whole(&bad).unwrap_err().kind(), ErrorKind::UnsupportedCodec);
+    assert!(bad.chunk_count() > 1 && whole(&good).is_ok());
+    let readable = (0..bad.chunk_count()).filter_map(|index| bad.chunk(index, &mut []).ok());
+    for chunk in readable {
+        let mut room = vec![0; chunk.decoded_length() as usize];
+        chunk.read_into(&mut room, &mut vec![0; chunk.scratch_len() as usize]).unwrap();
+    }
+}
+
+#[test]
+fn parts_are_read_like_the_whole() {
+    for case in good() {
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let mut source = Source::new(case.bytes.len() as u64);
+        let extent = file.find("").unwrap().components().next().unwrap().extent();
+        // What opening asks for, all of it but the data; then the data is missing at a byte that is said.
+        let parts = open_in_parts(&case.bytes, &[], &mut source).unwrap();
+        let in_parts = parts.as_b2nd().unwrap();
+        let stop: Vec<u64> = frame.shape().iter().collect();
+        let start = vec![0; stop.len()];
+        let has_data = frame.chunk_count() > 0 && frame.region_len(&start, &stop).unwrap() > 0;
+        if let Err(error) = in_parts.scratch_len(&start, &stop) {
+            assert!(has_data && error.kind() == ErrorKind::NotInMemory, "{}: {error}", case.name());
+            assert!(error.offset().is_some_and(|at| at >= extent.offset), "{}", case.name());
+        }
+        // With chunks and their table added before opening, all is there.
+        let mut source = Source::new(case.bytes.len() as u64);
+        let given = [(extent.offset as usize, case.bytes.len())];
+        let parts = open_in_parts(&case.bytes, &given, &mut source).unwrap();
+        assert_eq!(whole(&parts.as_b2nd().unwrap()).unwrap(), whole(&frame).unwrap(), "{}", case.name());
+    }
+}
+
+#[test]
+fn what_was_in_the_memory_before_never_shows() {
+    let mut random = Random(7);
+    let mut accepted = 0;
+    for case in good().iter().filter(|case| case.bytes.len() < 3000) {
+        for _ in 0..40 {
+            let mut bytes = case.bytes.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len());
+                bytes[at] = random.next() as u8;
+            }
+            let Ok(file) = File::open(&bytes) else { continue };
+            let frame = file.as_b2nd().unwrap();
+            let stop: Vec<u64> = frame.shape().iter().collect();
+            let start = vec![0; stop.len()];
+            let (Ok(length), Ok(scratch)) = (frame.region_len(&start, &stop), frame.scratch_len(&start, &stop))
+            else {
+                continue;
+            };
+            if length.max(scratch) > 1 << 20 {
+                continue;
+            }
+            let read = |fill: u8| {
+                let mut room = vec![fill; length as usize];
+                let mut scratch = vec![!fill; scratch as usize];
+                frame.read_region(&start, &stop, &mut room, &mut scratch).map(|room| room.to_vec())
+            };
+            let (first, second) = (read(0x00), read(0xc3));
+            accepted += usize::from(first.is_ok());
+            assert_eq!(first, second, "{}", case.name());
+        }
+    }
+    assert!(accepted > 500, "{accepted}");
+}
+
+#[test]
+fn wrong_arguments() {
+    let bytes = fixture("b2nd/good/nd03_lz4_0.b2nd");
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let shape: Vec<u64> = frame.shape().iter().collect();
+    let fails = |start: &[u64], stop: &[u64], room: &mut [u8], kind: ErrorKind| {
+        let before = room.to_vec();
+        assert_eq!(frame.read_region(start, stop, room, &mut vec![0; 1 << 16]).unwrap_err().kind(), kind);
+        assert_eq!(room, before, "{kind:?}");
+    };
+    let zero = vec![0; shape.len()];
+    let beyond: Vec<u64> = shape.iter().map(|length| length + 1).collect();
+    let mut room = vec![9; 1 << 16];
+    fails(&zero[1..], &shape, &mut room, ErrorKind::WrongRank);
+    fails(&zero, &shape[1..], &mut room, ErrorKind::WrongRank);
+    fails(&zero, &beyond, &mut room, ErrorKind::NoSuchElement);
+    fails(&shape, &zero, &mut room, ErrorKind::NoSuchElement);
+    let length = frame.region_len(&zero, &shape).unwrap() as usize;
+    fails(&zero, &shape, &mut room[..length - 1], ErrorKind::TooSmall);
+    // No elements at all take no memory.
+    assert!(frame.read_region(&shape, &shape, &mut [], &mut []).unwrap().is_empty());
+    assert_eq!(frame.scratch_len(&shape, &shape).unwrap(), 0);
+    // A component is no way to what only the tensor can decode.
+    let component = file.find("").unwrap().components().next().unwrap();
+    assert_eq!(component.read_into(&mut room).unwrap_err().kind(), ErrorKind::Encoded);
+    assert_eq!(component.bytes().unwrap_err().kind(), ErrorKind::Encoded);
+    assert!(component.stored().is_ok());
+}
+
+#[test]
+fn a_decoder_of_the_callers() {
+    struct Counting(usize, usize);
+    impl Decoder for Counting {
+        fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+            assert!(matches!(encoding, Encoding::Zstd | Encoding::Zlib));
+            self.0 += 1;
+            BuiltIn.decode(encoding, stored, room)
+        }
+        fn decode_with_dictionary(
+            &mut self,
+            encoding: Encoding,
+            dictionary: &[u8],
+            stored: &[u8],
+            room: &mut [u8],
+        ) -> Result<usize, DecodeError> {
+            self.1 += 1;
+            BuiltIn.decode_with_dictionary(encoding, dictionary, stored, room)
+        }
+    }
+    struct Refusing;
+    impl Decoder for Refusing {
+        fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
+            Err(DecodeError::Unsupported)
+        }
+    }
+    for (name, with_dictionary) in [
+        ("default_f4_0", false),
+        ("cf_zlib_shuf_0", false),
+        ("dict_zstd_shuffle_0", true),
+        ("dict_zstd_bitshuffle_0", true),
+    ] {
+        let bytes = fixture(&format!("b2nd/good/{name}.b2nd"));
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("").unwrap();
+        let mut room = vec![0; tensor.dense_len().unwrap() as usize];
+        let mut scratch = vec![0; tensor.scratch_len().unwrap() as usize];
+        let mut counting = Counting(0, 0);
+        tensor.read_into_by(&mut counting, &mut room, &mut scratch).unwrap();
+        assert_eq!(room, dense(&tensor).unwrap(), "{name}");
+        assert_eq!((counting.0 > 0, counting.1 > 0), (!with_dictionary, with_dictionary), "{name}");
+        let refused = tensor.read_into_by(&mut Refusing, &mut room, &mut scratch).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::UnsupportedCodec, "{name}");
+    }
+}
+
+/// The error of a bad fixture, at opening or when all of it is read.
+fn error_of(name: &str) -> ErrorKind {
+    let path = [format!("b2nd/bad/{name}.b2nd"), format!("b2nd/bad/{name}.b2frame")];
+    let exists = |path: &&String| std::path::Path::new("tests/fixtures").join(path).exists();
+    let bytes = fixture(path.iter().find(exists).unwrap_or_else(|| panic!("no fixture {name}")));
+    let result = File::open(&bytes).and_then(|file| {
+        let frame = file.as_b2nd().unwrap();
+        whole(&frame)?;
+        for metalayer in frame.variable_metalayers() {
+            let chunk = frame.variable_metalayer(&metalayer)?;
+            chunk.read_into(&mut vec![0; chunk.decoded_length() as usize], &mut [0; 4096])?;
+        }
+        Ok(())
+    });
+    result.expect_err(name).kind()
+}
+
+/// The classes of malformed frames that readers are known to have fallen for, each by files of its own.
+macro_rules! refused {
+    ($($(#[$meta:meta])* $class:ident: $($file:literal = $kind:ident),+;)*) => {
+        $($(#[$meta])* #[test] fn $class() { $(assert_eq!(error_of($file), ErrorKind::$kind, $file);)+ })*
+    };
+}
+
+refused! {
+    products_beyond_64_bits: "b2nd_prod_overflow_64_0" = ShapeOverflow, "b2nd_shape_max_0" = ShapeOverflow,
+        "b2nd_ext_overflow_0" = ShapeOverflow;
+    products_beyond_32_bits: "b2nd_chunk_prod_overflow_0" = ShapeOverflow, "b2nd_chunkbytes_overflow_0" = ChunkGrid;
+    sums_beyond_32_bits: "vl_chunk_overflow_0" = DecodedLength, "vl_chunk_neg_0" = NegativeLength, "vl_chunk_sum_0" = DecodedLength;
+    offset_and_length_wrap_around: "meta_len_7fffffff_0" = OutOfPlace, "off_max_0" = OutOfPlace,
+        "chunk_cbytes_7fffffff_0" = OutOfPlace, "cbytes_7fffffffffffffff_0" = FrameLengths;
+    negative_lengths: "cbytes_8000000000000000_0" = NegativeLength, "chunk_nbytes_ffffffff_0" = NegativeLength,
+        "b2nd_shape_neg_0" = NegativeLength, "chunk_blocksize_ffffffff_0" = NegativeLength,
+        "chunksize_fffffffe_0" = NegativeLength;
+    header_and_trailer_beyond_the_frame: "header_len_322_0" = FrameLengths, "header_len_7fffffff_0" = FrameLengths,
+        "trl_len_322_0" = FrameLengths, "trl_len_0_0" = FrameLengths, "frame_len_10_0" = FrameLengths;
+    metalayers_in_the_fixed_header: "meta_off_10_0" = OutOfPlace, "vl_off_2_0" = OutOfPlace;
+    chunks_beyond_their_region: "chunk_cbytes_106b_0" = OutOfPlace, "off_eof_0" = OutOfPlace, "off_past_0" = OutOfPlace,
+        "offchunk_cbytes_trailer_0" = OutOfPlace;
+    more_or_fewer_chunks_than_offsets: "offchunk_short_0" = CountsDiffer, "offchunk_long_0" = CountsDiffer,
+        "nbytes_4000000000000000_0" = ChunkGrid, "chunksize_1_0" = ChunkGrid;
+    blocks_before_the_end_of_the_dictionary: "chunk_dict_overlap_0" = OutOfPlace, "chunk_bstart_1f_0" = OutOfPlace;
+    blocks_split_unevenly: "chunk_split_ragged_0" = UnevenSplit;
+    runs_of_no_byte: "chunk_run_256_0" = InvalidRun, "chunk_run_token0_0" = InvalidRun;
+    runs_without_a_token: "chunk_run_notoken_0" = OutOfPlace;
+    values_that_do_not_fill_a_chunk: "chunk_value_0_0" = SpecialChunk, "chunk_value_nodiv_0" = SpecialChunk,
+        "chunk_value_wide_0" = SpecialChunk;
+    dictionaries_of_absurd_size: "chunk_dict_0_0" = OutOfPlace, "chunk_dict_max_0" = OutOfPlace,
+        "chunk_dict_neg_0" = OutOfPlace;
+    streams_that_decode_to_more: "chunk_zlib_bomb_0" = DecodedLength, "chunk_lz4_long_0" = DecodedLength,
+        "chunk_blz_len255_0" = DecodedLength;
+    streams_that_reach_before_their_start: "chunk_blz_dist_0" = Undecodable, "chunk_lz4_before_0" = Undecodable;
+    streams_that_end_early: "chunk_lz4_trunc_0" = Undecodable, "chunk_blz_trunc_match_0" = Undecodable;
+    checksums_of_streams: "chunk_zlib_adler_0" = ChecksumMismatch, "chunk_zstd_checksum_0" = ChecksumMismatch;
+    files_of_more_than_one_file: "sparse_frame" = SparseFrame;
+    arrays_nested_instead_of_fields: "b2nd_nested_arrays_0" = UnsupportedVersion;
+    names_that_stand_twice: "b2nd_duplicate_0" = RepeatedKey;
+}
+
+#[test]
+fn windows_of_terabytes_take_no_memory() {
+    assert!(matches!(error_of("chunk_zstd_window_0"), ErrorKind::Undecodable | ErrorKind::DecodedLength));
+}
+
+#[test]
+fn a_dtype_is_not_parsed_deeply() {
+    let bytes = fixture("b2nd/bad/b2nd_dtype_deep_0.b2nd");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("").unwrap().dtype(), None);
+    assert!(file.as_b2nd().unwrap().dtype_text().unwrap().len() > 1000);
+}
+
+/// Two gigabytes of zeros in a few bytes: a region of it takes what the region takes.
+#[test]
+fn a_chunk_of_zeros_is_not_made() {
+    let bytes = fixture("b2nd/bad/bomb_2gib_zeros_0.b2nd");
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let last: Vec<u64> = frame.shape().iter().map(|length| length - 1).collect();
+    let stop: Vec<u64> = frame.shape().iter().collect();
+    assert_eq!(frame.scratch_len(&last, &stop).unwrap(), 0);
+    assert!(region(&frame, &last, &stop).unwrap().iter().all(|&byte| byte == 0));
+}
+
+/// A table of 2·10^8 chunks in 300 bytes is never walked.
+#[test]
+fn a_table_of_one_repeated_offset_is_not_made() {
+    let bytes = fixture("b2nd/bad/bomb_nchunks_0.b2nd");
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert!(frame.chunk_count() > 100_000_000);
+    let stop: Vec<u64> = frame.shape().iter().collect();
+    let start: Vec<u64> = stop.iter().map(|length| length - 1).collect();
+    let _ = region(&frame, &start, &stop);
+}
