@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size no-panic header lint doc clean
+	deps-firmware firmware size bench no-panic header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ firmware: ## build the firmware for Cortex-M4, M4F and M0, and run it in QEMU
 
 size: ## flash, stack and instructions on Cortex-M4 and M0, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
+
+bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md
+	benches/run.sh
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
