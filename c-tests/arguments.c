@@ -121,11 +121,58 @@ static void blz(const tenslice_file *file, const tenslice_file *other)
     CHECK(length > 0);
 }
 
+static void b2nd(const tenslice_file *file, const tenslice_file *other)
+{
+    tenslice_b2nd_info info;
+    tenslice_b2nd_chunk chunk;
+    tenslice_b2nd_metalayer metalayer;
+    uint64_t start[2] = {0, 0}, stop[2] = {1, 1}, length;
+    uint32_t rank;
+    unsigned char room[64];
+
+    info.struct_size = sizeof info;
+    chunk.struct_size = sizeof chunk;
+    metalayer.struct_size = sizeof metalayer;
+    EXPECT(HANDLE, tenslice_b2nd_get_info(NULL, &info));
+    EXPECT(BAD, tenslice_b2nd_get_info(other, &info));
+    EXPECT(BAD, tenslice_b2nd_get_info(file, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_chunk_shape(NULL, 0, stop, 2, &rank));
+    EXPECT(BAD, tenslice_b2nd_chunk_shape(other, 0, stop, 2, &rank));
+    EXPECT(BAD, tenslice_b2nd_chunk_shape(file, 0, NULL, 2, &rank));
+    EXPECT(HANDLE, tenslice_b2nd_get_chunk(NULL, 0, NULL, 0, &chunk, NULL));
+    EXPECT(BAD, tenslice_b2nd_get_chunk(other, 0, NULL, 0, &chunk, NULL));
+    EXPECT(BAD, tenslice_b2nd_get_chunk(file, 0, NULL, 8, &chunk, NULL));
+    EXPECT(BAD, tenslice_b2nd_get_chunk(file, 0, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_chunk(file, UINT64_MAX, NULL, 0, &chunk, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_read_chunk(NULL, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_chunk(other, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_chunk(file, 0, NULL, NULL, 8, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_chunk(file, 0, NULL, room, sizeof room, NULL, 8, &length, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_get_metalayer(NULL, 0, 0, &metalayer));
+    EXPECT(BAD, tenslice_b2nd_get_metalayer(other, 0, 0, &metalayer));
+    EXPECT(BAD, tenslice_b2nd_get_metalayer(file, 0, 0, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(file, 0, UINT32_MAX, &metalayer));
+    EXPECT(HANDLE, tenslice_b2nd_read_metalayer(NULL, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_metalayer(other, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_read_metalayer(file, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_region_lengths(NULL, start, stop, 2, &length, NULL, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(other, start, stop, 2, &length, NULL, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, NULL, stop, 2, &length, NULL, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, start, NULL, 2, &length, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_RANK, tenslice_b2nd_region_lengths(file, NULL, NULL, 0, &length, NULL, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_read_region(NULL, start, stop, 2, NULL, room, 4, room, 4, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(other, start, stop, 2, NULL, room, 4, room, 4, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, start, NULL, 2, NULL, room, 4, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, 2, NULL, NULL, 4, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, 2, NULL, room, 4, NULL, 8, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, SIZE_MAX / 4, NULL, room, 4, NULL, 0, &length, NULL));
+}
+
 /* What only some formats have. `other` is a zTensor file. */
 static void formats(const char *folder, const tenslice_file *other)
 {
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
-    blob c = load(folder, "tens/good/ix_f64_x2.tens");
+    blob c = load(folder, "tens/good/ix_f64_x2.tens"), d = load(folder, "b2nd/good/nd02_lz4_0.b2nd");
     tenslice_file file;
     tenslice_tensor tensor;
 
@@ -136,6 +183,9 @@ static void formats(const char *folder, const tenslice_file *other)
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, c.data, c.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
     sparse(&tensor);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, d.data, d.size, NULL));
+    b2nd(&file, other);
+    free(d.data);
     free(a.data);
     free(b.data);
     free(c.data);

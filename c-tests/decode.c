@@ -154,6 +154,7 @@ static void sizes_and_answers(const char *folder)
 
     decoder.decode = decode;
     decoder.user = &p;
+    decoder.decode_with_dictionary = NULL;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "pattern", 7, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, NULL));
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
     tenslice_decoder decoder;
     decoder.decode = decode;
     decoder.user = &p;
+    decoder.decode_with_dictionary = NULL;
     with = &decoder;
 #endif
 

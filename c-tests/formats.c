@@ -199,9 +199,150 @@ static void trains(const char *folder)
     free(b.data);
 }
 
+/* The number that little-endian bytes are. */
+static float float_at(const unsigned char *bytes)
+{
+    uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static void regions(const char *folder)
+{
+    blob b = load(folder, "b2nd/good/nd02_lz4_0.b2nd"); /* 13 rows of 10, chunks of 13 x 6, blocks of 8 x 6 */
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_b2nd_info info;
+    tenslice_b2nd_chunk chunk;
+    tenslice_b2nd_metalayer metalayer;
+    uint64_t shape[2], start[2] = {0, 0}, stop[2] = {13, 10}, dense, scratch_length, length, needed, row, column;
+    uint32_t rank;
+    unsigned char all[13 * 10 * 4], part[2 * 3 * 4], scratch[1024], whole_chunk[1024];
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_info(&file, &info));
+    CHECK(info.is_array && info.item_size == 4 && info.chunk_count == 2 && same(info.dtype, "<f4"));
+    CHECK(info.codec == 1 && info.version == 2 && info.decoded == 2 * info.chunk_size && info.table_scratch == 0);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_chunk_shape(&file, 0, shape, 1, &rank));
+    CHECK(rank == 2);
+    EXPECT(TENSLICE_OK, tenslice_b2nd_chunk_shape(&file, 0, shape, 2, NULL));
+    CHECK(shape[0] == 13 && shape[1] == 6);
+    EXPECT(TENSLICE_OK, tenslice_b2nd_chunk_shape(&file, 1, shape, 2, NULL));
+    CHECK(shape[0] == 8 && shape[1] == 6);
+    metalayer.struct_size = sizeof metalayer;
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_metalayer(&file, 0, 0, &metalayer));
+    CHECK(same(metalayer.name, "b2nd") && metalayer.content.length == metalayer.decoded_length);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 0, 1, &metalayer));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 1, 0, &metalayer));
+
+    /* All of it, as one who knows nothing of chunks has it. */
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    CHECK(dense == sizeof all && scratch_length <= sizeof scratch);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, all, sizeof all, scratch, sizeof scratch, &length, NULL));
+    CHECK(length == dense && float_at(all) == 1.0f && float_at(all + 4) == 2.5f && float_at(all + 8) == 4.125f);
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "chunks", 6, &component, NULL));
+    EXPECT(TENSLICE_ENCODED, tenslice_component_read_into(&component, NULL, all, sizeof all, NULL, NULL));
+
+    /* A region across chunks, in just the memory that it takes. */
+    start[0] = 7, start[1] = 4, stop[0] = 9, stop[1] = 7;
+    EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, &scratch_length, NULL));
+    CHECK(length == sizeof part && scratch_length > 0 && scratch_length <= sizeof scratch);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, 1, scratch, sizeof scratch,
+                                                         &needed, NULL));
+    CHECK(needed == length);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, sizeof part, NULL, 0,
+                                                              &needed, NULL));
+    CHECK(needed == scratch_length);
+    EXPECT(TENSLICE_OK, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, sizeof part, scratch,
+                                                  (size_t)needed, &needed, NULL));
+    CHECK(needed == length);
+    for (row = 0; row < 2; row++)
+        for (column = 0; column < 3; column++)
+            CHECK(memcmp(part + (row * 3 + column) * 4, all + ((row + 7) * 10 + column + 4) * 4, 4) == 0);
+    EXPECT(TENSLICE_WRONG_RANK, tenslice_b2nd_region_lengths(&file, start, stop, 1, &length, NULL, NULL));
+    stop[1] = 11;
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, NULL, NULL));
+
+    chunk.struct_size = sizeof chunk;
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&file, 1, NULL, 0, &chunk, NULL));
+    CHECK(chunk.decoded_length == info.chunk_size && chunk.length < b.size && chunk.offset > 100);
+    CHECK(chunk.block_count == 2 && chunk.content == 0 && chunk.codec == 1);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_chunk(&file, 2, NULL, 0, &chunk, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_read_chunk(&file, 1, NULL, whole_chunk, sizeof whole_chunk, scratch, sizeof scratch,
+                                                 &length, NULL));
+    CHECK(length == info.chunk_size && memcmp(whole_chunk, all + 6 * 4, 4 * 4) == 0);
+    free(b.data);
+}
+
+static int streams;
+
+static tenslice_status refuse(void *user, uint32_t encoding, const void *dictionary, size_t dictionary_length,
+                              const void *stored, size_t stored_length, void *room, size_t capacity, size_t *length)
+{
+    CHECK(user == &streams && encoding == TENSLICE_ENCODING_ZSTD && dictionary != NULL && dictionary_length > 0);
+    CHECK(stored != NULL && stored_length > 0 && room != NULL && capacity > 0 && length != NULL);
+    streams++;
+    return TENSLICE_UNSUPPORTED_ENCODING;
+}
+
+static tenslice_status never(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
+                             size_t capacity, size_t *length)
+{
+    (void)user, (void)encoding, (void)stored, (void)stored_length, (void)room, (void)capacity, (void)length;
+    CHECK(0);
+    return 0;
+}
+
+/* Streams with dictionaries go to a function of their own, and metalayers of the trailer are decoded. */
+static void dictionaries(const char *folder)
+{
+    blob b = load(folder, "b2nd/good/dict_zstd_shuffle_0.b2nd"), c = load(folder, "b2nd/good/vlmeta_mem_0.b2nd");
+    tenslice_decoder decoder = {never, NULL, NULL};
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_b2nd_metalayer metalayer;
+    uint64_t dense, scratch_length, length;
+    void *room, *scratch;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    room = malloc((size_t)dense);
+    scratch = malloc((size_t)scratch_length);
+    CHECK(room != NULL && scratch != NULL);
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
+                                                                 (size_t)scratch_length, NULL, NULL));
+    decoder.user = &streams;
+    decoder.decode_with_dictionary = refuse;
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
+                                                                 (size_t)scratch_length, NULL, NULL));
+    CHECK(streams == 1);
+    free(room);
+    free(scratch);
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, c.data, c.size, NULL));
+    metalayer.struct_size = sizeof metalayer;
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_metalayer(&file, 1, 3, &metalayer));
+    CHECK(same(metalayer.name, "tiny") && metalayer.content.length == 33 && metalayer.decoded_length == 1);
+    room = malloc(1);
+    CHECK(room != NULL && metalayer.scratch == 0);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_metalayer(&file, 3, NULL, NULL, 0, NULL, 0, &length, NULL));
+    CHECK(length == 1);
+    EXPECT(TENSLICE_OK, tenslice_b2nd_read_metalayer(&file, 3, NULL, room, 1, NULL, 0, &length, NULL));
+    free(room);
+    free(b.data);
+    free(c.data);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
+    regions(argv[1]);
+    dictionaries(argv[1]);
     symmetries(argv[1]);
     pairs(argv[1]);
     trains(argv[1]);

@@ -41,6 +41,41 @@ int main(void)
     AT(tenslice_tens_chunk, operation, 32);
     AT(tenslice_tens_chunk, map, 32 + 2 * P);
 
+    SIZE(tenslice_b2nd_info, 80 + 2 * P);
+    AT(tenslice_b2nd_info, is_array, 4);
+    AT(tenslice_b2nd_info, item_size, 8);
+    AT(tenslice_b2nd_info, chunk_count, 16);
+    AT(tenslice_b2nd_info, chunk_size, 24);
+    AT(tenslice_b2nd_info, block_size, 32);
+    AT(tenslice_b2nd_info, decoded, 40);
+    AT(tenslice_b2nd_info, stored, 48);
+    AT(tenslice_b2nd_info, table_scratch, 56);
+    AT(tenslice_b2nd_info, dtype, 64);
+    AT(tenslice_b2nd_info, version, 64 + 2 * P);
+    AT(tenslice_b2nd_info, codec, 65 + 2 * P);
+    AT(tenslice_b2nd_info, level, 66 + 2 * P);
+    AT(tenslice_b2nd_info, has_dictionary, 67 + 2 * P);
+    AT(tenslice_b2nd_info, filters, 68 + 2 * P);
+    AT(tenslice_b2nd_info, filters_meta, 74 + 2 * P);
+
+    SIZE(tenslice_b2nd_chunk, 56);
+    AT(tenslice_b2nd_chunk, block_count, 4);
+    AT(tenslice_b2nd_chunk, offset, 8);
+    AT(tenslice_b2nd_chunk, length, 16);
+    AT(tenslice_b2nd_chunk, decoded_length, 24);
+    AT(tenslice_b2nd_chunk, block_size, 32);
+    AT(tenslice_b2nd_chunk, scratch, 40);
+    AT(tenslice_b2nd_chunk, content, 48);
+    AT(tenslice_b2nd_chunk, codec, 49);
+    AT(tenslice_b2nd_chunk, filters, 50);
+
+    SIZE(tenslice_b2nd_metalayer, 24 + 4 * P);
+    AT(tenslice_b2nd_metalayer, reserved, 4);
+    AT(tenslice_b2nd_metalayer, name, 8);
+    AT(tenslice_b2nd_metalayer, content, 8 + 2 * P);
+    AT(tenslice_b2nd_metalayer, decoded_length, 8 + 4 * P);
+    AT(tenslice_b2nd_metalayer, scratch, 16 + 4 * P);
+
     SIZE(tenslice_blz_info, 48);
     AT(tenslice_blz_info, dtype, 4);
     AT(tenslice_blz_info, core_count, 8);
@@ -140,9 +175,10 @@ int main(void)
     AT(tenslice_verified, verified, 8);
     AT(tenslice_verified, without_digest, 16);
     AT(tenslice_verified, unknown_digest, 24);
-    SIZE(tenslice_decoder, 2 * P);
+    SIZE(tenslice_decoder, 3 * P);
     AT(tenslice_decoder, decode, 0);
     AT(tenslice_decoder, user, P);
+    AT(tenslice_decoder, decode_with_dictionary, 2 * P);
 
     /* One code of each kind; tests/pinned.rs has them all. */
     CHECK(TENSLICE_OK == 0 && TENSLICE_END == 1 && TENSLICE_NEED == 2);

@@ -39,7 +39,7 @@ void *realloc(void *place, size_t size)
     return new_place;
 }
 
-static unsigned char model[1 << 19];
+static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
 static long calls;
 
 static void enter(void)
@@ -62,7 +62,8 @@ int main(int argc, char **argv)
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
                                         "v1.2/objects_sparse_quant_logical.zt", "bad/v1.2/end_past_eof.zt",
                                         "tens/good/unknown_chunks_many.tens", "tens/good/sym_3.tens",
-                                        "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz"};
+                                        "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz",
+                                        "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd"};
     size_t i;
 
     for (i = 0; argc == 2 && i < sizeof names / sizeof *names; i++) {
@@ -95,6 +96,8 @@ int main(int argc, char **argv)
             IN(tenslice_tensor_components(&tensor, &components));
             while (IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK)
                 IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
+            /* Chunks are decoded; what is stored otherwise is copied, or made dense. */
+            IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));
             value.struct_size = sizeof value;
             while (IN(tenslice_attributes_next(&attributes, NULL, &value, NULL)) == TENSLICE_OK)

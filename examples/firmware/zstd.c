@@ -43,7 +43,7 @@ int main(void)
     static uint64_t memory[98304 / sizeof(uint64_t)];
     static float weight[COUNT];
     workspace work = {memory, sizeof memory}, little = {memory, 1024};
-    tenslice_decoder decoder = {decode, &work};
+    tenslice_decoder decoder = {decode, &work, NULL};
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_bytes expected;
