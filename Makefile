@@ -100,6 +100,7 @@ bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/R
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
+	.ci/no-panic-zlib
 
 header: ## write include/tenslice.h anew
 	$(CARGO) run --quiet -p xtask -- header

@@ -10,6 +10,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use crate::decode::DecodeError;
 
 /// Decodes all of `stored` to the front of `room`; the number of bytes.
+#[inline(never)] // so that what panics has a name of its own
 pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
     let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
         | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
