@@ -13,5 +13,6 @@ _Noreturn void leave(int code);
 extern const unsigned char model_start[], model_end[]; /* zTensor */
 extern const unsigned char tens_start[], tens_end[];
 extern const unsigned char blz_start[], blz_end[];
+extern const unsigned char b2nd_start[], b2nd_end[];
 
 #endif

@@ -80,6 +80,26 @@ static int same_in_tens(const float *weight)
     return 1;
 }
 
+/* Compressed in flash, so read some rows at a time: a block of 1 KB, and memory to undo its filter. */
+static int same_in_b2nd(const float *weight)
+{
+    static float rows[4 * PIXELS];
+    static uint32_t scratch[2 * 4 * PIXELS];
+    tenslice_file file;
+    uint64_t start[2] = {0, 0}, stop[2] = {0, PIXELS}, length;
+
+    if (tenslice_file_open(&file, b2nd_start, (size_t)(b2nd_end - b2nd_start), NULL) != TENSLICE_OK)
+        return 0;
+    for (; start[0] < HIDDEN; start[0] += 4) {
+        stop[0] = start[0] + 4;
+        if (tenslice_b2nd_read_region(&file, start, stop, 2, NULL, rows, sizeof rows, scratch, sizeof scratch, &length,
+                                      NULL) != TENSLICE_OK
+            || length != sizeof rows || memcmp(rows, weight + start[0] * PIXELS, sizeof rows) != 0)
+            return 0;
+    }
+    return 1;
+}
+
 #ifndef SMALL
 static int same_in_blz(const float *weight)
 {
@@ -145,7 +165,11 @@ int main(void)
         print("the weights in TENS differ\n");
         return 1;
     }
-    print("the same weights in TENS");
+    if (!same_in_b2nd(weight1)) {
+        print("the weights in Blosc2 differ\n");
+        return 1;
+    }
+    print("the same weights in TENS, in Blosc2");
 #ifndef SMALL
     if (!same_in_blz(weight1)) {
         print(": those in BLZ differ\n");

@@ -11,6 +11,12 @@ model_end:
 tens_start:
     .incbin "model/digits.tens"
 tens_end:
+    .section .rodata.b2nd, "a"
+    .global b2nd_start, b2nd_end
+    .balign 64
+b2nd_start:
+    .incbin "model/digits.b2nd"
+b2nd_end:
 #ifndef SMALL
     .section .rodata.blz, "a"
     .global blz_start, blz_end

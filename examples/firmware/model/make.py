@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the files beside it. Needs ztensor 1.2.3, scikit-learn and numpy:
+"""Makes the files beside it. Needs ztensor 1.2.3, blosc2 4.14.1, scikit-learn and numpy:
 
-    pip install ztensor==1.2.3 scikit-learn numpy && python3 make.py
+    pip install ztensor==1.2.3 blosc2==4.14.1 scikit-learn numpy && python3 make.py
 
 digits.zt       an MLP 64-32-10 in f32 for scikit-learn's bundled digits (UCI ML repository, "Optical Recognition of
                 Handwritten Digits", E. Alpaydin and C. Kaynak, CC BY 4.0), written by the real ztensor: layer1.weight
@@ -12,10 +12,12 @@ broken.zt    the same with layer2.weight said to lie behind the end
 worst.zt     names that are not sorted, unknown keys with values nested as deeply as the reader goes
 digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
 digits.blz   layer1.weight alone as a tensor train in f64: the identity, then the weights
+digits.b2nd  layer1.weight alone by the real blosc2, its bits shuffled, compressed by LZ4, in blocks of four rows
 """
 import pathlib
 import struct
 
+import blosc2
 import numpy as np
 import ztensor
 from sklearn.datasets import load_digits
@@ -113,6 +115,10 @@ def main():
     blz = b"BLZ1\x01\x00\x02" + bytes(8) + struct.pack("<5Q", rows, columns, 1, rows, 1)
     blz += np.eye(rows).astype("<f8").tobytes() + weights[0].astype("<f8").tobytes()
     (HERE / "digits.blz").write_bytes(blz)
+
+    cparams = {"codec": blosc2.Codec.LZ4, "clevel": 9, "filters": [blosc2.Filter.BITSHUFFLE], "nthreads": 1}
+    array = blosc2.asarray(weights[0], chunks=(16, columns), blocks=(4, columns), cparams=cparams)
+    (HERE / "digits.b2nd").write_bytes(array.to_cframe())
 
 
 main()
