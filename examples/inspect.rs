@@ -327,11 +327,18 @@ impl Reader {
             })?;
         }
         const BYTES_AT_ONCE: u64 = 1 << 22;
+        let total = tensor.dense_len().unwrap_or(0);
         let mut stop: Vec<u64> = tensor.shape().iter().collect();
         let mut start = vec![0; stop.len()];
-        let at_once = b2nd.chunk_shape().map_or(BYTES_AT_ONCE, |shape| shape.dimension(0).unwrap_or(1)).max(1);
         let length = stop.first().copied().unwrap_or(1);
-        let total = tensor.dense_len().unwrap_or(0);
+        // Whole chunks; those of different lengths are found one after the other, so all of them at once.
+        let of_chunk = match (b2nd.chunk_shape(), b2nd.defaults().chunk_size) {
+            (Some(shape), _) => shape.dimension(0).unwrap_or(1),
+            (None, 0) => length,
+            (None, size) => size,
+        };
+        let bytes = (total / length.max(1)).saturating_mul(of_chunk).max(1);
+        let at_once = of_chunk.saturating_mul((BYTES_AT_ONCE / bytes).max(1)).max(1);
         self.total = total;
         let mut hash = Sha256::new();
         let mut at = 0;

@@ -1,10 +1,13 @@
 //! LZ4 blocks, by lz4_flex.
 //!
 //! Depends on `decode` for the names of errors. Of the two decoders of that crate the one over raw pointers is
-//! built, since the other keeps panic paths. It compares every read with the end of the stream and every write
-//! with the end of the room, and holds every distance to what has been written (and the dictionary), as the
-//! other does; we give it nothing but slices, and take nothing from it but a length. It is fuzzed with
-//! a sanitizer: `fuzz/fuzz_targets/chunk.rs`.
+//! built, since the other keeps panic paths. Near the end of the stream or of the room it compares every read and
+//! write with those ends; before, it keeps a distance from both that the longest step does not cross; and it holds
+//! every distance to what has been written, and the dictionary. We give it nothing but slices, and take nothing
+//! from it but a length. It is fuzzed with a sanitizer: `fuzz/fuzz_targets/chunk.rs`.
+//!
+//! One thing it does not check: it sums lengths, 255 for each byte, in a `usize`, which 16 MiB of a stream can
+//! carry past 32 bits. Such streams are not handed to it where a `usize` has no more.
 #![forbid(unsafe_code)]
 
 use lz4_flex::block::{DecompressError, decompress_into, decompress_into_with_dict};
@@ -13,7 +16,13 @@ use crate::decode::DecodeError;
 
 /// Decodes all of `stored` to the front of `room`; the number of bytes.
 pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    check_length(stored)?;
     decompress_into(stored, room).map_err(named)
+}
+
+/// No sum of lengths in the stream exceeds a `usize`: see above.
+fn check_length(stored: &[u8]) -> Result<(), DecodeError> {
+    if stored.len() > usize::MAX >> 8 { Err(DecodeError::Unsupported) } else { Ok(()) }
 }
 
 /// The same where copies may reach back into `dictionary`, as if it stood before the room.
@@ -22,6 +31,7 @@ pub(crate) fn decode_with_dictionary(
     stored: &[u8],
     room: &mut [u8],
 ) -> Result<usize, DecodeError> {
+    check_length(stored)?;
     decompress_into_with_dict(stored, room, dictionary).map_err(named)
 }
 

@@ -44,7 +44,7 @@ fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
 
 /// Four planes at a time, a few elements at a time, for widths that are multiples of four.
 fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, room: &mut [u8]) {
-    const TILE: usize = 32;
+    const TILE: usize = 16;
     let mut at = 0_usize;
     for to in room.chunks_mut(WIDTH.saturating_mul(TILE)) {
         let mut tiles = [[0_u32; TILE]; 4];
@@ -57,9 +57,9 @@ fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, room: &mut [u8]) {
                 *to = word(*a, *b, *c, *d);
             }
         }
-        let [a, b, c, d] = tiles;
+        let [a, b, c, d] = &tiles;
         for ((((to, a), b), c), d) in to.chunks_exact_mut(WIDTH).zip(a).zip(b).zip(c).zip(d) {
-            for (to, word) in to.chunks_exact_mut(4).zip([a, b, c, d]) {
+            for (to, word) in to.chunks_exact_mut(4).zip([*a, *b, *c, *d]) {
                 put(to, word.to_le_bytes());
             }
         }

@@ -37,23 +37,23 @@ pub(super) struct Array<'a> {
 /// The array of a frame, if it is one: found and checked, but for what it asks of the frame.
 pub(super) fn of<'a>(parts: &Parts<'a>) -> Result<Option<Array<'a>>> {
     let metalayers = parts.metalayers();
-    match metalayers.get_named("b2nd").or_else(|| metalayers.get_named("caterva")) {
-        Some(metalayer) => Array::read(&metalayer).map(Some),
-        None => Ok(None),
+    if let Some(metalayer) = metalayers.get_named("b2nd") {
+        return Array::read(&metalayer, true).map(Some);
     }
+    metalayers.get_named("caterva").map(|metalayer| Array::read(&metalayer, false)).transpose()
 }
 
 impl<'a> Array<'a> {
-    fn read(metalayer: &Metalayer<'a>) -> Result<Self> {
+    /// Reads a metalayer of seven fields, or of the five before the dtype that `caterva` had.
+    fn read(metalayer: &Metalayer<'a>, has_dtype: bool) -> Result<Self> {
         let Metalayer { content, extent, .. } = metalayer;
         let start = extent.offset;
         let place = |at: u64| start.saturating_add(at);
         let end = extent.end().unwrap_or(u64::MAX);
         let truncated = || fail(ErrorKind::Truncated, Item::Metalayer, end);
-        // Seven fields, or the five before the dtype that `caterva` had.
-        let (has_dtype, version, rank) = match content {
-            [0x97, version, rank, ..] => (true, *version, *rank),
-            [0x95, version, rank, ..] => (false, *version, *rank),
+        let (version, rank) = match content {
+            [0x97, version, rank, ..] if has_dtype => (*version, *rank),
+            [0x95, version, rank, ..] if !has_dtype => (*version, *rank),
             [_, _, _, ..] => return Err(fail(ErrorKind::WrongMarker, Item::Metalayer, start)),
             _ => return Err(truncated()),
         };
@@ -101,6 +101,9 @@ impl<'a> Array<'a> {
             if core::str::from_utf8(text).is_err() {
                 return Err(fail(ErrorKind::InvalidUtf8, Item::DType, place(text_at)));
             }
+        }
+        if !has_dtype && at != to_u64(content.len()) {
+            return Err(fail(ErrorKind::TrailingBytes, Item::Metalayer, place(at)));
         }
         array.check_shapes(start)?;
         Ok(array)

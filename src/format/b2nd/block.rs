@@ -19,8 +19,11 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
 use crate::decode::{DecodeError, Decoder};
-use crate::error::{ErrorKind, Item, Result};
+use crate::error::{Error, ErrorKind, Item, Result};
 use crate::vocab::Encoding;
+
+/// Bytes that a stream may take beyond twice those that it decodes to.
+const EXPANSION: usize = 1024;
 
 /// The streams of a block.
 #[derive(Clone, Copy)]
@@ -58,6 +61,8 @@ pub(super) struct VariableBlock<'a> {
 pub(super) struct Filter {
     pub(super) id: u8,
     pub(super) width: usize,
+    /// Its place among the filters of its chunk.
+    slot: u8,
 }
 
 impl<'a> Streams<'a> {
@@ -84,6 +89,11 @@ impl<'a> Streams<'a> {
                 let data = Extent::new(data_at, length).of(self.chunk.bytes, 0);
                 let data = data.ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
                 let is_raw = data.len() == self.length;
+                // No writer stores what is larger than it was. Many blocks may share a stream, so that one that
+                // comes to little must not take long.
+                if data.len() > self.length.saturating_mul(2).saturating_add(EXPANSION) {
+                    return Err(error(ErrorKind::DecodedLength, at));
+                }
                 (if is_raw { Stream::Raw(data) } else { Stream::Coded(data, data_at) }, length)
             }
         };
@@ -124,6 +134,10 @@ impl<'a> Chunk<'a> {
 
     /// Blocks of different lengths add up to the chunk.
     pub(super) fn check_variable_blocks(&self) -> Result<()> {
+        // Some may be empty, but nobody waits for more of them than there are bytes.
+        if u64::from(self.block_count()) > self.decoded_length().max(1) {
+            return Err(self.error(ErrorKind::CountTooLarge, Item::Block, 8));
+        }
         let mut sum = 0_u64;
         for index in 0..self.block_count() {
             sum = sum.saturating_add(u64::from(self.variable_block(index)?.length));
@@ -138,11 +152,11 @@ impl<'a> Chunk<'a> {
 
     /// The filters to undo, the last first.
     pub(super) fn steps(&self) -> impl Iterator<Item = Filter> + use<'_, 'a> {
-        let filters = self.filters.iter().zip(&self.filters_meta).rev();
-        let active = filters.filter(|(id, _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
-        active.map(|(id, meta)| {
+        let filters = self.filters.iter().zip(&self.filters_meta).zip([0, 1, 2, 3, 4, 5]).rev();
+        let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
+        active.map(|((id, meta), slot)| {
             let own_width = matches!(*id, SHUFFLE | BYTEDELTA | OLD_BYTEDELTA) && *meta != 0;
-            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }) }
+            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }), slot }
         })
     }
 
@@ -158,19 +172,15 @@ impl<'a> Chunk<'a> {
     /// Decodes a stream to all of `room`.
     pub(super) fn decode_stream(&self, decoder: &mut dyn Decoder, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
+            Stream::Coded(stored, at) => (stored, at),
             Stream::Run(value) => {
-                return {
-                    room.fill(value);
-                    Ok(())
-                };
+                room.fill(value);
+                return Ok(());
             }
             Stream::Raw(stored) => {
-                return {
-                    copy(room, stored);
-                    Ok(())
-                };
+                copy(room, stored);
+                return Ok(());
             }
-            Stream::Coded(stored, at) => (stored, at),
         };
         let dictionary = self.dictionary()?;
         let decoded = match (self.codec, dictionary) {
@@ -246,6 +256,11 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
+    /// The error of a filter that cannot be undone. In the shorter header the filters are flags.
+    pub(super) fn unsupported(&self, filter: Filter) -> Error {
+        self.error(ErrorKind::UnsupportedFilter, Item::Filter, u64::from(filter.slot).saturating_add(16))
+    }
+
     /// All filters can be undone; how many of them are shuffles.
     pub(super) fn check_filters(&self) -> Result<u32> {
         let mut shuffles = 0_u32;
@@ -254,11 +269,7 @@ impl<'a> Chunk<'a> {
                 SHUFFLE | BITSHUFFLE => shuffles = shuffles.saturating_add(1),
                 BYTEDELTA | OLD_BYTEDELTA => {}
                 DELTA_FILTER if self.content != Content::VariableBlocks => {}
-                id => {
-                    let slot = self.filters.iter().position(|filter| *filter == id).unwrap_or(0);
-                    let at = to_u64(slot).saturating_add(16);
-                    return Err(self.error(ErrorKind::UnsupportedFilter, Item::Filter, at));
-                }
+                _ => return Err(self.unsupported(filter)),
             }
         }
         Ok(shuffles)

@@ -314,7 +314,7 @@ impl<'a> Chunk<'a> {
             Content::Value if stored == 0 || length.checked_rem(stored) != Some(0) => {
                 return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, CBYTES_AT));
             }
-            Content::Nans => self.check_nans(TYPESIZE_AT)?,
+            Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Item::Chunk)?,
             Content::Compressed => {
                 // A block no larger than the chunk, as whoever wrote it has it.
                 self.block_size = self.block_size.min(self.length.max(1));
@@ -330,13 +330,11 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// NaN of 32 and of 64 bits are known.
-    pub(super) fn check_nans(&self, field: u64) -> Result<()> {
-        if matches!(self.typesize, 4 | 8) {
-            Ok(())
-        } else {
-            Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, field))
-        }
+    /// NaN of 32 and of 64 bits are known, and fill the chunk. An error says that it is said at `at`.
+    pub(super) fn check_nans(&self, at: u64, item: Item) -> Result<()> {
+        let is_whole = self.length & u32::from(self.typesize).wrapping_sub(1) == 0;
+        let is_known = matches!(self.typesize, 4 | 8) && is_whole;
+        if is_known { Ok(()) } else { Err(fail(ErrorKind::SpecialChunk, item, at)) }
     }
 
     /// The places of the blocks have room, and the codec is one of those that there are.

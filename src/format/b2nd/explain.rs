@@ -35,9 +35,10 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let codec = match format {
                 Some(6) => user,
                 Some(format @ (3 | 4)) => Some(format.saturating_add(1)),
-                format => format,
+                Some(format @ (0 | 1)) => Some(format),
+                _ => None, // there is no such format
             };
-            context.number = codec.map(u64::from);
+            context.number = codec.or(format).map(u64::from);
             context.text = codec.and_then(codec_name);
         }
         (ErrorKind::SparseFrame, _) => context.hint = Some("only frames of one file are read"),

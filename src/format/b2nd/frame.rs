@@ -67,6 +67,7 @@ pub(super) const CBYTES_AT: u64 = 39;
 pub(super) const TYPESIZE_AT: u64 = 48;
 const BLOCKSIZE_AT: u64 = 53;
 pub(super) const CHUNKSIZE_AT: u64 = 58;
+const HAS_VARIABLE_METALAYERS_AT: u64 = 68;
 const FILTER_COUNT_AT: u64 = 70;
 
 /// The markers of MessagePack before the fields of the header.
@@ -199,7 +200,7 @@ impl Header {
             }
         }
         if !matches!(self.has_variable_metalayers, 0xc2 | 0xc3) {
-            return Err(fail(ErrorKind::WrongMarker, Item::Header, 68));
+            return Err(fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT));
         }
         match self.general_flags {
             // Version, then the width of chunk offsets: 1 for 64 bits. The other flags say what the chunks say, too.

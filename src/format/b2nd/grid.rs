@@ -1,152 +1,321 @@
-//! Shapes and places in an array: what is touched by a hyper-rectangle of it.
+//! Places in an array: which chunks, blocks and rows a hyper-rectangle of it touches.
 //!
-//! Depends on `error`, `bytes`, `shape`, and on `array`. The numbers have been held to each other when the file was
-//! opened. Should they have changed since, places come out wrong, and are refused by the slices that they are
-//! looked up in: so nothing here fails.
+//! Depends on `error`, `bytes`, and on `array`. The numbers have been held to each other when the file was opened.
+//! Should they have changed since, places come out wrong, and are refused by the slices that they are looked up
+//! in: so nothing here fails. All that is known of a dimension stands together, in 40 bytes: there are up to 16 of
+//! them, and they lie on the stack.
 #![forbid(unsafe_code)]
 
 use super::array::count_of;
 use super::{File, MAX_RANK};
 use crate::bytes::num::to_usize;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::Shape;
 
-/// A number for each dimension.
-pub(super) type Index = [u64; MAX_RANK];
-
-/// A hyper-rectangle: from `low` up to, but without `high`.
+/// A dimension: how it is cut, what is wanted of it, and where the work stands in it.
 #[derive(Clone, Copy)]
-pub(super) struct Area {
-    pub(super) low: Index,
-    pub(super) high: Index,
+pub(super) struct Side {
+    /// What is wanted: from `start` up to, but without `stop`.
+    start: u64,
+    stop: u64,
+    /// How many chunks there are, and their length; the length of blocks.
+    chunks: u32,
+    pub(super) chunk: u32,
+    pub(super) block: u32,
+    /// The chunk at hand, the part at hand of it, the row at hand of that.
+    pub(super) chunk_at: u32,
+    part_at: u32,
+    row_at: u32,
 }
 
-/// The shapes of an array, decoded.
+/// What is the same in all dimensions: where the first chunk begins, and whether chunks are read in blocks or as a whole.
 #[derive(Clone, Copy)]
+struct Cut {
+    origin: u64,
+    in_blocks: bool,
+}
+
+/// From the first up to, but without the last.
+type Range = (u32, u32);
+
+impl Side {
+    const NONE: Self = Self { start: 0, stop: 0, chunks: 0, chunk: 0, block: 0, chunk_at: 0, part_at: 0, row_at: 0 };
+
+    /// How many elements are wanted.
+    const fn wanted(&self) -> u64 {
+        self.stop.saturating_sub(self.start)
+    }
+
+    /// The chunks that are touched.
+    fn touched_chunks(&self) -> Range {
+        let chunk = u64::from(self.chunk);
+        (narrow(self.start.checked_div(chunk).unwrap_or(0)), narrow(count_of(self.stop, chunk)))
+    }
+
+    /// Where the chunk at hand begins.
+    fn corner(&self, cut: Cut) -> u64 {
+        cut.origin.saturating_add(u64::from(self.chunk_at).saturating_mul(u64::from(self.chunk)))
+    }
+
+    /// What is wanted of the chunk at hand, counted from its start.
+    fn in_chunk(&self, cut: Cut) -> Range {
+        let corner = self.corner(cut);
+        let end = corner.saturating_add(u64::from(self.chunk));
+        let (low, high) = (self.start.max(corner), self.stop.min(end));
+        (narrow(low.saturating_sub(corner)), narrow(high.saturating_sub(corner)))
+    }
+
+    /// The length of the parts that the chunk at hand is read in.
+    const fn part(&self, cut: Cut) -> u32 {
+        if cut.in_blocks { self.block } else { self.chunk }
+    }
+
+    /// The parts of the chunk at hand that are touched.
+    fn touched_parts(&self, cut: Cut) -> Range {
+        let (low, high) = self.in_chunk(cut);
+        let part = self.part(cut);
+        (low.checked_div(part).unwrap_or(0), narrow(count_of(u64::from(high), u64::from(part))))
+    }
+
+    /// Where the part at hand begins in its chunk.
+    const fn part_start(&self, cut: Cut) -> u32 {
+        self.part_at.saturating_mul(self.part(cut))
+    }
+
+    /// What is wanted of the part at hand, counted from its start.
+    fn in_part(&self, cut: Cut) -> Range {
+        let start = self.part_start(cut);
+        let (low, high) = self.in_chunk(cut);
+        (low.saturating_sub(start), high.saturating_sub(start).min(self.part(cut)))
+    }
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// All dimensions of an array.
 pub(super) struct Grid {
-    pub(super) rank: usize,
+    sides: [Side; MAX_RANK],
+    rank: usize,
     /// Bytes of an element.
     pub(super) item_size: u64,
-    pub(super) shape: Index,
-    pub(super) chunk: Index,
-    pub(super) block: Index,
+    pub(super) is_array: bool,
+    cut: Cut,
+}
+
+/// Pieces of a part that lie in one piece both where they come from and where they go to.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    /// Bytes of a piece.
+    pub(super) length: u64,
+    /// The outer dimensions, which pieces differ in.
+    outer: usize,
+    /// Where the piece at hand comes from in its part, and goes to, in bytes.
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 impl Grid {
-    pub(super) fn of(file: &File<'_>) -> Self {
-        let of_shape = |lengths: Option<Shape<'_>>| {
-            let mut index: Index = [0; MAX_RANK];
-            if let Some(lengths) = lengths {
-                index.iter_mut().zip(lengths).for_each(|(to, length)| *to = length);
-            }
-            index
-        };
-        let shape = file.shape();
-        let mut grid = Self {
-            rank: to_usize(shape.rank().into()).unwrap_or(MAX_RANK).min(MAX_RANK),
-            item_size: file.item_size(),
-            shape: of_shape(Some(shape)),
-            chunk: of_shape(file.chunk_shape()),
-            block: of_shape(file.block_shape()),
-        };
-        if file.chunk_shape().is_none() {
-            grid.chunk = [0; MAX_RANK];
-            if let Some(chunk) = grid.chunk.first_mut() {
-                *chunk = file.chunksize();
-            }
-        }
-        grid
-    }
+    /// To be set.
+    pub(super) const NONE: Self = Self {
+        sides: [Side::NONE; MAX_RANK],
+        rank: 0,
+        item_size: 0,
+        is_array: false,
+        cut: Cut { origin: 0, in_blocks: true },
+    };
 
-    /// Holds a region to the shape.
-    pub(super) fn area(&self, start: &[u64], stop: &[u64]) -> Result<Area> {
+    /// Sets it to that of an array, with what is wanted of it. In place: it is too large to be handed around.
+    pub(super) fn set(&mut self, file: &File<'_>, start: &[u64], stop: &[u64]) -> Result<()> {
+        self.rank = to_usize(file.shape().rank().into()).unwrap_or(MAX_RANK);
+        self.item_size = file.item_size();
+        self.is_array = file.is_array();
         if start.len() != self.rank || stop.len() != self.rank {
             return Err(Error::new(ErrorKind::WrongRank));
         }
-        let mut area = Area { low: [0; MAX_RANK], high: [0; MAX_RANK] };
-        let sides = area.low.iter_mut().zip(&mut area.high).zip(&self.shape);
-        for (((low, high), length), (start, stop)) in sides.zip(start.iter().zip(stop)) {
-            if start > stop || stop > length {
+        let mut chunks = file.chunk_shape().map(|shape| shape.iter());
+        let mut blocks = file.block_shape().map(|shape| shape.iter());
+        for ((side, length), (start, stop)) in self.sides.iter_mut().zip(file.shape()).zip(start.iter().zip(stop)) {
+            if start > stop || *stop > length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }
-            (*low, *high) = (*start, *stop);
+            // A chunk of bytes says itself how long it is, and its blocks.
+            let chunk = chunks.as_mut().map_or(file.chunksize(), |chunks| chunks.next().unwrap_or(0));
+            (side.start, side.stop, side.chunk) = (*start, *stop, narrow(chunk));
+            side.block = narrow(blocks.as_mut().and_then(Iterator::next).unwrap_or(0));
+            side.chunks = narrow(count_of(length, chunk));
         }
-        Ok(area)
+        Ok(())
     }
 
-    /// Bytes that a region takes; `None` beyond 64 bits.
-    pub(super) fn bytes(&self, area: &Area) -> Option<u64> {
-        let mut lengths = area.lengths(self.rank);
-        lengths.try_fold(self.item_size, u64::checked_mul)
+    fn sides(&self) -> impl DoubleEndedIterator<Item = &Side> + ExactSizeIterator {
+        self.sides.iter().take(self.rank)
+    }
+
+    /// Of a frame of bytes: takes what begins at `corner` for the chunk at hand, `length` bytes in blocks of `block`. The
+    /// dimension as it was.
+    pub(super) fn take(&mut self, corner: u64, length: u64, block: u64) -> Side {
+        let [side, ..] = &mut self.sides;
+        let before = *side;
+        self.cut = Cut { origin: corner, in_blocks: true };
+        (side.chunk, side.block, side.chunk_at) = (narrow(length), narrow(block), 0);
+        before
+    }
+
+    /// Gives back what [`take`](Self::take) took.
+    pub(super) fn give(&mut self, before: Side) {
+        let [side, ..] = &mut self.sides;
+        *side = before;
+        self.cut.origin = 0;
+    }
+
+    /// Of a frame of bytes: where the chunk at hand begins, and where the bytes end that are wanted.
+    pub(super) fn corner_and_stop(&self) -> (u64, u64) {
+        let [side, ..] = &self.sides;
+        (side.corner(self.cut), side.stop)
+    }
+
+    /// Bytes of what is wanted; `None` beyond 64 bits.
+    pub(super) fn wanted_bytes(&self) -> Option<u64> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        self.sides().map(Side::wanted).try_fold(self.item_size, u64::checked_mul)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sides().any(|side| side.wanted() == 0)
     }
 
     /// Bytes of a block with its padding.
     pub(super) fn block_bytes(&self) -> u64 {
-        self.block.iter().take(self.rank).fold(self.item_size, |bytes, length| bytes.saturating_mul(*length))
-    }
-}
-
-impl Area {
-    pub(super) fn lengths(&self, rank: usize) -> impl Iterator<Item = u64> + use<'_> {
-        self.high.iter().zip(&self.low).map(|(high, low)| high.saturating_sub(*low)).take(rank)
+        self.sides().fold(self.item_size, |bytes, side| bytes.saturating_mul(u64::from(side.block)))
     }
 
-    pub(super) fn is_empty(&self, rank: usize) -> bool {
-        self.high.iter().zip(&self.low).take(rank).any(|(high, low)| low >= high)
-    }
-
-    /// Which parts of the given lengths it touches.
-    pub(super) fn parts(&self, lengths: &Index) -> Self {
-        let mut parts = *self;
-        for ((low, high), length) in parts.low.iter_mut().zip(&mut parts.high).zip(lengths) {
-            *low = low.checked_div(*length).unwrap_or(0);
-            *high = count_of(*high, *length);
+    /// Goes to the first chunk that is touched.
+    pub(super) fn first_chunk(&mut self) {
+        for side in &mut self.sides {
+            (side.chunk_at, _) = side.touched_chunks();
         }
-        parts
     }
 
-    /// What of it lies between `corner` and that many elements further.
-    pub(super) fn within(&self, corner: &Index, lengths: &Index) -> Self {
-        let mut area = *self;
-        for (((low, high), corner), length) in area.low.iter_mut().zip(&mut area.high).zip(corner).zip(lengths) {
-            *low = (*low).max(*corner);
-            *high = (*high).min(corner.saturating_add(*length));
-        }
-        area
-    }
-
-    /// The same counted from `corner`.
-    pub(super) fn from(&self, corner: &Index) -> Self {
-        let mut area = *self;
-        for ((low, high), corner) in area.low.iter_mut().zip(&mut area.high).zip(corner) {
-            *low = low.saturating_sub(*corner);
-            *high = high.saturating_sub(*corner);
-        }
-        area
-    }
-
-    /// The index behind `at`, row-major, of the first `rank` dimensions; `false` behind the last.
-    pub(super) fn advance(&self, at: &mut Index, rank: usize) -> bool {
-        let sides = at.iter_mut().zip(self.low.iter().zip(&self.high)).take(rank);
-        for (at, (low, high)) in sides.rev() {
-            *at = at.saturating_add(1);
-            if *at < *high {
+    /// Goes to the next chunk; `false` behind the last.
+    pub(super) fn next_chunk(&mut self) -> bool {
+        for side in self.sides.iter_mut().take(self.rank).rev() {
+            let (first, end) = side.touched_chunks();
+            side.chunk_at = side.chunk_at.saturating_add(1);
+            if side.chunk_at < end {
                 return true;
             }
-            *at = *low;
+            side.chunk_at = first;
         }
         false
     }
+
+    /// The place of the chunk at hand among all chunks.
+    pub(super) fn chunk_index(&self) -> u64 {
+        let place = |place: u64, side: &Side| place.saturating_mul(u64::from(side.chunks));
+        self.sides().fold(0, |sum, side| place(sum, side).saturating_add(u64::from(side.chunk_at)))
+    }
+
+    /// Whether anything is wanted of the chunk at hand.
+    pub(super) fn touches_chunk(&self) -> bool {
+        let cut = self.cut;
+        self.sides().all(|side| {
+            let (low, high) = side.in_chunk(cut);
+            low < high
+        })
+    }
+
+    /// Reads the chunk at hand in blocks, or as a whole.
+    pub(super) fn cut(&mut self, in_blocks: bool) {
+        self.cut.in_blocks = in_blocks;
+    }
+
+    /// Goes to the first part of the chunk at hand that is touched.
+    pub(super) fn first_part(&mut self) {
+        let cut = self.cut;
+        for side in &mut self.sides {
+            (side.part_at, _) = side.touched_parts(cut);
+        }
+    }
+
+    /// Goes to the next part; `false` behind the last.
+    pub(super) fn next_part(&mut self) -> bool {
+        let cut = self.cut;
+        for side in self.sides.iter_mut().take(self.rank).rev() {
+            let (first, end) = side.touched_parts(cut);
+            side.part_at = side.part_at.saturating_add(1);
+            if side.part_at < end {
+                return true;
+            }
+            side.part_at = first;
+        }
+        false
+    }
+
+    /// The place of the part at hand among those of its chunk.
+    pub(super) fn part_index(&self) -> u64 {
+        let cut = self.cut;
+        self.sides().fold(0, |place: u64, side| {
+            let count = count_of(u64::from(side.chunk), u64::from(side.part(cut)));
+            place.saturating_mul(count).saturating_add(u64::from(side.part_at))
+        })
+    }
+
+    /// The first of the pieces of the part at hand that are wanted.
+    pub(super) fn first_row(&mut self) -> Rows {
+        let cut = self.cut;
+        let mut rows = Rows { length: self.item_size, outer: self.rank, from: 0, to: 0 };
+        // Up to and with the first dimension from the end of which not all is taken.
+        for side in self.sides().rev() {
+            let (low, high) = side.in_part(cut);
+            let taken = high.saturating_sub(low);
+            rows.outer = rows.outer.saturating_sub(1);
+            rows.length = rows.length.saturating_mul(u64::from(taken));
+            if taken != side.part(cut) || u64::from(taken) != side.wanted() {
+                break;
+            }
+        }
+        for side in &mut self.sides {
+            (side.row_at, _) = side.in_part(cut);
+        }
+        self.place(&mut rows);
+        rows
+    }
+
+    /// Goes to the next piece; `false` behind the last.
+    pub(super) fn next_row(&mut self, rows: &mut Rows) -> bool {
+        let cut = self.cut;
+        for side in self.sides.iter_mut().take(rows.outer).rev() {
+            let (first, end) = side.in_part(cut);
+            side.row_at = side.row_at.saturating_add(1);
+            if side.row_at < end {
+                self.place(rows);
+                return true;
+            }
+            side.row_at = first;
+        }
+        false
+    }
+
+    /// Where the piece at hand comes from and goes to.
+    fn place(&self, rows: &mut Rows) {
+        let cut = self.cut;
+        let (mut from, mut to) = (0_u64, 0_u64);
+        for side in self.sides() {
+            let at = u64::from(side.row_at);
+            from = from.saturating_mul(u64::from(side.part(cut))).saturating_add(at);
+            let place = side.corner(cut).saturating_add(u64::from(side.part_start(cut))).saturating_add(at);
+            to = to.saturating_mul(side.wanted()).saturating_add(place.saturating_sub(side.start));
+        }
+        (rows.from, rows.to) = (from.saturating_mul(self.item_size), to.saturating_mul(self.item_size));
+    }
 }
 
-/// The place of `index` among `counts` things in each dimension, row-major.
-pub(super) fn place_of(index: &Index, counts: &Index, rank: usize) -> u64 {
-    let sides = index.iter().zip(counts).take(rank);
-    sides.fold(0, |place: u64, (index, count)| place.saturating_mul(*count).saturating_add(*index))
-}
-
-pub(super) fn each(a: &Index, b: &Index, f: impl Fn(u64, u64) -> u64) -> Index {
-    let mut result = *a;
-    result.iter_mut().zip(b).for_each(|(a, b)| *a = f(*a, *b));
-    result
+impl Rows {
+    /// Whether there is but one piece, of that many bytes.
+    pub(super) fn are_one_of(&self, length: u64) -> bool {
+        self.outer == 0 && self.length == length
+    }
 }

@@ -134,6 +134,10 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
         let room = parts.trailer_at.saturating_sub(at);
         opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
         file.chunk_count = offsets::count(file.setting(parts.trailer_at), at, count)?;
+        // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
+        if file.chunk_count() > nbytes {
+            return Err(fail(ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)).into());
+        }
     }
     if parts.number(Header::frame_length) < opening.input.length() {
         file.warnings |= Warning::TrailingBytes.bit();
@@ -329,16 +333,20 @@ impl<'a> File<'a> {
                 let error = |kind| fail(kind, Item::ChunkOffset, self.table_at());
                 let length = u32::try_from(expected).ok().filter(|_| is_known);
                 let length = length.ok_or(error(ErrorKind::SpecialChunk))?;
-                let typesize = self.setting(0).typesize;
-                if content == Content::Nans && !matches!(typesize, 4 | 8) {
-                    return Err(error(ErrorKind::SpecialChunk));
+                let chunk = Chunk::special(index, self.table_at(), content, length, self.setting(0).typesize);
+                if content == Content::Nans {
+                    chunk.check_nans(self.table_at(), Item::ChunkOffset)?;
                 }
-                Ok(Chunk::special(index, self.table_at(), content, length, typesize))
+                Ok(chunk)
             }
             Place::Stored(offset) if offset < region.length => {
                 let end = region.end().unwrap_or(u64::MAX);
                 let chunk = Chunk::read(self.setting(end), index, region.offset.saturating_add(offset))?;
-                if is_known && chunk.decoded_length() != expected {
+                let is_fitting = match is_known {
+                    true => chunk.decoded_length() == expected,
+                    false => chunk.decoded_length() <= self.nbytes(),
+                };
+                if !is_fitting {
                     return Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4));
                 }
                 Ok(chunk)

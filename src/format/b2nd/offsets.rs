@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::block::{Filter, Stream};
-use super::chunk::{BLOSCLZ, Chunk, Content, SHUFFLE, Setting, repeat};
+use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, Item, Result};
 /// Bytes of an offset.
 pub(super) const OFFSET: u64 = 8;
 
-/// How many instructions of BloscLZ are followed before memory is asked for: a few milliseconds.
+/// How many streams and instructions of BloscLZ are followed before memory is asked for: a few milliseconds.
 const PATIENCE: u32 = 1 << 22;
 
 /// Looks up offsets, and remembers which block of the table the caller's memory has.
@@ -109,9 +109,9 @@ impl<'a> Offsets<'a> {
         let Some(room) = room else { return self.traced(block, at, length) };
         if self.decoded != Some(block) {
             self.decoded = None;
-            if block > 0 && table.has_delta() {
-                // No writer makes such a table, and it would take a block more.
-                return Err(table.error(ErrorKind::UnsupportedFilter, Item::Filter, 0));
+            // No writer makes such a table, and it would take a block more.
+            if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
+                return Err(table.unsupported(delta));
             }
             table.decode_block(decoder, block, None, room, scratch)?;
             self.decoded = Some(block);
@@ -127,7 +127,7 @@ impl<'a> Offsets<'a> {
         let mut filters = table.steps();
         let at = match (filters.next(), filters.next()) {
             (None, _) => at,
-            (Some(Filter { id: SHUFFLE, width }), None) => shuffled(at, to_u64(width), length),
+            (Some(Filter { id: SHUFFLE, width, .. }), None) => shuffled(at, to_u64(width), length),
             _ => return Err(error()),
         };
         let mut streams = table.streams(block)?;
@@ -136,6 +136,7 @@ impl<'a> Offsets<'a> {
         let at = at.saturating_sub(wanted.saturating_mul(each));
         let mut index = 0_u64;
         while let Some(stream) = streams.read()? {
+            self.patience = self.patience.checked_sub(1).ok_or_else(error)?;
             if index < wanted {
                 index = index.saturating_add(1);
                 continue;

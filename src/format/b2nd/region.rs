@@ -11,24 +11,24 @@
 //! What reaches beyond is padding that nobody sees. A frame without an array is read as one of bytes.
 #![forbid(unsafe_code)]
 
-use super::array::count_of;
+use super::File;
 use super::block::Stream;
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
-use super::grid::{Area, Grid, Index, each, place_of};
-use super::{File, MAX_RANK};
+use super::grid::Grid;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::BuiltIn;
-use crate::codec::shuffle::{Planes, WIDEST, copy, interleave, planes_of};
+use crate::codec::shuffle::{Planes, WIDEST, copy, interleave};
 use crate::decode::Decoder;
 use crate::error::{ErrorKind, Item, Result};
 
+/// How many chunks are looked at to tell what memory they take.
+const MOST_CHUNKS: u32 = 1 << 16;
+
 /// What to read, and where to.
-struct Reader<'d, 'r> {
-    decoder: &'d mut dyn Decoder,
-    grid: Grid,
-    is_array: bool,
-    wanted: Area,
+struct Reader<'r> {
+    decoder: &'r mut dyn Decoder,
+    grid: &'r mut Grid,
     room: &'r mut [u8],
 }
 
@@ -69,27 +69,34 @@ impl<'a> File<'a> {
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` beyond 64 bits.
     pub fn region_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
-        let grid = Grid::of(self);
-        grid.bytes(&grid.area(start, stop)?).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
+        let mut grid = Grid::NONE;
+        grid.set(self, start, stop)?;
+        grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
-    /// How much scratch memory [`read_region`](Self::read_region) needs to be fast, in bytes. Reads the headers of the
-    /// chunks that the region touches, since each may be of another kind. Where there are so many of them that
-    /// looking them up without memory takes long, what would be enough for any.
+    /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
+    /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
+    /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot
+    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
     pub fn scratch_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
-        let grid = Grid::of(self);
-        let area = grid.area(start, stop)?;
-        if area.is_empty(grid.rank) {
+        let mut grid = Grid::NONE;
+        grid.set(self, start, stop)?;
+        if grid.is_empty() {
             return Ok(0);
         }
         let mut offsets = self.offsets()?;
         let (memory, mut largest) = offsets.memory();
-        let all_chunks = self.each_chunk(&grid, &area, |index, _| {
+        let mut looked_at = 0_u32;
+        let all_chunks = self.each_chunk(&mut grid, |grid, index| {
+            looked_at = looked_at.saturating_add(1);
+            if looked_at > MOST_CHUNKS {
+                return Err(self.error(ErrorKind::OutOfScratch));
+            }
             let chunk = self.chunk_at(&mut offsets, &mut BuiltIn, index, &mut [], &mut [])?;
-            largest = largest.max(work_len(&chunk, &grid, self.is_array()));
+            largest = largest.max(work_len(&chunk, grid));
             Ok(chunk.decoded_length())
         });
         match all_chunks {
@@ -110,7 +117,7 @@ impl<'a> File<'a> {
     /// less it may do, if more slowly. Decodes the blocks that the region touches, each once.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`, `TooSmall`: nothing is written then. `OutOfScratch`; `UnsupportedCodec`,
+    /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`; `UnsupportedCodec`,
     /// `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `room` holds nothing of use then, but other
     /// regions can be read.
     ///
@@ -149,9 +156,9 @@ impl<'a> File<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        let grid = Grid::of(self);
-        let wanted = grid.area(start, stop)?;
-        let length = grid.bytes(&wanted).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let mut grid = Grid::NONE;
+        grid.set(self, start, stop)?;
+        let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let room = to_usize(length).and_then(|length| room.get_mut(..length));
         let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         if room.is_empty() {
@@ -162,13 +169,11 @@ impl<'a> File<'a> {
         // At the end of the scratch memory, if it has the room.
         let has_room = offsets.memory_len() <= to_u64(scratch.len());
         let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
-        let mut reader = Reader { decoder, grid, is_array: self.is_array(), wanted, room };
-        self.each_chunk(&grid, &wanted, |index, corner| {
+        self.each_chunk(&mut grid, |grid, index| {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
-            let chunk = self.chunk_at(&mut offsets, reader.decoder, index, memory, work)?;
-            let length = chunk.decoded_length();
-            let needed = work_len(&chunk, &grid, self.is_array());
+            let chunk = self.chunk_at(&mut offsets, decoder, index, memory, work)?;
+            let needed = work_len(&chunk, grid);
             // The chunk needs the memory more than the table does.
             if needed > to_u64(work.len()) {
                 table = 0;
@@ -176,241 +181,182 @@ impl<'a> File<'a> {
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
-            reader.chunk(&chunk, corner, work)?;
-            Ok(length)
+            if self.is_array() {
+                Reader { decoder, grid, room }.chunk(&chunk, work)?;
+            } else {
+                let corner = grid.corner_and_stop().0;
+                let before = grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
+                let result = Reader { decoder, grid, room }.chunk(&chunk, work);
+                grid.give(before);
+                result?;
+            }
+            Ok(chunk.decoded_length())
         })?;
-        Ok(reader.room)
+        Ok(room)
     }
 
-    /// Calls `f` with the index and the corner of each chunk that the area touches, which returns the bytes of the
-    /// chunk. Where chunks are of different lengths all of them are looked at, up to the last that is touched.
-    fn each_chunk(&self, grid: &Grid, area: &Area, mut f: impl FnMut(u64, &Index) -> Result<u64>) -> Result<()> {
+    /// Calls `f` with each chunk that is touched at hand, and its index; it returns the bytes of the chunk. Where
+    /// chunks are of different lengths all of them are looked at, up to the last that is touched.
+    fn each_chunk(&self, grid: &mut Grid, mut f: impl FnMut(&mut Grid, u64) -> Result<u64>) -> Result<()> {
         if self.chunksize() > 0 {
-            let touched = area.parts(&grid.chunk);
-            let counts = each(&grid.shape, &grid.chunk, count_of);
-            let mut at = touched.low;
+            grid.first_chunk();
             loop {
-                let corner = each(&at, &grid.chunk, u64::saturating_mul);
-                f(place_of(&at, &counts, grid.rank), &corner)?;
-                if !touched.advance(&mut at, grid.rank) {
+                f(grid, grid.chunk_index())?;
+                if !grid.next_chunk() {
                     return Ok(());
                 }
             }
         }
-        let [high, ..] = area.high;
-        let mut corner: Index = [0; MAX_RANK];
+        let (mut at, stop, nbytes) = (0_u64, grid.corner_and_stop().1, self.nbytes());
         for index in 0..self.chunk_count() {
-            let at = corner.first().copied().unwrap_or(0);
-            if at >= high {
-                break;
+            // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
+            if at >= stop && stop < nbytes {
+                return Ok(());
             }
-            let length = f(index, &corner)?;
-            corner = each(&corner, &[length; MAX_RANK], u64::saturating_add);
+            let before = grid.take(at, 0, 0);
+            let length = f(grid, index);
+            grid.give(before);
+            at = at.saturating_add(length?);
+            if at > nbytes {
+                return Err(self.error(ErrorKind::ChunkGrid));
+            }
         }
         // They add up to what the frame says.
-        let [end, ..] = corner;
-        if end >= high { Ok(()) } else { Err(self.error(ErrorKind::ChunkGrid)) }
+        if at >= stop { Ok(()) } else { Err(self.error(ErrorKind::ChunkGrid)) }
     }
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_> {
     /// Writes what is wanted of a chunk. `work` has what [`work_len`] says.
-    fn chunk(&mut self, chunk: &Chunk<'_>, corner: &Index, work: &mut [u8]) -> Result<()> {
-        let mut shape = self.grid.chunk;
-        let mut block = self.grid.block;
-        if !self.is_array {
-            shape = [chunk.decoded_length(); MAX_RANK];
-            block = [chunk.block_size().unwrap_or(0); MAX_RANK];
-        }
-        let area = self.wanted.within(corner, &shape);
-        if area.is_empty(self.grid.rank) {
+    fn chunk(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+        let is_array = self.grid.is_array;
+        self.grid.cut(true);
+        if !self.grid.touches_chunk() {
             return Ok(()); // one on the way to those that are wanted
         }
         let value = chunk.value();
-        let has_one_value = to_u64(value.len());
-        let is_everywhere = !self.is_array || self.grid.item_size.checked_rem(has_one_value) == Some(0);
+        let has_whole_values = self.grid.item_size.checked_rem(to_u64(value.len())) == Some(0);
         match chunk.content {
-            Content::VariableBlocks => return self.variable_blocks(chunk, corner, &area, work),
-            Content::Copied if !self.is_array => {
-                return self.rows(chunk, &area, corner, &shape, &View::Bytes(chunk.payload()));
-            }
-            Content::Zeros | Content::Nans | Content::Value | Content::Uninitialised if is_everywhere => {
-                return self.rows(chunk, &area, corner, &shape, &View::Value(value, 0));
-            }
-            _ => {}
+            Content::Compressed => self.blocks(chunk, work),
+            Content::VariableBlocks if !is_array => self.variable_blocks(chunk, work),
+            Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Item::Flags, 30)),
+            Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(behind(chunk.payload(), start))),
+            Content::Copied => self.whole(chunk, &View::Bytes(chunk.payload())),
+            // Wherever an element stands the value begins anew; else it goes on from block to block.
+            _ if has_whole_values || !is_array => self.whole(chunk, &View::Value(value, 0)),
+            _ => self.parts(chunk, |start| View::Value(value, start)),
         }
+    }
+
+    /// Writes what is wanted of a chunk that is at hand as a whole.
+    fn whole(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
+        self.grid.cut(false);
+        self.grid.first_part();
+        self.rows(chunk, view)
+    }
+
+    /// Writes what is wanted of each block, from a view of what stands from that byte of the chunk on.
+    fn parts<'v>(&mut self, chunk: &Chunk<'_>, view: impl Fn(u64) -> View<'v>) -> Result<()> {
         let size = self.grid.block_bytes();
-        let foreign = self.is_array && chunk.content == Content::Compressed && !has_its_blocks(chunk, &self.grid);
-        let has_first = chunk.content == Content::Compressed && chunk.has_delta();
-        let ahead = match (foreign, has_first) {
-            (true, _) => chunk.decoded_length(),
-            (false, true) => chunk.block_length(0)?,
-            (false, false) => 0,
-        };
-        let ahead = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
-        let (ahead, work) = ahead.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
-        if foreign {
-            chunk.decode_blocks(self.decoder, ahead, work)?;
-        } else if has_first {
-            chunk.decode_block(self.decoder, 0, None, ahead, work)?;
-        }
-        let counts = each(&shape, &block, count_of);
-        let touched = area.from(corner).parts(&block);
-        let mut at = touched.low;
+        self.grid.first_part();
         loop {
-            let origin = each(&each(&at, &block, u64::saturating_mul), corner, u64::saturating_add);
-            // What lies beyond the chunk is the next one's.
-            let part = area.within(&origin, &block);
-            let index = place_of(&at, &counts, self.grid.rank);
-            let start = index.saturating_mul(size);
-            let bytes = |bytes| Extent::new(start, size).of(bytes, 0).unwrap_or_default();
-            match chunk.content {
-                Content::Copied => self.rows(chunk, &part, &origin, &block, &View::Bytes(bytes(chunk.payload())))?,
-                Content::Compressed if foreign => {
-                    self.rows(chunk, &part, &origin, &block, &View::Bytes(bytes(ahead)))?;
-                }
-                Content::Compressed => {
-                    let index = u32::try_from(index).unwrap_or(u32::MAX);
-                    let first = Some(&*ahead).filter(|first| !first.is_empty());
-                    self.block(chunk, index, first, &part, &origin, &block, work)?;
-                }
-                _ => self.rows(chunk, &part, &origin, &block, &View::Value(value, start))?,
-            }
-            if !touched.advance(&mut at, self.grid.rank) {
+            let start = self.grid.part_index().saturating_mul(size);
+            self.rows(chunk, &view(start))?;
+            if !self.grid.next_part() {
                 return Ok(());
             }
         }
     }
 
-    /// Writes what is wanted of block `index` of a compressed chunk. `first` is the first block, where others are
-    /// differences to it.
-    #[allow(clippy::too_many_arguments)]
-    fn block(
-        &mut self,
-        chunk: &Chunk<'_>,
-        index: u32,
-        first: Option<&[u8]>,
-        part: &Area,
-        origin: &Index,
-        block: &Index,
-        work: &mut [u8],
-    ) -> Result<()> {
-        if let (Some(first), 0) = (first, index) {
-            return self.rows(chunk, part, origin, block, &View::Bytes(first));
+    /// Decodes what is wanted of a compressed chunk.
+    fn blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+        let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
+        if self.grid.is_array && !has_its_blocks(chunk, self.grid) {
+            let length = to_usize(chunk.decoded_length());
+            let parts = length.and_then(|length| work.split_at_mut_checked(length));
+            let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
+            chunk.decode_blocks(self.decoder, decoded, work)?;
+            return self.parts(chunk, |start| View::Bytes(behind(decoded, start)));
         }
-        if let Some(width) = plane_width(chunk, &self.grid) {
-            let planes = planes(self.decoder, chunk, index, width, work)?;
-            let [only, ..] = planes;
-            let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &planes) };
-            return self.rows(chunk, part, origin, block, &view);
+        // The first block, where others are differences to it.
+        let ahead = if chunk.has_delta() { chunk.block_length(0)? } else { 0 };
+        let parts = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
+        let (first, work) = parts.ok_or_else(out_of_scratch)?;
+        if ahead > 0 {
+            chunk.decode_block(self.decoder, 0, None, first, work)?;
         }
-        let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Block, 0);
-        let length = to_usize(chunk.block_length(index)?).ok_or_else(out_of_scratch)?;
-        let (decoded, work) = work.split_at_mut_checked(length).ok_or_else(out_of_scratch)?;
-        let rows = Rows::of(&self.grid, &self.wanted, part, origin, block);
-        // All of it in one piece is decoded where it is wanted.
-        if let (true, Some(room)) = (rows.outer == 0 && rows.length == length, rows.only(self.room)) {
-            return chunk.decode_block(self.decoder, index, first, room, work);
+        let first = Some(&*first).filter(|first| !first.is_empty());
+        self.grid.first_part();
+        loop {
+            let index = u32::try_from(self.grid.part_index()).unwrap_or(u32::MAX);
+            self.block(chunk, index, first, work)?;
+            if !self.grid.next_part() {
+                return Ok(());
+            }
         }
-        chunk.decode_block(self.decoder, index, first, decoded, work)?;
-        self.rows(chunk, part, origin, block, &View::Bytes(decoded))
     }
 
-    /// Writes what is wanted of a chunk whose blocks are of different lengths: one of bytes.
-    fn variable_blocks(&mut self, chunk: &Chunk<'_>, corner: &Index, area: &Area, work: &mut [u8]) -> Result<()> {
-        let mut origin = *corner;
+    /// Decodes what is wanted of a chunk whose blocks are of different lengths: one of bytes.
+    fn variable_blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+        let (mut corner, _) = self.grid.corner_and_stop();
         for index in 0..chunk.block_count() {
-            let length = [chunk.block_length(index)?; MAX_RANK];
-            let part = area.within(&origin, &length);
-            if !part.is_empty(self.grid.rank) {
-                self.block(chunk, index, None, &part, &origin, &length, work)?;
+            let length = chunk.block_length(index)?;
+            // Each as if it were a chunk by itself.
+            self.grid.take(corner, length, length);
+            if self.grid.touches_chunk() {
+                self.grid.first_part();
+                self.block(chunk, index, None, work)?;
             }
-            origin = each(&origin, &length, u64::saturating_add);
+            corner = corner.saturating_add(length);
         }
         Ok(())
     }
 
-    /// Writes `part`, which is wanted, from a view of what lies from `origin` on and is of the shape `shape`.
-    fn rows(&mut self, chunk: &Chunk<'_>, part: &Area, origin: &Index, shape: &Index, view: &View<'_>) -> Result<()> {
-        let rows = Rows::of(&self.grid, &self.wanted, part, origin, shape);
-        rows.write(view, self.room).ok_or_else(|| chunk.error(ErrorKind::ChunkGrid, Item::Block, 0))
-    }
-}
-
-/// The pieces of an area that lie in one piece both where they come from and where they go to.
-struct Rows<'r> {
-    grid: &'r Grid,
-    wanted: &'r Area,
-    part: &'r Area,
-    origin: &'r Index,
-    shape: &'r Index,
-    /// Bytes of a piece.
-    length: usize,
-    /// The outer dimensions, which they differ in.
-    outer: usize,
-}
-
-impl<'r> Rows<'r> {
-    fn of(grid: &'r Grid, wanted: &'r Area, part: &'r Area, origin: &'r Index, shape: &'r Index) -> Self {
-        let (mut outer, mut length) = (grid.rank, grid.item_size);
-        let sides = part.lengths(grid.rank).zip(wanted.lengths(grid.rank).zip(shape));
-        let mut inner = [(0, false); MAX_RANK];
-        for (to, (part, (wanted, shape))) in inner.iter_mut().zip(sides) {
-            *to = (part, part == *shape && part == wanted);
+    /// Decodes block `index`, which is at hand, and writes what is wanted of it. `first` is the first block, where
+    /// others are differences to it.
+    fn block(&mut self, chunk: &Chunk<'_>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
+        if let (Some(first), 0) = (first, index) {
+            return self.rows(chunk, &View::Bytes(first));
         }
-        // Up to and with the first dimension from the end of which not all is taken.
-        for (part, is_all) in inner.iter().take(grid.rank).rev() {
-            outer = outer.saturating_sub(1);
-            length = length.saturating_mul(*part);
-            if !is_all {
-                break;
-            }
+        if let Some(width) = plane_width(chunk, self.grid) {
+            let mut found: Planes<'_> = [&[]; WIDEST];
+            planes(self.decoder, chunk, index, width, work, &mut found)?;
+            let [only, ..] = found;
+            let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &found) };
+            return self.rows(chunk, &view);
         }
-        Self { grid, wanted, part, origin, shape, length: to_usize(length).unwrap_or(usize::MAX), outer }
-    }
-
-    /// Where the piece at `at` comes from and goes to, in bytes.
-    fn places(&self, at: &Index) -> (u64, u64) {
-        let Grid { rank, item_size, .. } = *self.grid;
-        let wanted = each(&self.wanted.high, &self.wanted.low, u64::saturating_sub);
-        let from = place_of(&each(at, self.origin, u64::saturating_sub), self.shape, rank);
-        let to = place_of(&each(at, &self.wanted.low, u64::saturating_sub), &wanted, rank);
-        (from.saturating_mul(item_size), to.saturating_mul(item_size))
-    }
-
-    /// Where the first piece goes to.
-    fn only<'m>(&self, room: &'m mut [u8]) -> Option<&'m mut [u8]> {
-        let (_, to) = self.places(&self.part.low);
-        room.get_mut(to_usize(to)?..)?.get_mut(..self.length)
-    }
-
-    fn write(&self, view: &View<'_>, room: &mut [u8]) -> Option<()> {
-        let mut at = self.part.low;
-        // The innermost of the outer dimensions goes in equal steps.
-        let Some(stepped) = self.outer.checked_sub(1) else {
-            return view.write(self.places(&at).0, self.only(room)?);
-        };
-        let mut next = at;
-        if let Some(next) = next.get_mut(stepped) {
-            *next = next.saturating_add(1);
+        let length = chunk.block_length(index)?;
+        let rows = self.grid.first_row();
+        let size = to_usize(length).unwrap_or(usize::MAX);
+        let (decoded, work) =
+            work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
+        // All of it in one piece is decoded where it is wanted.
+        let room = to_usize(rows.to).and_then(|to| self.room.get_mut(to..)?.get_mut(..size));
+        if let (true, Some(room)) = (rows.are_one_of(length), room) {
+            return chunk.decode_block(self.decoder, index, first, room, work);
         }
-        let (from, to) = self.places(&at);
-        let (next_from, next_to) = self.places(&next);
-        let (from_step, to_step) = (next_from.saturating_sub(from), next_to.saturating_sub(to));
-        let steps = self.part.lengths(self.grid.rank).nth(stepped)?;
+        chunk.decode_block(self.decoder, index, first, decoded, work)?;
+        self.rows(chunk, &View::Bytes(decoded))
+    }
+
+    /// Writes what is wanted of the part at hand, of which there is a view.
+    fn rows(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
+        let mut rows = self.grid.first_row();
         loop {
-            let (mut from, to) = self.places(&at);
-            let mut to = to_usize(to)?;
-            for _ in 0..steps {
-                view.write(from, room.get_mut(to..)?.get_mut(..self.length)?)?;
-                from = from.saturating_add(from_step);
-                to = to.saturating_add(to_usize(to_step)?);
-            }
-            if !self.part.advance(&mut at, stepped) {
-                return Some(());
+            let room = to_usize(rows.to).zip(to_usize(rows.length));
+            let room = room.and_then(|(to, length)| self.room.get_mut(to..)?.get_mut(..length));
+            let written = room.and_then(|room| view.write(rows.from, room));
+            written.ok_or_else(|| chunk.error(ErrorKind::ChunkGrid, Item::Block, 0))?;
+            if !self.grid.next_row(&mut rows) {
+                return Ok(());
             }
         }
     }
+}
+
+/// What stands behind the first bytes.
+fn behind(bytes: &[u8], first: u64) -> &[u8] {
+    to_usize(first).and_then(|first| bytes.get(first..)).unwrap_or_default()
 }
 
 /// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they
@@ -421,7 +367,8 @@ fn planes<'v>(
     index: u32,
     width: usize,
     work: &'v mut [u8],
-) -> Result<Planes<'v>> {
+    found: &mut Planes<'v>,
+) -> Result<()> {
     let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Block, 0);
     let streams = chunk.streams(index)?;
     let mut reader = streams;
@@ -435,32 +382,32 @@ fn planes<'v>(
     }
     let mut reader = streams;
     let mut rest: &'v [u8] = work;
-    let mut found: Planes<'v> = [&[]; WIDEST];
-    for plane in &mut found {
+    for plane in found.iter_mut() {
         let Some(stream) = reader.read()? else { break };
         let (decoded, behind) = rest.split_at_checked(streams.length).ok_or_else(out_of_scratch)?;
         *plane = if let Stream::Raw(stored) = stream { stored } else { decoded };
         rest = behind;
     }
     // One stream has all planes, one after the other.
-    match found {
-        [all, ..] if streams.count == 1 => {
-            let count = all.len().wrapping_shr(width.trailing_zeros());
-            planes_of(all, width, count).ok_or_else(out_of_scratch)
+    if streams.count == 1 {
+        let [mut rest, ..] = *found;
+        let count = rest.len().wrapping_shr(width.trailing_zeros());
+        for plane in found.iter_mut().take(width) {
+            (*plane, rest) = rest.split_at_checked(count).ok_or_else(out_of_scratch)?;
         }
-        _ => Ok(found),
     }
+    Ok(())
 }
 
 /// How much memory a chunk takes beside its destination.
-fn work_len(chunk: &Chunk<'_>, grid: &Grid, is_array: bool) -> u64 {
+fn work_len(chunk: &Chunk<'_>, grid: &Grid) -> u64 {
     let blocks = match chunk.content {
-        Content::VariableBlocks => chunk.largest_variable_block(),
+        Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(),
         Content::Compressed => chunk.block_size().unwrap_or(0),
         _ => return 0,
     };
     // A block, what its shuffles are undone from, and the first block where others are differences to it.
-    let is_foreign = is_array && !has_its_blocks(chunk, grid);
+    let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
     let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
     let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
     let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
