@@ -36,7 +36,7 @@ static __attribute__((noinline)) void find(void)
 /* A tensor as it lies, or where it is in chunks all of it, decoded. */
 static __attribute__((noinline)) void read_bytes(void)
 {
-    static uint32_t room[32 * 64], scratch[2 * 4 * 64];
+    static uint32_t room[512], scratch[256];
     tenslice_tensor_info info;
     info.struct_size = sizeof info;
     status = tenslice_tensor_get_info(&tensor, &info);

@@ -10,25 +10,31 @@ pub(crate) const WIDEST: usize = 16;
 /// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each.
 pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
 
-/// Writes elements of `width` bytes to `room` from as many planes, one byte of each plane an element. `false`
-/// for a width that is none of 1, 2, 4, 8 and 16.
-pub(crate) fn interleave(width: usize, planes: &Planes<'_>, room: &mut [u8]) -> bool {
-    let [a, b, c, d, ..] = planes;
+/// Writes elements of `width` bytes to `room` from as many planes, the first of them element `first`. `false`, and
+/// nothing written, for a width that is none of 1, 2, 4, 8 and 16, or where there are not so many elements.
+pub(crate) fn interleave(width: usize, planes: &Planes<'_>, first: usize, room: &mut [u8]) -> bool {
+    let shift = width.trailing_zeros();
+    let count = room.len().wrapping_shr(shift);
+    let is_there = |plane: &&[u8]| plane.get(first..).is_some_and(|rest| rest.len() >= count);
+    if !matches!(width, 1 | 2 | 4 | 8 | 16) || !planes.iter().take(width).all(is_there) {
+        return false;
+    }
+    let plane = |index: usize| planes.get(index).and_then(|plane| plane.get(first..)).unwrap_or_default();
     match width {
-        1 => room.iter_mut().zip(*a).for_each(|(to, from)| *to = *from),
+        1 => copy(room, plane(0)),
         2 => {
-            for ((a, b), to) in a.iter().zip(*b).zip(room.chunks_exact_mut(2)) {
+            for ((a, b), to) in plane(0).iter().zip(plane(1)).zip(room.chunks_exact_mut(2)) {
                 put(to, u16::from_le_bytes([*a, *b]).to_le_bytes());
             }
         }
         4 => {
-            for ((((a, b), c), d), to) in a.iter().zip(*b).zip(*c).zip(*d).zip(room.chunks_exact_mut(4)) {
+            let [a, b, c, d] = [plane(0), plane(1), plane(2), plane(3)];
+            for ((((a, b), c), d), to) in a.iter().zip(b).zip(c).zip(d).zip(room.chunks_exact_mut(4)) {
                 put(to, word(*a, *b, *c, *d).to_le_bytes());
             }
         }
-        8 => interleave_quads::<8>(planes, room),
-        16 => interleave_quads::<16>(planes, room),
-        _ => return false,
+        8 => interleave_quads::<8>(planes, first, room),
+        _ => interleave_quads::<16>(planes, first, room),
     }
     true
 }
@@ -43,9 +49,9 @@ fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
 }
 
 /// Four planes at a time, a few elements at a time, for widths that are multiples of four.
-fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, room: &mut [u8]) {
-    const TILE: usize = 16;
-    let mut at = 0_usize;
+fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, room: &mut [u8]) {
+    const TILE: usize = 8;
+    let mut at = first;
     for to in room.chunks_mut(WIDTH.saturating_mul(TILE)) {
         let mut tiles = [[0_u32; TILE]; 4];
         let (quads, _) = planes.as_slice().split_at(WIDTH.min(WIDEST));
@@ -67,25 +73,25 @@ fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, room: &mut [u8]) {
     }
 }
 
-/// Cuts the planes of `count` elements of `width` bytes from where they stand one after the other. `None` for a
-/// width beyond [`WIDEST`].
-pub(crate) fn planes_of(bytes: &[u8], width: usize, count: usize) -> Option<Planes<'_>> {
-    let mut planes: Planes<'_> = [&[]; WIDEST];
+/// Cuts planes of `count` bytes from where they stand one after the other; `None` where they do not.
+pub(crate) fn cut_planes<'a>(bytes: &'a [u8], count: usize, planes: &mut [&'a [u8]]) -> Option<()> {
     let mut rest = bytes;
-    for plane in planes.get_mut(..width)? {
+    for plane in planes {
         (*plane, rest) = rest.split_at_checked(count)?;
     }
-    Some(planes)
+    Some(())
 }
 
 /// Undoes the shuffle of bytes of elements of `width` bytes: `from` has the planes one after the other.
+#[inline(never)] // the planes lie on its stack alone
 pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
     let whole = count.saturating_mul(width).min(to.len());
     let (elements, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
     copy(rest, from.get(whole..).unwrap_or_default());
-    let planes = planes_of(from, width, count);
-    if planes.is_some_and(|planes| interleave(width, &planes, elements)) {
+    let mut planes: Planes<'_> = [&[]; WIDEST];
+    let cut = planes.get_mut(..width).and_then(|planes| cut_planes(from, count, planes));
+    if cut.is_some() && interleave(width, &planes, 0, elements) {
         return;
     }
     // Any other width, byte by byte.
@@ -106,6 +112,7 @@ pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
 
 /// Undoes the shuffle of bits of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each.
 /// What does not fill eight elements was left as it is.
+#[inline(never)] // as above
 pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
     let eights = count >> 3;
@@ -118,7 +125,9 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
         // Eight rows with one byte of each element, one byte of a row for eight elements.
         let Some((eight, behind)) = rows.split_at_checked(eights.saturating_mul(8)) else { return };
         rows = behind;
-        let Some([a, b, c, d, e, f, g, h, ..]) = planes_of(eight, 8, eights) else { return };
+        let mut eight_rows: [&[u8]; 8] = [&[]; 8];
+        let Some(()) = cut_planes(eight, eights, &mut eight_rows) else { return };
+        let [a, b, c, d, e, f, g, h] = eight_rows;
         let mut rest = &mut *groups;
         for (((((((a, b), c), d), e), f), g), h) in a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
             let Some((elements, behind)) = rest.split_at_mut_checked(group) else { return };

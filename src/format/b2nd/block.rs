@@ -27,8 +27,8 @@ const EXPANSION: usize = 1024;
 
 /// The streams of a block.
 #[derive(Clone, Copy)]
-pub(super) struct Streams<'a> {
-    chunk: Chunk<'a>,
+pub(super) struct Streams<'c, 'a> {
+    chunk: &'c Chunk<'a>,
     /// Where the next one begins in the chunk.
     at: u64,
     left: u16,
@@ -65,7 +65,7 @@ pub(super) struct Filter {
     slot: u8,
 }
 
-impl<'a> Streams<'a> {
+impl<'a> Streams<'_, 'a> {
     /// The next stream.
     pub(super) fn read(&mut self) -> Result<Option<Stream<'a>>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
@@ -105,7 +105,7 @@ impl<'a> Streams<'a> {
 
 impl<'a> Chunk<'a> {
     /// The streams of block `index` of a compressed chunk.
-    pub(super) fn streams(&self, index: u32) -> Result<Streams<'a>> {
+    pub(super) fn streams(&self, index: u32) -> Result<Streams<'_, 'a>> {
         let length = self.block_length(index)?;
         // A last block that is shorter is never split.
         let is_split = self.is_split() && Some(length) == self.block_size();
@@ -115,7 +115,7 @@ impl<'a> Chunk<'a> {
             return Err(self.error(ErrorKind::UnevenSplit, Item::Block, 0));
         }
         let each = to_usize(each).ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
-        Ok(Streams { chunk: *self, at: self.place(index)?, left: count, length: each, count })
+        Ok(Streams { chunk: self, at: self.place(index)?, left: count, length: each, count })
     }
 
     /// Block `index` of those of different lengths.
@@ -152,11 +152,11 @@ impl<'a> Chunk<'a> {
 
     /// The filters to undo, the last first.
     pub(super) fn steps(&self) -> impl Iterator<Item = Filter> + use<'_, 'a> {
-        let filters = self.filters.iter().zip(&self.filters_meta).zip([0, 1, 2, 3, 4, 5]).rev();
+        let filters = self.filters.iter().zip(&self.filters_meta).zip(&[0, 1, 2, 3, 4, 5]).rev();
         let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
         active.map(|((id, meta), slot)| {
             let own_width = matches!(*id, SHUFFLE | BYTEDELTA | OLD_BYTEDELTA) && *meta != 0;
-            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }), slot }
+            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }), slot: *slot }
         })
     }
 
@@ -170,6 +170,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes a stream to all of `room`.
+    #[inline(never)] // called from three places
     pub(super) fn decode_stream(&self, decoder: &mut dyn Decoder, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
             Stream::Coded(stored, at) => (stored, at),

@@ -2,7 +2,7 @@
 //!
 //! Depends on `error`, `bytes`, and on `array`. The numbers have been held to each other when the file was opened.
 //! Should they have changed since, places come out wrong, and are refused by the slices that they are looked up
-//! in: so nothing here fails. All that is known of a dimension stands together, in 40 bytes: there are up to 16 of
+//! in: so nothing here fails. All that is known of a dimension stands together, in 36 bytes: there are up to 16 of
 //! them, and they lie on the stack.
 #![forbid(unsafe_code)]
 
@@ -11,8 +11,10 @@ use super::{File, MAX_RANK};
 use crate::bytes::num::to_usize;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A dimension: how it is cut, what is wanted of it, and where the work stands in it.
+/// A dimension: how it is cut, what is wanted of it, and where the work stands in it. Without the gap that aligns the
+/// next one, 16 of which a chip would have to find room for.
 #[derive(Clone, Copy)]
+#[repr(C, packed(4))]
 pub(super) struct Side {
     /// What is wanted: from `start` up to, but without `stop`.
     start: u64,
@@ -125,17 +127,20 @@ impl Grid {
         cut: Cut { origin: 0, in_blocks: true },
     };
 
-    /// Sets it to that of an array, with what is wanted of it. In place: it is too large to be handed around.
-    pub(super) fn set(&mut self, file: &File<'_>, start: &[u64], stop: &[u64]) -> Result<()> {
+    /// Sets it to that of an array, with what is wanted of it: a region or, where none is said, all. In place: it is too
+    /// large to be handed around.
+    pub(super) fn set(&mut self, file: &File<'_>, region: Option<(&[u64], &[u64])>) -> Result<()> {
         self.rank = to_usize(file.shape().rank().into()).unwrap_or(MAX_RANK);
         self.item_size = file.item_size();
         self.is_array = file.is_array();
-        if start.len() != self.rank || stop.len() != self.rank {
+        if region.is_some_and(|(start, stop)| start.len() != self.rank || stop.len() != self.rank) {
             return Err(Error::new(ErrorKind::WrongRank));
         }
         let mut chunks = file.chunk_shape().map(|shape| shape.iter());
         let mut blocks = file.block_shape().map(|shape| shape.iter());
-        for ((side, length), (start, stop)) in self.sides.iter_mut().zip(file.shape()).zip(start.iter().zip(stop)) {
+        let mut wanted = region.map(|(start, stop)| start.iter().zip(stop));
+        for (side, length) in self.sides.iter_mut().zip(file.shape()) {
+            let (start, stop) = wanted.as_mut().and_then(Iterator::next).unwrap_or((&0, &length));
             if start > stop || *stop > length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }

@@ -431,7 +431,7 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn scratch_len(&self) -> Option<u64> {
-        self.whole(|start, stop| self.0.scratch_len(start, stop)).ok()
+        self.0.scratch_for(None).ok()
     }
 
     /// Writes all elements to `room`, as they are stored.
@@ -441,18 +441,7 @@ impl<'a> Tensor<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.whole(|start, stop| self.0.read_region_by(decoder, start, stop, room, scratch))
-    }
-
-    /// Calls `f` with the first index and the one behind the last.
-    fn whole<T>(&self, f: impl FnOnce(&[u64], &[u64]) -> Result<T>) -> Result<T> {
-        let mut stop = [0; MAX_RANK];
-        let mut rank = 0_usize;
-        for (stop, length) in stop.iter_mut().zip(self.shape()) {
-            *stop = length;
-            rank = rank.saturating_add(1);
-        }
-        f([0; MAX_RANK].get(..rank).unwrap_or_default(), stop.get(..rank).unwrap_or_default())
+        self.0.read(decoder, None, room, scratch)
     }
 }
 

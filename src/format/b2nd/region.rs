@@ -18,7 +18,7 @@ use super::grid::Grid;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::BuiltIn;
-use crate::codec::shuffle::{Planes, WIDEST, copy, interleave};
+use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
 use crate::decode::Decoder;
 use crate::error::{ErrorKind, Item, Result};
 
@@ -51,12 +51,7 @@ impl View<'_> {
             View::Planes(width, planes) => {
                 // A power of two: the region begins and ends with whole elements.
                 let element = to_usize(from)?.checked_shr(width.trailing_zeros())?;
-                let count = room.len().checked_shr(width.trailing_zeros())?;
-                let mut part: Planes<'_> = [&[]; WIDEST];
-                for (part, plane) in part.iter_mut().zip(*planes).take(*width) {
-                    *part = plane.get(element..)?.get(..count)?;
-                }
-                interleave(*width, &part, room);
+                return interleave(*width, planes, element, room).then_some(());
             }
         }
         Some(())
@@ -70,7 +65,7 @@ impl<'a> File<'a> {
     /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` beyond 64 bits.
     pub fn region_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
-        grid.set(self, start, stop)?;
+        grid.set(self, Some((start, stop)))?;
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
@@ -82,8 +77,13 @@ impl<'a> File<'a> {
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
     pub fn scratch_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+        self.scratch_for(Some((start, stop)))
+    }
+
+    /// The same for a region or, where none is said, for all.
+    pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
         let mut grid = Grid::NONE;
-        grid.set(self, start, stop)?;
+        grid.set(self, region)?;
         if grid.is_empty() {
             return Ok(0);
         }
@@ -156,15 +156,27 @@ impl<'a> File<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
+        self.read(decoder, Some((start, stop)), room, scratch)
+    }
+
+    /// The same for a region or, where none is said, for all.
+    pub(super) fn read<'r>(
+        &self,
+        decoder: &mut dyn Decoder,
+        region: Option<(&[u64], &[u64])>,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
         let mut grid = Grid::NONE;
-        grid.set(self, start, stop)?;
+        grid.set(self, region)?;
         let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let room = to_usize(length).and_then(|length| room.get_mut(..length));
         let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         if room.is_empty() {
             return Ok(room);
         }
-        let mut offsets = self.offsets()?;
+        let mut found = self.offsets();
+        let offsets = found.as_mut().map_err(|error| *error)?; // where it is: it is large for a stack
         let (memory, _) = offsets.memory();
         // At the end of the scratch memory, if it has the room.
         let has_room = offsets.memory_len() <= to_u64(scratch.len());
@@ -172,8 +184,9 @@ impl<'a> File<'a> {
         self.each_chunk(&mut grid, |grid, index| {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
-            let chunk = self.chunk_at(&mut offsets, decoder, index, memory, work)?;
-            let needed = work_len(&chunk, grid);
+            let found = self.chunk_at(offsets, decoder, index, memory, work);
+            let chunk = found.as_ref().map_err(|error| *error)?; // as above
+            let needed = work_len(chunk, grid);
             // The chunk needs the memory more than the table does.
             if needed > to_u64(work.len()) {
                 table = 0;
@@ -181,15 +194,8 @@ impl<'a> File<'a> {
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
-            if self.is_array() {
-                Reader { decoder, grid, room }.chunk(&chunk, work)?;
-            } else {
-                let corner = grid.corner_and_stop().0;
-                let before = grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
-                let result = Reader { decoder, grid, room }.chunk(&chunk, work);
-                grid.give(before);
-                result?;
-            }
+            let mut reader = Reader { decoder, grid, room };
+            if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
             Ok(chunk.decoded_length())
         })?;
         Ok(room)
@@ -198,27 +204,32 @@ impl<'a> File<'a> {
     /// Calls `f` with each chunk that is touched at hand, and its index; it returns the bytes of the chunk. Where
     /// chunks are of different lengths all of them are looked at, up to the last that is touched.
     fn each_chunk(&self, grid: &mut Grid, mut f: impl FnMut(&mut Grid, u64) -> Result<u64>) -> Result<()> {
-        if self.chunksize() > 0 {
+        let has_one_length = self.chunksize() > 0;
+        let (mut at, stop, nbytes) = (0_u64, grid.corner_and_stop().1, self.nbytes());
+        let mut index = 0_u64;
+        if has_one_length {
             grid.first_chunk();
-            loop {
-                f(grid, grid.chunk_index())?;
+        }
+        loop {
+            if has_one_length {
+                index = grid.chunk_index();
+            } else if index >= self.chunk_count() || (at >= stop && stop < nbytes) {
+                // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
+                break;
+            } else {
+                grid.take(at, 0, 0);
+            }
+            let length = f(grid, index)?;
+            if has_one_length {
                 if !grid.next_chunk() {
                     return Ok(());
                 }
-            }
-        }
-        let (mut at, stop, nbytes) = (0_u64, grid.corner_and_stop().1, self.nbytes());
-        for index in 0..self.chunk_count() {
-            // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
-            if at >= stop && stop < nbytes {
-                return Ok(());
-            }
-            let before = grid.take(at, 0, 0);
-            let length = f(grid, index);
-            grid.give(before);
-            at = at.saturating_add(length?);
-            if at > nbytes {
-                return Err(self.error(ErrorKind::ChunkGrid));
+            } else {
+                at = at.saturating_add(length);
+                index = index.saturating_add(1);
+                if at > nbytes {
+                    return Err(self.error(ErrorKind::ChunkGrid));
+                }
             }
         }
         // They add up to what the frame says.
@@ -227,6 +238,17 @@ impl<'a> File<'a> {
 }
 
 impl Reader<'_> {
+    /// Writes what is wanted of a chunk of bytes, which says itself how long it and its blocks are. `work` has what
+    /// [`work_len`] says.
+    #[inline(never)] // what is kept meanwhile lies on its stack alone
+    fn chunk_of_bytes(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+        let (corner, _) = self.grid.corner_and_stop();
+        let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
+        let result = self.chunk(chunk, work);
+        self.grid.give(before);
+        result
+    }
+
     /// Writes what is wanted of a chunk. `work` has what [`work_len`] says.
     fn chunk(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
@@ -319,11 +341,7 @@ impl Reader<'_> {
             return self.rows(chunk, &View::Bytes(first));
         }
         if let Some(width) = plane_width(chunk, self.grid) {
-            let mut found: Planes<'_> = [&[]; WIDEST];
-            planes(self.decoder, chunk, index, width, work, &mut found)?;
-            let [only, ..] = found;
-            let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &found) };
-            return self.rows(chunk, &view);
+            return self.gathered_block(chunk, index, width, work);
         }
         let length = chunk.block_length(index)?;
         let rows = self.grid.first_row();
@@ -337,6 +355,16 @@ impl Reader<'_> {
         }
         chunk.decode_block(self.decoder, index, first, decoded, work)?;
         self.rows(chunk, &View::Bytes(decoded))
+    }
+
+    /// The same where the elements, of `width` bytes, are gathered from their planes on the way.
+    #[inline(never)] // the planes lie on its stack alone
+    fn gathered_block(&mut self, chunk: &Chunk<'_>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
+        let mut found: Planes<'_> = [&[]; WIDEST];
+        planes(self.decoder, chunk, index, width, work, &mut found)?;
+        let [only, ..] = found;
+        let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &found) };
+        self.rows(chunk, &view)
     }
 
     /// Writes what is wanted of the part at hand, of which there is a view.
@@ -361,6 +389,7 @@ fn behind(bytes: &[u8], first: u64) -> &[u8] {
 
 /// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they
 /// lie, the others decoded to `work`.
+#[inline(never)] // its own stack is given back before the elements are gathered
 fn planes<'v>(
     decoder: &mut dyn Decoder,
     chunk: &Chunk<'v>,
@@ -390,11 +419,10 @@ fn planes<'v>(
     }
     // One stream has all planes, one after the other.
     if streams.count == 1 {
-        let [mut rest, ..] = *found;
-        let count = rest.len().wrapping_shr(width.trailing_zeros());
-        for plane in found.iter_mut().take(width) {
-            (*plane, rest) = rest.split_at_checked(count).ok_or_else(out_of_scratch)?;
-        }
+        let [all, ..] = *found;
+        let count = all.len().wrapping_shr(width.trailing_zeros());
+        let planes = found.get_mut(..width).and_then(|planes| cut_planes(all, count, planes));
+        planes.ok_or_else(out_of_scratch)?;
     }
     Ok(())
 }
