@@ -487,6 +487,12 @@ refused! {
     files_of_more_than_one_file: "sparse_frame" = SparseFrame;
     arrays_nested_instead_of_fields: "b2nd_nested_arrays_0" = UnsupportedVersion;
     names_that_stand_twice: "b2nd_duplicate_0" = RepeatedKey;
+    markers_of_the_other_metalayer: "b2nd_marker_95" = WrongMarker, "caterva_trailing" = TrailingBytes;
+    blocks_of_different_lengths_in_an_array: "vl_blocks_in_an_array" = UnsupportedChunk;
+    chunks_that_do_not_add_up: "var_chunks_left_over" = ChunkGrid, "var_chunk_too_long" = ChunkSize,
+        "var_chunk_too_long_table" = ChunkSize;
+    more_chunks_than_bytes: "more_chunks_than_bytes" = CountTooLarge;
+    nan_of_half_an_element: "nan_not_whole" = SpecialChunk, "nan_offset_not_whole" = SpecialChunk;
 }
 
 #[test]
@@ -512,6 +518,17 @@ fn a_chunk_of_zeros_is_not_made() {
     let stop: Vec<u64> = frame.shape().iter().collect();
     assert_eq!(frame.scratch_len(&last, &stop).unwrap(), 0);
     assert!(region(&frame, &last, &stop).unwrap().iter().all(|&byte| byte == 0));
+}
+
+/// Eight million chunks in a table of one block, split into 255 runs: what is enough for any chunk is answered soon.
+#[test]
+fn a_table_that_cannot_be_searched_has_a_bound() {
+    let bytes = fixture("b2nd/bad/bomb_split_table.b2nd");
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let stop: Vec<u64> = frame.shape().iter().collect();
+    let need = frame.scratch_len(&vec![0; stop.len()], &stop).unwrap();
+    assert!(need >= 3 * frame.defaults().chunk_size && need < 1 << 30, "{need}");
 }
 
 /// A table of 2·10^8 chunks in 300 bytes is never walked.
