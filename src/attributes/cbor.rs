@@ -38,7 +38,7 @@ impl<'a> Attributes<'a> {
 impl<'a> Items<'a> {
     /// Why the iterator ended early.
     pub(super) fn error(&self) -> Option<Error> {
-        self.fault.map(|fault| fault.in_file(self.format, self.region.start, 0))
+        self.fault.map(|fault| fault.in_file(self.format, self.region.start))
     }
 
     fn read(&mut self) -> Result<Option<Attribute<'a>>> {

@@ -27,15 +27,16 @@ pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) item: Item,
     pub(crate) at: u32,
+    /// How far behind the start of the entry of the tensor concerned; 0: no tensor is concerned.
+    pub(crate) back: u32,
 }
 
 impl Fault {
-    /// The error of a file of kind `format`, where the bytes begin at `start` and the entry of the
-    /// tensor concerned at `entry` of them (0: no tensor is concerned).
-    pub(crate) fn in_file(self, format: Format, start: u64, entry: u32) -> Error {
-        let at = start.saturating_add(u64::from(self.at));
-        let back = if entry == 0 { 0 } else { self.at.saturating_sub(entry) };
-        Error::at(self.kind, format, self.item, at).behind(back)
+    /// The error of a file of kind `format`, where the bytes begin at `start`.
+    #[cold]
+    #[inline(never)] // one copy: 64-bit sums at every place where a fault may be found take flash
+    pub(crate) fn in_file(self, format: Format, start: u64) -> Error {
+        Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at))).behind(self.back)
     }
 }
 
@@ -148,8 +149,9 @@ impl Record {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// What is being read, for the faults found in it.
+    /// What is being read, for the faults found in it, and where the entry of its tensor begins (0: it has none).
     pub(crate) item: Item,
+    pub(crate) entry: u32,
     fault: Option<Fault>,
     /// The number in the head that was read last: a value, a length, a count.
     argument: u64,
@@ -176,12 +178,17 @@ const fn major(head: u8) -> u8 {
 impl<'a> Reader<'a> {
     /// A reader of `bytes` that stands at `position`.
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
-        Self { bytes, position, item: Item::Value, fault: None, argument: 0 }
+        Self { bytes, position, item: Item::Value, entry: 0, fault: None, argument: 0 }
     }
 
     /// Where it stands.
     pub(crate) fn position(&self) -> u32 {
         self.position
+    }
+
+    /// Goes to `position`, to read what has been passed.
+    pub(crate) fn go_to(&mut self, position: u32) {
+        self.position = position;
     }
 
     /// Whether all bytes have been read.
@@ -196,7 +203,8 @@ impl<'a> Reader<'a> {
 
     /// A fault of the item being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
-        Fault { kind, item: self.item, at }
+        let back = if self.entry == 0 { 0 } else { at.saturating_sub(self.entry) };
+        Fault { kind, item: self.item, at, back }
     }
 
     /// Keeps a fault of the item being read, if it is the first.
@@ -206,6 +214,12 @@ impl<'a> Reader<'a> {
         if self.fault.is_none() {
             self.fault = Some(self.fault(kind, at));
         }
+    }
+
+    /// The same for a fault of `item`, which has been read before.
+    pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
+        self.item = item;
+        self.fail(kind, at);
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -314,27 +328,31 @@ impl<'a> Reader<'a> {
     pub(crate) fn array(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(ARRAY);
-        self.count(head, 0, Left::ENDLESS, at)
+        self.count(head, at)
     }
 
     /// The head of a map.
+    #[inline(never)]
     pub(crate) fn map(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(MAP);
-        self.count(head, 1, Left::ENDLESS_KEY, at)
+        self.count(head, at)
     }
 
-    /// The count in a head, of `1 << log2` items each, held to the bytes that are left: an item takes one at least.
-    fn count(&mut self, head: u8, log2: u32, endless: Left, at: u32) -> Left {
+    /// How many items the array or map of that head has, held to the bytes that are left: an item takes one at least.
+    #[inline(never)]
+    fn count(&mut self, head: u8, at: u32) -> Left {
+        let is_map = major(head) == MAP;
         if head == NO_HEAD {
             return Left::NONE;
         }
         if head & ENDLESS == ENDLESS {
-            return endless;
+            return if is_map { Left::ENDLESS_KEY } else { Left::ENDLESS };
         }
-        let items = self.argument.checked_mul(1_u64.wrapping_shl(log2));
-        let items = items.filter(|items| *items <= to_u64(self.rest().len()) && *items <= u64::from(Left::MAX));
-        let Some(items) = items.and_then(|items| u32::try_from(items).ok()) else {
+        let count = u32::try_from(self.argument).ok();
+        let items = count.and_then(|count| count.checked_add(if is_map { count } else { 0 }));
+        let fits = |items: &u32| *items <= Left::MAX && u64::from(*items) <= to_u64(self.rest().len());
+        let Some(items) = items.filter(fits) else {
             self.fail(ErrorKind::CountTooLarge, at);
             return Left::NONE;
         };
@@ -479,8 +497,7 @@ impl<'a> Reader<'a> {
                     }
                     continue;
                 }
-                ARRAY => self.count(head, 0, Left::ENDLESS, at),
-                MAP => self.count(head, 1, Left::ENDLESS_KEY, at),
+                ARRAY | MAP => self.count(head, at),
                 TAG => Left::ONE,
                 _ => {
                     // RFC 8949 section 3.3: below 32 a simple value stands in the head itself.
@@ -538,8 +555,8 @@ impl<'a> Reader<'a> {
                 Ok(text) => Token::Text(text),
                 Err(_) => return Err(self.fault(ErrorKind::InvalidUtf8, at)),
             },
-            ARRAY => Token::Array(self.count(head, 0, Left::ENDLESS, at)),
-            MAP => Token::Map(self.count(head, 1, Left::ENDLESS_KEY, at)),
+            ARRAY => Token::Array(self.count(head, at)),
+            MAP => Token::Map(self.count(head, at)),
             TAG => Token::Tag(self.argument),
             _ => Token::Break,
         };

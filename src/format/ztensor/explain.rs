@@ -4,7 +4,7 @@
 //! Depends on `super`. Linked only into programs that ask for the text of an error.
 #![forbid(unsafe_code)]
 
-use super::{Generation, Manifest, Tensor, layout, v0, v1};
+use super::{Generation, Manifest, Tensor, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
 use crate::codec::cbor::{Field, Reader};
@@ -31,7 +31,7 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut fields = match manifest.generation {
         Generation::V0_1 => {
             context.version = Some("0.1");
-            v0::ENTRY
+            entry::tensor_fields(Generation::V0_1)
         }
         generation => {
             root(manifest, &mut context, error);
@@ -40,13 +40,13 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     };
     // In a list of entries the record is all there is, and an error may be at its very start.
     let is_list = manifest.generation == Generation::V0_1;
-    if let Some(entry) = error.entry().and_then(position).or(is_list.then_some(at)) {
+    if let Some(start) = error.entry().and_then(position).or(is_list.then_some(at)) {
         if !is_list {
-            fields = v1::tensor_fields(manifest.generation);
+            fields = entry::tensor_fields(manifest.generation);
         }
-        tensor(manifest, &mut context, entry, at, fields);
+        tensor(manifest, &mut context, start, at, fields);
         if context.role.is_some() {
-            fields = v1::component_fields(manifest.generation);
+            fields = entry::component_fields(manifest.generation);
         }
     }
     let mut known = layout::LONG_DTYPES.iter().chain(layout::SHORT_DTYPES);
@@ -60,8 +60,8 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 }
 
 /// Reads the entry of a tensor, and that of its component which has position `at`.
-fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at: u32, fields: &'static [Field]) {
-    let mut reader = manifest.reader(entry);
+fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static [Field]) {
+    let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
         context.tensor = sound(&mut reader, Reader::text);
@@ -72,7 +72,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at:
         Item::Length => context.length = sound(reader, Reader::unsigned),
         Item::DType => context.dtype = sound(reader, Reader::text),
         Item::Encoding => context.encoding = sound(reader, Reader::text),
-        Item::Layout => layout = v1::layout(manifest.generation, reader.text()),
+        Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
             layout::shape(reader, &mut tensor);
@@ -137,7 +137,7 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
         let is_whole = reader.check().is_ok();
         if from <= at && (at < reader.position() || !is_whole) {
             context.role = Some(role);
-            each_field(&mut record, v1::component_fields(generation), |reader, item| match item {
+            each_field(&mut record, entry::component_fields(generation), |reader, item| match item {
                 Item::Offset => context.offset = sound(reader, Reader::unsigned),
                 Item::Length => context.length = sound(reader, Reader::unsigned),
                 Item::DecodedLength => context.decoded_length = sound(reader, Reader::unsigned),

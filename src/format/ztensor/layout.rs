@@ -4,13 +4,13 @@
 //! Depends on `super`, `codec::cbor`. Each rule stands here once, for the check and for reading.
 #![forbid(unsafe_code)]
 
-use super::{ALIGNMENT, HEADER, Manifest, Parsed, Tensor};
+use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
 use crate::bytes::num::to_usize;
 use crate::codec;
-use crate::codec::cbor::{Fault, Reader};
+use crate::codec::cbor::Reader;
 use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
-use crate::vocab::{DType, Encoding, Layout};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout};
 
 /// 0.1 "Supported Data Types", 1.0 section 4.2.
 pub(super) const LONG_DTYPES: &[(&str, DType)] = &[
@@ -72,14 +72,40 @@ pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<
 }
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
-pub(super) fn logical_type(reader: &Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) -> Parsed<()> {
+pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) {
     match LOGICAL_TYPES.iter().find(|(known, ..)| *known == name) {
         Some(&(_, storage, logical)) if part.storage == Some(storage) => part.dtype = Some(logical),
         Some(&(.., logical)) if part.storage == Some(logical) => {} // says again what the dtype says
-        Some(_) => return Err(reader.fault(ErrorKind::TypeMismatch, at)),
+        Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
-    Ok(())
+}
+
+/// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
+/// `sparse` of its text keeps its indices in attributes.
+pub(super) fn of_name(generation: Generation, name: &str) -> Layout {
+    match (name, generation) {
+        ("dense", _) => Layout::Dense,
+        ("sparsecsr", Generation::V0_1) => Layout::SparseCsr,
+        ("sparsecoo", Generation::V0_1) => Layout::SparseCoo,
+        ("sparse_csr", Generation::V1_0 | Generation::V1_2) => Layout::SparseCsr,
+        ("sparse_coo", Generation::V1_0 | Generation::V1_2) => Layout::SparseCoo,
+        ("quantized_group", Generation::V1_2) => Layout::QuantizedGroup,
+        _ => Layout::Other,
+    }
+}
+
+/// Reads the byte order of 0.1.
+pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
+    let at = reader.position();
+    match reader.text() {
+        "little" => ByteOrder::Little,
+        "big" => ByteOrder::Big,
+        _ => {
+            reader.fail(ErrorKind::InvalidByteOrder, at);
+            ByteOrder::Little
+        }
+    }
 }
 
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
@@ -103,30 +129,29 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
 
 /// Holds the blob of the component at `at` to its place (1.0 section 7.1): inside the file, behind the
 /// header, before the manifest. A blob of no bytes only has to be inside the file.
-pub(super) fn placed(manifest: Manifest<'_>, part: &mut Part<'_>, at: u32) -> Parsed<()> {
-    let fault = |kind, item| Err(Fault { kind, item, at });
+pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut Part<'_>, at: u32) {
     let extent = part.extent;
-    if !extent.is_within(manifest.file_length()) {
-        return fault(ErrorKind::OutOfFile, Item::Offset);
-    }
-    if extent.length > 0 {
-        if extent.offset < HEADER {
-            return fault(ErrorKind::OverHeader, Item::Offset);
-        }
-        if !extent.is_within(manifest.region.start) {
-            return fault(ErrorKind::OverManifest, Item::Offset);
-        }
+    let misplaced = if !extent.is_within(manifest.file_length()) {
+        Some(ErrorKind::OutOfFile)
+    } else if extent.length > 0 && extent.offset < HEADER {
+        Some(ErrorKind::OverHeader)
+    } else if extent.length > 0 && !extent.is_within(manifest.region.start) {
+        Some(ErrorKind::OverManifest)
+    } else {
+        None
+    };
+    if let Some(kind) = misplaced {
+        reader.fail_in(Item::Offset, kind, at);
     }
     if extent.offset & ALIGNMENT.wrapping_sub(1) != 0 {
         part.warnings |= Warning::MisalignedOffset.tensor_bit();
     }
     if part.encoding == Encoding::Raw {
         if part.decoded_length.is_some_and(|length| length != extent.length) {
-            return fault(ErrorKind::SizeMismatch, Item::DecodedLength);
+            reader.fail_in(Item::DecodedLength, ErrorKind::SizeMismatch, at);
         }
         part.decoded_length = Some(extent.length);
     }
-    Ok(())
 }
 
 /// How one dimension is read off the bytes of a shape.
@@ -173,7 +198,7 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Vol
 pub(super) struct Measure {
     is_there: bool,
     at: u32,
-    pub(super) dtype: Option<DType>,
+    dtype: Option<DType>,
     /// Decoded length in bytes, where it is known.
     length: Option<u64>,
     /// The logical type is unknown, and so is what the length ought to be.
@@ -181,39 +206,42 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// The measure of `part`, which stands at `at`.
-    pub(super) fn of(part: &Part<'_>, at: u32) -> Self {
-        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        Self { is_there: true, at, dtype: part.dtype, length: part.decoded_length, is_opaque }
-    }
-
-    fn fault<T>(&self, kind: ErrorKind) -> Parsed<T> {
-        Err(Fault { kind, item: Item::Length, at: self.at })
+    fn fail(&self, reader: &mut Reader<'_>, kind: ErrorKind) {
+        reader.fail_in(Item::Length, kind, self.at);
     }
 
     /// How many elements there are: `None` where the length or the type is not known.
-    pub(super) fn elements(&self) -> Parsed<Option<u64>> {
-        let (Some(length), Some(dtype), false) = (self.length, self.dtype, self.is_opaque) else { return Ok(None) };
+    fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
+        let (Some(length), Some(dtype), false) = (self.length, self.dtype, self.is_opaque) else { return None };
         if length & dtype.size().wrapping_sub(1) != 0 {
-            return self.fault(ErrorKind::NotWhole);
+            self.fail(reader, ErrorKind::NotWhole);
         }
-        Ok(Some(length.wrapping_shr(dtype.log2_size())))
+        Some(length.wrapping_shr(dtype.log2_size()))
     }
 
     /// Holds an index component to an integer type and `count` elements.
-    fn indexes(&self, count: Option<u64>) -> Parsed<()> {
+    fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>) {
         if self.dtype.is_none_or(|dtype| !dtype.is_integer()) {
-            return Err(Fault { kind: ErrorKind::IndexType, item: Item::DType, at: self.at });
+            reader.fail_in(Item::DType, ErrorKind::IndexType, self.at);
         }
-        match (self.elements()?, count) {
-            (Some(have), Some(want)) if have != want => self.fault(ErrorKind::CountMismatch),
-            _ => Ok(()),
+        let is = self.elements(reader);
+        if is.zip(count).is_some_and(|(is, count)| is != count) {
+            self.fail(reader, ErrorKind::CountMismatch);
         }
     }
 }
 
 /// The roles that layouts ask for, in the order of [`Measures`].
 const ROLES: [&str; 5] = ["data", "values", "indices", "indptr", "coords"];
+
+/// 1.0: the type of a component's elements, by its role (sections 4.2, 5.1 to 5.3).
+pub(super) fn dtype_of_role(role: &str, tensor: Option<DType>) -> Option<DType> {
+    match ROLES.iter().position(|known| *known == role) {
+        Some(0 | 1) => tensor,
+        Some(_) => Some(DType::U64),
+        None => None,
+    }
+}
 
 /// The components whose roles a layout asks for.
 #[derive(Default)]
@@ -225,19 +253,25 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Adds the measure of a component; `false` where one of this known role is there already.
-    pub(super) fn add(&mut self, role: &str, measure: Measure) -> bool {
+    /// Adds the measure of `part`, which stands at `at`; `false` where one of this known role is there already.
+    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) -> bool {
+        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
+        let measure = Measure { is_there: true, at, dtype: part.dtype, length: part.decoded_length, is_opaque };
+        measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match self.with_roles().find(|(known, _)| *known == role) {
+        match ROLES.iter().zip(&mut self.of_role).find(|(known, _)| **known == part.role) {
             Some((_, place)) => !core::mem::replace(place, measure).is_there,
             None => true,
         }
     }
 
-    /// Each role with its measure.
-    pub(super) fn with_roles(&mut self) -> impl Iterator<Item = (&'static str, &mut Measure)> {
-        ROLES.into_iter().zip(&mut self.of_role)
+    /// 1.0: gives each the type that follows from its role.
+    pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
+        for (role, part) in ROLES.iter().zip(&mut self.of_role) {
+            part.dtype = dtype_of_role(role, tensor);
+            part.elements(reader);
+        }
     }
 
     /// The type of a tensor of that layout: that of `data` or `values`, else of the only component.
@@ -263,44 +297,46 @@ pub(super) fn required(layout: Layout) -> &'static [&'static str] {
 }
 
 /// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
-pub(super) fn check(tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) -> Parsed<()> {
-    let fault = |kind, item, at| Err(Fault { kind, item, at });
+pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) {
     let required = required(tensor.layout);
     if ROLES.iter().zip(&parts.of_role).any(|(role, part)| !part.is_there && required.contains(role)) {
-        return fault(ErrorKind::MissingComponent, Item::Components, tensor.components);
+        reader.fail_in(Item::Components, ErrorKind::MissingComponent, tensor.components);
     }
     let [data, values, indices, indptr, coords] = &parts.of_role;
     match tensor.layout {
         Layout::Dense => {
             let size = tensor.dtype.map_or(1, DType::size);
-            let Some(length) = volume.elements.and_then(|elements| elements.checked_mul(size)) else {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
-            };
-            match data.length {
-                Some(is) if is != length && data.is_opaque => tensor.dtype = None,
-                Some(is) if is != length => return data.fault(ErrorKind::SizeMismatch),
-                _ => {}
+            let length = volume.elements.and_then(|elements| elements.checked_mul(size));
+            if length.is_none() {
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+            } else if data.length.is_some() && data.length != length {
+                if data.is_opaque {
+                    tensor.dtype = None;
+                } else {
+                    data.fail(reader, ErrorKind::SizeMismatch);
+                }
             }
         }
         Layout::SparseCsr => {
             if tensor.rank != 2 {
-                return fault(ErrorKind::RankMismatch, Item::Shape, volume.at);
+                reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
             }
-            let Some(pointers) = volume.rows.checked_add(1) else {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
-            };
-            indices.indexes(values.elements()?)?;
-            indptr.indexes(Some(pointers))?;
+            let pointers = volume.rows.checked_add(1);
+            if pointers.is_none() {
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+            }
+            let count = values.elements(reader);
+            indices.hold_to(reader, count);
+            indptr.hold_to(reader, pointers);
         }
         Layout::SparseCoo => {
-            let nnz = values.elements()?;
-            let coordinates = nnz.map(|nnz| nnz.checked_mul(u64::from(tensor.rank)));
+            let count = values.elements(reader);
+            let coordinates = count.map(|count| count.checked_mul(u64::from(tensor.rank)));
             if coordinates == Some(None) {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
-            coords.indexes(coordinates.flatten())?;
+            coords.hold_to(reader, coordinates.flatten());
         }
         _ => {}
     }
-    Ok(())
 }

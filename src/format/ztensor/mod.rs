@@ -16,6 +16,7 @@
 //! last 8 bytes has a footer as of 1.0, but keeps its tensors under another key, and is refused.
 #![forbid(unsafe_code)]
 
+mod entry;
 mod explain;
 mod layout;
 mod names;
@@ -35,9 +36,7 @@ use crate::bytes::source::{Opening, Stop};
 use crate::codec::cbor::{Fault, Field, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
-
-type Parsed<T> = core::result::Result<T, Fault>;
+use crate::vocab::{DType, Layout, Order};
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
@@ -128,38 +127,26 @@ impl<'a> Manifest<'a> {
         Reader::new(self.region.bytes, position)
     }
 
-    /// A component of which nothing but the role is known yet; its record is `at`, its tensor's entry at `entry`.
-    fn part(&self, role: &'a str, at: u32, entry: u32) -> Part<'a> {
-        Part {
-            role,
-            dtype: None,
-            storage: None,
-            order: ByteOrder::Little,
-            extent: Extent::new(0, 0),
-            encoding: Encoding::Raw,
-            encoding_name: "raw",
-            decoded_length: None,
-            digest: None,
-            warnings: 0,
-            at: self.region.start.saturating_add(u64::from(at)),
-            back: at.saturating_sub(entry),
-        }
+    /// Whether the manifest is a list of entries, each with one component, and no map.
+    const fn is_list(&self) -> bool {
+        matches!(self.generation, Generation::V0_1)
     }
 
-    fn error(&self, fault: Fault, entry: u32) -> Error {
-        fault.in_file(Format::Ztensor, self.region.start, entry)
+    fn error(&self, fault: Fault) -> Error {
+        fault.in_file(Format::Ztensor, self.region.start)
+    }
+
+    /// Whether all that `reader` has read is sound.
+    fn check(&self, reader: &Reader<'_>) -> Result<()> {
+        reader.check().map_err(|fault| self.error(fault))
     }
 
     /// Reads the entry at which `reader` stands, with every check of a tensor.
-    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Result<Tensor<'a>> {
-        let at = reader.position();
-        let mut tensor = Tensor::new(*self, index, at);
-        let checked = match self.generation {
-            Generation::V0_1 => v0::entry(&mut tensor, reader),
-            Generation::V1_0 | Generation::V1_2 => v1::entry(&mut tensor, reader),
-        };
-        checked.map_err(|fault| self.error(fault, at))?;
-        Ok(tensor)
+    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Tensor<'a> {
+        reader.entry = reader.position();
+        let mut tensor = Tensor::new(*self, index, reader.entry);
+        entry::entry(&mut tensor, reader);
+        tensor
     }
 
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
@@ -180,10 +167,8 @@ impl<'a> Manifest<'a> {
     /// Whether another entry follows.
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
-        match self.generation {
-            Generation::V0_1 => reader.more(left),
-            Generation::V1_0 | Generation::V1_2 => reader.more_pairs(left),
-        }
+        reader.entry = 0;
+        if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
 
     fn attributes(&self, position: u32, hidden: &'static [Field]) -> Attributes<'a> {
@@ -223,13 +208,14 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
     };
     let mut reader = manifest.reader(0);
     match manifest.generation {
-        Generation::V0_1 => v0::root(&mut file, &mut reader)?,
-        Generation::V1_0 | Generation::V1_2 => v1::root(&mut file, &mut reader)?,
+        Generation::V0_1 => v0::root(&mut file, &mut reader),
+        Generation::V1_0 | Generation::V1_2 => v1::root(&mut file, &mut reader),
     }
     if !reader.is_at_end() {
-        reader.item = Item::Manifest;
-        return Err(Stop::Error(manifest.error(reader.fault(ErrorKind::TrailingBytes, reader.position()), 0)));
+        reader.entry = 0;
+        reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
     }
+    manifest.check(&reader)?;
     if !file.is_sorted {
         file.warnings = file.check_few_names()?;
     }
@@ -270,19 +256,18 @@ impl<'a> File<'a> {
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
-    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) -> Result<()> {
+    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) {
         let manifest = self.manifest;
         self.entries = reader.position();
         self.left = left;
         let mut last_name = None;
         while manifest.more(reader, &mut left) {
-            let tensor = manifest.entry(reader, self.count)?;
+            let tensor = manifest.entry(reader, self.count);
             self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
             last_name = Some(tensor.name);
             self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
-        reader.check().map_err(|fault| manifest.error(fault, 0))
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
@@ -293,14 +278,16 @@ impl<'a> File<'a> {
             let at = reader.position();
             let (found, _) = self.manifest.name(&mut reader);
             if found == name.as_bytes() {
-                return self.manifest.entry(&mut self.manifest.reader(at), all.index);
+                reader.go_to(at);
+                let tensor = self.manifest.entry(&mut reader, all.index);
+                return self.manifest.check(&reader).map(|()| tensor);
             }
             if self.is_sorted && found > name.as_bytes() {
                 break;
             }
             all.index = all.index.saturating_add(1);
         }
-        reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
+        self.manifest.check(&reader)?;
         Err(Error::new(ErrorKind::NotFound))
     }
 
@@ -311,7 +298,7 @@ impl<'a> File<'a> {
             warnings.add(Warning::NamesUnchecked);
             return Ok(warnings);
         }
-        let repeated = names::repeated_of_few(self).map_err(|fault| self.manifest.error(fault, 0))?;
+        let repeated = names::repeated_of_few(self)?;
         self.judge_names(self.warnings, repeated)
     }
 
@@ -332,8 +319,8 @@ impl<'a> File<'a> {
                 warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
             }
             Some((_, at)) => {
-                let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at };
-                return Err(self.manifest.error(fault, 0));
+                let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at, back: 0 };
+                return Err(self.manifest.error(fault));
             }
         }
         Ok(warnings)
@@ -355,12 +342,13 @@ impl<'a> Tensors<'a> {
     fn read(&mut self) -> Result<Option<Tensor<'a>>> {
         let mut reader = self.manifest.reader(self.position);
         if !self.manifest.more(&mut reader, &mut self.left) {
-            reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
+            self.manifest.check(&reader)?;
             self.position = reader.position();
             self.left = Left::NONE;
             return Ok(None);
         }
-        let tensor = self.manifest.entry(&mut reader, self.index)?;
+        let tensor = self.manifest.entry(&mut reader, self.index);
+        self.manifest.check(&reader)?;
         self.position = reader.position();
         self.index = self.index.saturating_add(1);
         Ok(Some(tensor))
@@ -462,11 +450,9 @@ impl<'a> Tensor<'a> {
 
     pub(crate) fn components(&self) -> Components<'a> {
         let mut reader = self.manifest.reader(self.components);
-        let left = match self.manifest.generation {
-            Generation::V0_1 => Left::ONE,
-            Generation::V1_0 | Generation::V1_2 => reader.map(),
-        };
-        let error = reader.check().err().map(|fault| self.manifest.error(fault, self.entry));
+        reader.entry = self.entry;
+        let left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        let error = self.manifest.check(&reader).err();
         Components { tensor: *self, position: reader.position(), left, error }
     }
 
@@ -479,7 +465,7 @@ impl<'a> Tensor<'a> {
     /// when decoded, where only the shape tells.
     fn complete(&self, part: &mut Part<'a>) {
         if self.manifest.generation == Generation::V1_0 {
-            part.dtype = v1::dtype_of_role(part.role, self.dtype);
+            part.dtype = layout::dtype_of_role(part.role, self.dtype);
             part.storage = part.dtype;
         } else if self.layout == Layout::Dense && part.role == "data" {
             part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
@@ -500,7 +486,7 @@ impl<'a> Tensor<'a> {
 
     /// Where an error of this tensor is: at its entry.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry }, 0)
+        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry, back: 0 })
     }
 }
 
@@ -515,22 +501,18 @@ pub(crate) struct Components<'a> {
 }
 
 impl<'a> Components<'a> {
-    fn read(&mut self) -> Parsed<Option<Part<'a>>> {
+    fn read(&mut self) -> Result<Option<Part<'a>>> {
         let manifest = self.tensor.manifest;
         let mut reader = manifest.reader(self.position);
+        reader.entry = self.tensor.entry;
         // One entry is one component in 0.1.
-        let is_list = manifest.generation == Generation::V0_1;
-        let more = if is_list { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
+        let more = if manifest.is_list() { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
         if !more {
             self.left = Left::NONE;
-            return reader.check().map(|()| None);
+            return manifest.check(&reader).map(|()| None);
         }
-        let mut part = manifest.part("data", reader.position(), self.tensor.entry);
-        if is_list {
-            v0::component(manifest, &mut reader, &mut part)?;
-        } else {
-            v1::component(manifest, &mut reader, &mut part)?;
-        }
+        let mut part = entry::component(&manifest, &mut reader);
+        manifest.check(&reader)?;
         self.position = reader.position();
         self.tensor.complete(&mut part);
         Ok(Some(part))
@@ -544,8 +526,8 @@ impl<'a> Iterator for Components<'a> {
         if self.error.is_some() {
             return None;
         }
-        self.read().unwrap_or_else(|fault| {
-            self.error = Some(self.tensor.manifest.error(fault, self.tensor.entry));
+        self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
             None
         })
     }

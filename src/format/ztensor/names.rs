@@ -4,7 +4,7 @@
 //! of the order of n log n comparisons a block, and no hashes, so that no file can be made to take long.
 #![forbid(unsafe_code)]
 
-use super::{File, Manifest, Parsed};
+use super::{File, Manifest};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::cbor::{Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,9 +18,9 @@ struct Entries<'a> {
 
 impl Entries<'_> {
     /// The position at which the name of the next entry stands.
-    fn next(&mut self) -> Parsed<Option<u32>> {
+    fn next(&mut self) -> Result<Option<u32>> {
         if !self.manifest.more(&mut self.reader, &mut self.left) {
-            return self.reader.check().map(|()| None);
+            return self.manifest.check(&self.reader).map(|()| None);
         }
         let (_, at) = self.manifest.name(&mut self.reader);
         Ok(Some(at))
@@ -30,7 +30,7 @@ impl Entries<'_> {
 /// The same as [`repeated`] for a few entries, with a little memory and little code: each name is compared with
 /// those of the block before it.
 #[inline(never)] // the memory is not there while entries are checked
-pub(super) fn repeated_of_few(file: &File<'_>) -> Parsed<Option<(u32, u32)>> {
+pub(super) fn repeated_of_few(file: &File<'_>) -> Result<Option<(u32, u32)>> {
     let manifest = file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
@@ -61,10 +61,10 @@ pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    in_blocks(file, scratch).map_err(|fault| file.manifest.error(fault, 0))
+    in_blocks(file, scratch)
 }
 
-fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>> {
+fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
     let manifest = file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };

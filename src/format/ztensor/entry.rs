@@ -1,0 +1,180 @@
+//! The entry of a tensor and the record of a component, of every version.
+//!
+//! Depends on `super`, `codec::cbor`. What reads them checks them: each rule stands here or in `layout` once. The
+//! first fault stays with the reader, so that nothing here returns early; whoever has called looks for it.
+#![forbid(unsafe_code)]
+
+use super::layout::{self, Measures, Volume};
+use super::{Generation, Manifest, Tensor, v0, v1};
+use crate::bytes::extent::Extent;
+use crate::codec::cbor::{Left, Reader};
+use crate::error::{ErrorKind, Item};
+use crate::format::Part;
+use crate::vocab::{ByteOrder, Encoding, Layout};
+
+/// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
+/// its record, in a list inside it.
+#[inline(never)] // one frame at a time: stack is scarce
+pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
+    let manifest = tensor.manifest;
+    let is_list = manifest.is_list();
+    let mut volume = Volume::default();
+    let mut parts = Measures::default();
+    if is_list {
+        tensor.components = tensor.entry;
+        tensor.attributes = tensor.entry;
+    } else {
+        reader.item = Item::Name;
+        tensor.name = reader.text();
+    }
+    reader.item = Item::Tensor;
+    let mut record = reader.record(tensor_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
+        match item {
+            Item::Name => tensor.name = reader.text(),
+            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
+            Item::Shape => volume = layout::shape(reader, tensor),
+            Item::Attributes => tensor.attributes = v1::attributes(reader),
+            Item::Layout => {
+                tensor.layout_name = reader.text();
+                tensor.layout = layout::of_name(manifest.generation, tensor.layout_name);
+            }
+            Item::Components => components(tensor, reader, &mut parts),
+            _ => reader.skip(), // the component's, in a list
+        }
+    }
+    if is_list {
+        let behind = reader.position();
+        reader.go_to(tensor.entry);
+        let part = component(&manifest, reader);
+        reader.go_to(behind);
+        tensor.warnings = part.warnings;
+        // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
+        if matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo) {
+            if tensor.layout == Layout::SparseCsr && tensor.rank != 2 {
+                reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
+            }
+            return;
+        }
+        parts.add(reader, &part, tensor.entry);
+    } else if manifest.generation == Generation::V1_0 {
+        parts.set_types(reader, tensor.dtype);
+    } else {
+        tensor.dtype = parts.dtype(tensor.layout);
+    }
+    layout::check(reader, tensor, &volume, &parts);
+}
+
+/// Reads the components of a tensor, a map.
+fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut Measures) {
+    tensor.components = reader.position();
+    let mut left = reader.map();
+    let all = left;
+    let mut largest_role = None;
+    while reader.more_pairs(&mut left) {
+        let at = reader.position();
+        let part = component(&tensor.manifest, reader);
+        tensor.warnings |= part.warnings;
+        let is_new = parts.add(reader, &part, at);
+        // Larger than all before, as real programs write them, is different from all; others are compared.
+        let is_largest = largest_role.is_none_or(|largest| largest < part.role);
+        if !is_new || (!is_largest && stands_before(tensor, all, part.role, at)) {
+            reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+        }
+        largest_role = largest_role.max(Some(part.role));
+        reader.item = Item::Components;
+    }
+}
+
+/// Whether one of the first components, those before position `end`, has this role.
+#[inline(never)] // real programs write roles in order: the reader is not on the stack for them
+fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> bool {
+    /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
+    const COMPARED: u32 = 64;
+    let mut reader = tensor.manifest.reader(tensor.components);
+    reader.map();
+    for _ in 0..COMPARED {
+        if !reader.more_pairs(&mut left) || reader.position() >= end {
+            return false;
+        }
+        if reader.text() == role {
+            return true;
+        }
+        reader.skip_record();
+    }
+    false
+}
+
+/// Reads the component at which `reader` stands: in a map its role and its record, in a list the entry.
+///
+/// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::dtype_of_role`].
+#[inline(never)]
+pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>) -> Part<'a> {
+    let at = reader.position();
+    let is_list = manifest.is_list();
+    let mut part = Part {
+        role: "data",
+        dtype: None,
+        storage: None,
+        order: ByteOrder::Little,
+        extent: Extent::new(0, 0),
+        encoding: Encoding::Raw,
+        encoding_name: "raw",
+        decoded_length: None,
+        digest: None,
+        warnings: 0,
+        at: manifest.region.start.saturating_add(u64::from(at)),
+        back: at.saturating_sub(reader.entry),
+    };
+    if is_list {
+        reader.item = Item::Tensor;
+    } else {
+        reader.item = Item::Role;
+        part.role = reader.text();
+        reader.item = Item::Component;
+    }
+    let mut logical = None;
+    let mut record = reader.record(component_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
+        let at = reader.position();
+        match item {
+            Item::DType if is_list => part.storage = layout::dtype(reader, layout::LONG_DTYPES),
+            Item::DType => part.storage = layout::dtype(reader, layout::SHORT_DTYPES),
+            Item::LogicalType => logical = Some((reader.text(), at)),
+            Item::Offset => part.extent.offset = reader.unsigned(),
+            Item::Length => part.extent.length = reader.unsigned(),
+            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()),
+            Item::Encoding => layout::encoding(reader, &mut part),
+            Item::Digest => layout::digest(reader, &mut part),
+            Item::ByteOrder => part.order = layout::byte_order(reader),
+            _ => reader.skip(), // the tensor's, in a list
+        }
+    }
+    if part.encoding != Encoding::Raw {
+        part.order = ByteOrder::Little; // the key is defined for raw data only
+    }
+    part.dtype = part.storage;
+    layout::place(manifest, reader, &mut part, at);
+    if let Some((logical, at)) = logical {
+        layout::logical_type(reader, &mut part, logical, at);
+    }
+    part
+}
+
+/// The keys of the record of a tensor.
+pub(super) fn tensor_fields(generation: Generation) -> &'static [crate::codec::cbor::Field] {
+    match generation {
+        Generation::V0_1 => v0::ENTRY,
+        Generation::V1_0 => v1::TENSOR_1_0,
+        Generation::V1_2 => v1::TENSOR_1_2,
+    }
+}
+
+/// The keys of the record of a component; in a list it is that of its tensor, too.
+pub(super) fn component_fields(generation: Generation) -> &'static [crate::codec::cbor::Field] {
+    match generation {
+        Generation::V0_1 => v0::ENTRY,
+        Generation::V1_0 => v1::COMPONENT_1_0,
+        Generation::V1_2 => v1::COMPONENT_1_2,
+    }
+}
