@@ -39,10 +39,10 @@ macro_rules! dtypes {
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
-            /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
-            pub(crate) const fn log2_size(self) -> u32 {
-                let number = match self.number() { $(Self::$name => $log2,)* _ => 0 };
-                self.log2_lanes().saturating_add(number)
+            /// Base-2 logarithm of the size of the number; [`UNLISTED`](Self::UNLISTED) where it is none of `ALL`.
+            #[inline(never)] // a table of bytes, once
+            const fn log2_number_size(self) -> u8 {
+                match self.number() { $(Self::$name => $log2,)* _ => Self::UNLISTED }
             }
         }
     };
@@ -106,9 +106,8 @@ impl DType {
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         let given = Self(code);
-        let number = Self::ALL.iter().map(|(dtype, _)| *dtype).find(|dtype| *dtype == given.number())?;
         let lanes = 1_u32.checked_shl(given.log2_lanes())?;
-        number.with_lanes(lanes).filter(|dtype| *dtype == given)
+        given.number().with_lanes(lanes).filter(|dtype| given.log2_number_size() != Self::UNLISTED && *dtype == given)
     }
 
     /// The dtype whose elements are `lanes` numbers of this type: 1, 2, 4 or 8 of them, as for quaternions.
@@ -128,6 +127,7 @@ impl DType {
         }
     }
 
+    const UNLISTED: u8 = u8::MAX;
     const FIRST_NUMBER: u16 = Self::U8.0;
     const LAST_NUMBER: u16 = Self::BF16.0;
 
@@ -141,6 +141,12 @@ impl DType {
         {
             self.0.wrapping_shr(8) as u32
         }
+    }
+
+    /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
+    pub(crate) const fn log2_size(self) -> u32 {
+        #[allow(clippy::as_conversions)] // widens
+        self.log2_lanes().saturating_add(self.log2_number_size() as u32)
     }
 
     /// Bytes of one element: 1 to 128, a power of two.
