@@ -160,7 +160,7 @@ pub unsafe extern "C" fn tenslice_component_with_bytes(
     unsafe {
         finish(error, || {
             let component = held::<Component<'static>, _>(component)?.with_bytes(bytes(data, length)?)?;
-            out(bound)?.hold::<Component<'static>>(component);
+            out(bound)?.hold::<Component<'static>>(&component);
             Ok(OK)
         })
     }

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
+use super::status::{END, OK, tenslice_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
 
@@ -46,10 +47,11 @@ struct Slot<T> {
     held: T,
 }
 
-/// Whether `T` fits into a handle of type `H`; checked when the library is compiled.
+/// Whether `T` fits into a handle of type `H`, and may stand where one may; checked when the library is compiled.
 const fn fits<H, T>() {
     assert!(size_of::<Slot<T>>() <= size_of::<H>());
     assert!(align_of::<Slot<T>>() <= align_of::<H>());
+    assert!(align_of::<Tag>() == align_of::<H>());
 }
 
 /// Whether `pointer` can be read or written at all.
@@ -73,11 +75,44 @@ impl<H> Out<H> {
         unsafe { self.0.write(value) }
     }
 
-    /// Makes the output a handle that holds `value`.
-    pub(super) fn hold<T: Held>(self, value: T) {
+    /// Makes the output a handle that holds a copy of `value`.
+    pub(super) fn hold<T: Held>(self, value: &T) {
         const { fits::<H, T>() };
-        // SAFETY: as for `set`; the slot fits into the handle, as checked above.
-        unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: T::TAG, held: value }) }
+        let slot = self.0.cast::<Slot<T>>();
+        // SAFETY: `out` was told that the pointer may be written; the slot fits into the handle, as checked above.
+        unsafe {
+            put(self.0.cast(), T::TAG, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
+        }
+    }
+
+    /// The same for what was found: nothing is written for an error.
+    pub(super) fn hold_found<T: Held>(self, found: &Result<T>) -> Result<tenslice_status> {
+        self.hold(found.as_ref().map_err(|error| *error)?);
+        Ok(OK)
+    }
+
+    /// The same for what an iterator gave, whose error tells why it ended.
+    pub(super) fn hold_next<T: Held>(self, next: &Option<T>, error: Option<Error>) -> Result<tenslice_status> {
+        match (next, error) {
+            (Some(next), _) => self.hold(next),
+            (None, Some(error)) => return Err(error),
+            (None, None) => return Ok(END),
+        }
+        Ok(OK)
+    }
+}
+
+/// Writes a handle: its tag, and what it holds. By address, so that what a call has found is copied once, and by the
+/// same few instructions for every kind.
+///
+/// # Safety
+/// `tag_at` may be written, `size` bytes at `from` read, and as many at `to` written, which lie elsewhere.
+#[inline(never)]
+unsafe fn put(tag_at: *mut Tag, tag: Tag, to: *mut u8, from: *const u8, size: usize) {
+    // SAFETY: as the caller says.
+    unsafe {
+        tag_at.write(tag);
+        ptr::copy_nonoverlapping(from, to, size);
     }
 }
 
@@ -137,14 +172,23 @@ pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> 
 /// written by this library. What it was made from is still there, unmoved and unchanged.
 pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
     const { fits::<H, T>() };
-    let slot = handle.cast::<Slot<T>>();
-    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
-    if usable(handle) && unsafe { (&raw const (*slot).tag).read() } == T::TAG {
+    // SAFETY: as the caller says; every handle begins with a tag.
+    if unsafe { is_tagged(handle.cast(), T::TAG) } {
         // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
-        Ok(unsafe { &(*slot).held })
+        Ok(unsafe { &(*handle.cast::<Slot<T>>()).held })
     } else {
         Err(Error::new(ErrorKind::InvalidHandle))
     }
+}
+
+/// Whether a handle holds what `tag` stands for.
+///
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a tag.
+#[inline(never)]
+unsafe fn is_tagged(handle: *const Tag, tag: Tag) -> bool {
+    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
+    usable(handle) && unsafe { handle.read() } == tag
 }
 
 /// What a handle holds, to be changed.

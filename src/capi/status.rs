@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 
-use super::pointer::out_optional;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a call came to: TENSLICE_OK, or one of the codes above.
@@ -49,17 +48,27 @@ pub(super) unsafe fn finish(
     details: *mut tenslice_error,
     call: impl FnOnce() -> Result<tenslice_status>,
 ) -> tenslice_status {
-    // SAFETY: as the caller says.
-    let Ok(details) = (unsafe { out_optional(details) }) else {
+    if !details.is_null() && !details.is_aligned() {
         return tenslice_status::from(ErrorKind::InvalidArgument.code());
-    };
-    let error = match call() {
-        Ok(status) => return status,
-        Err(error) => error,
-    };
-    if let Some(details) = details {
+    }
+    match call() {
+        Ok(status) => status,
+        // SAFETY: as the caller says.
+        Err(error) => unsafe { report(details, &error) },
+    }
+}
+
+/// The status of an error, its details written to `details` unless that is NULL.
+///
+/// # Safety
+/// A pointer that is not NULL may be written.
+#[cold]
+#[inline(never)]
+unsafe fn report(details: *mut tenslice_error, error: &Error) -> tenslice_status {
+    if !details.is_null() {
         let (offset, back, kind, format, item) = error.parts();
-        details.set(tenslice_error { offset, back, kind, format, item });
+        // SAFETY: as the caller says.
+        unsafe { details.write(tenslice_error { offset, back, kind, format, item }) };
     }
     tenslice_status::from(error.kind().code())
 }

@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
-use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::{Error, ErrorKind};
 use crate::{Components, Tensor};
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn tenslice_tensor_data(
     unsafe {
         finish(error, || {
             let data = held::<Tensor<'static>, _>(tensor)?.data()?;
-            out(component)?.hold(data);
+            out(component)?.hold(&data);
             Ok(OK)
         })
     }
@@ -184,8 +184,7 @@ pub unsafe extern "C" fn tenslice_tensor_component(
         finish(error, || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let component = out(component)?;
-            component.hold(tensor.component(text(role, length)?)?);
-            Ok(OK)
+            component.hold_found(&tensor.component(text(role, length)?))
         })
     }
 }
@@ -202,7 +201,7 @@ pub unsafe extern "C" fn tenslice_tensor_components(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(tensor.components());
+            out(cursor)?.hold(&tensor.components());
             Ok(OK)
         })
     }
@@ -222,13 +221,7 @@ pub unsafe extern "C" fn tenslice_components_next(
     unsafe {
         finish(error, || {
             let components = held_mut::<Components<'static>, _>(cursor)?;
-            let component = out(component)?;
-            match (components.next(), components.error()) {
-                (Some(next), _) => component.hold(next),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(END),
-            }
-            Ok(OK)
+            out(component)?.hold_next(&components.next(), components.error())
         })
     }
 }
@@ -245,7 +238,7 @@ pub unsafe extern "C" fn tenslice_tensor_attributes(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(tensor.attributes());
+            out(cursor)?.hold(&tensor.attributes());
             Ok(OK)
         })
     }

@@ -12,6 +12,7 @@ use minicbor::data::Type;
 use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::words::Words;
 use crate::error::{Error, ErrorKind, Format, Item};
 
 /// How deeply containers may be nested inside a value that is passed. A tag counts as one.
@@ -114,31 +115,47 @@ impl Token<'_> {
     }
 }
 
-/// A key that a record knows.
-#[derive(Debug)]
-pub(crate) struct Field {
-    pub(crate) key: &'static str,
-    /// What its value is; also what [`Reader::field`] answers.
-    pub(crate) item: Item,
-    /// Whether it must be there. Where it need not, null means absent.
-    pub(crate) required: bool,
+/// The keys that a record knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// Those that must be there stand first; where one of the others has null it is absent.
+    pub(crate) keys: Words,
+    /// What their values are; also what [`Reader::field`] answers.
+    pub(crate) items: &'static [Item],
+    /// One bit a key that must be there.
+    pub(crate) required: u32,
+}
+
+/// Declares the [`Fields`] of a record.
+macro_rules! fields {
+    ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
+        $crate::codec::cbor::Fields {
+            keys: words![$($key,)* $($other),*],
+            items: &[$(Item::$item,)* $(Item::$its),*],
+            required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
+        }
+    };
+}
+pub(crate) use fields;
+
+/// As many bits as there are items.
+pub(crate) const fn first_bits(items: &[Item]) -> u32 {
+    let mut bits = 0_u32;
+    let mut rest = items;
+    while let [_, behind @ ..] = rest {
+        bits = bits.wrapping_shl(1) | 1;
+        rest = behind;
+    }
+    bits
 }
 
 /// A map that is being read as a record of known keys.
 pub(crate) struct Record {
-    fields: &'static [Field],
+    fields: &'static Fields,
     left: Left,
     /// One bit a field.
     seen: u32,
     at: u32,
-}
-
-impl Record {
-    /// The field of that key, and its bit.
-    fn find(&self, key: &[u8]) -> Option<(&'static Field, u32)> {
-        let found = self.fields.iter().zip(0_u32..).find(|(field, _)| field.key.as_bytes() == key);
-        found.map(|(field, index)| (field, 1_u32.wrapping_shl(index)))
-    }
 }
 
 /// Reads items one after the other.
@@ -381,6 +398,7 @@ impl<'a> Reader<'a> {
         let head = self.peek();
         if head == BREAK {
             self.position = self.position.saturating_add(1);
+            *left = Left::NONE;
         } else if head == NO_HEAD && self.rest().is_empty() {
             self.fail(ErrorKind::Truncated, self.position);
             return false;
@@ -389,7 +407,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a record: a map of which `fields` are known.
-    pub(crate) fn record(&mut self, fields: &'static [Field]) -> Record {
+    pub(crate) fn record(&mut self, fields: &'static Fields) -> Record {
         let at = self.position;
         Record { fields, left: self.map(), seen: 0, at }
     }
@@ -399,43 +417,43 @@ impl<'a> Reader<'a> {
     /// Unknown keys are passed with their values. A known key that stands twice and, at the end, a
     /// required one that is missing, are faults.
     pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
+        let fields = record.fields;
         while self.more_pairs(&mut record.left) {
             let at = self.position;
             self.item = Item::Key;
-            let mut known = None;
+            let mut place = None;
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
-                known = record.find(key);
-                if known.is_none() && core::str::from_utf8(key).is_err() {
+                place = fields.keys.place_of(key);
+                if place.is_none() && core::str::from_utf8(key).is_err() {
                     self.fail(ErrorKind::InvalidUtf8, at);
                 }
             } else {
                 self.skip();
             }
-            let Some((field, bit)) = known else {
+            let known = place.and_then(|place| Some((*fields.items.get(place)?, u32::try_from(place).ok()?)));
+            let Some((item, place)) = known else {
                 self.item = Item::Value;
                 self.skip();
                 continue;
             };
-            self.item = field.item;
+            let bit = 1_u32.wrapping_shl(place);
+            self.item = item;
             if record.seen & bit != 0 {
                 self.fail(ErrorKind::RepeatedKey, at);
                 return None;
             }
             record.seen |= bit;
             // Where a field need not be there, null means absent.
-            if field.required || self.peek() != NULL {
-                return Some(field.item);
+            if fields.required & bit != 0 || self.peek() != NULL {
+                return Some(item);
             }
             self.position = self.position.saturating_add(1);
         }
-        let mut bit = 1_u32;
-        for field in record.fields {
-            if field.required && record.seen & bit == 0 && self.fault.is_none() {
-                self.item = field.item;
-                self.fail(ErrorKind::MissingKey, record.at);
-            }
-            bit = bit.wrapping_shl(1);
+        let missing = fields.required & !record.seen;
+        let first = usize::try_from(missing.trailing_zeros()).ok().and_then(|first| fields.items.get(first));
+        if let (Some(item), true) = (first, missing != 0) {
+            self.fail_in(*item, ErrorKind::MissingKey, record.at);
         }
         None
     }

@@ -6,8 +6,7 @@
 
 use super::layout::{self, Measures, Volume};
 use super::{Generation, Manifest, Tensor, v0, v1};
-use crate::bytes::extent::Extent;
-use crate::codec::cbor::{Left, Reader};
+use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::{ErrorKind, Item};
 use crate::format::Part;
 use crate::vocab::{ByteOrder, Encoding, Layout};
@@ -32,7 +31,7 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     while let Some(item) = reader.field(&mut record) {
         match item {
             Item::Name => tensor.name = reader.text(),
-            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
+            Item::DType => tensor.dtype = layout::dtype(reader, &layout::LONG_DTYPES),
             Item::Shape => volume = layout::shape(reader, tensor),
             Item::Attributes => tensor.attributes = v1::attributes(reader),
             Item::Layout => {
@@ -46,7 +45,8 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     if is_list {
         let behind = reader.position();
         reader.go_to(tensor.entry);
-        let part = component(&manifest, reader);
+        let mut part = manifest.part(reader);
+        component(&manifest, reader, &mut part);
         reader.go_to(behind);
         tensor.warnings = part.warnings;
         // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
@@ -73,7 +73,8 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
     let mut largest_role = None;
     while reader.more_pairs(&mut left) {
         let at = reader.position();
-        let part = component(&tensor.manifest, reader);
+        let mut part = tensor.manifest.part(reader);
+        component(&tensor.manifest, reader, &mut part);
         tensor.warnings |= part.warnings;
         let is_new = parts.add(reader, &part, at);
         // Larger than all before, as real programs write them, is different from all; others are compared.
@@ -105,27 +106,13 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> b
     false
 }
 
-/// Reads the component at which `reader` stands: in a map its role and its record, in a list the entry.
+/// Reads the component at which `reader` stands into `part`: in a map its role and its record, in a list the entry.
 ///
 /// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::dtype_of_role`].
 #[inline(never)]
-pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>) -> Part<'a> {
+pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) {
     let at = reader.position();
     let is_list = manifest.is_list();
-    let mut part = Part {
-        role: "data",
-        dtype: None,
-        storage: None,
-        order: ByteOrder::Little,
-        extent: Extent::new(0, 0),
-        encoding: Encoding::Raw,
-        encoding_name: "raw",
-        decoded_length: None,
-        digest: None,
-        warnings: 0,
-        at: manifest.region.start.saturating_add(u64::from(at)),
-        back: at.saturating_sub(reader.entry),
-    };
     if is_list {
         reader.item = Item::Tensor;
     } else {
@@ -138,14 +125,16 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>) ->
     while let Some(item) = reader.field(&mut record) {
         let at = reader.position();
         match item {
-            Item::DType if is_list => part.storage = layout::dtype(reader, layout::LONG_DTYPES),
-            Item::DType => part.storage = layout::dtype(reader, layout::SHORT_DTYPES),
+            Item::DType => {
+                part.storage =
+                    layout::dtype(reader, if is_list { &layout::LONG_DTYPES } else { &layout::SHORT_DTYPES })
+            }
             Item::LogicalType => logical = Some((reader.text(), at)),
             Item::Offset => part.extent.offset = reader.unsigned(),
             Item::Length => part.extent.length = reader.unsigned(),
             Item::DecodedLength => part.decoded_length = Some(reader.unsigned()),
-            Item::Encoding => layout::encoding(reader, &mut part),
-            Item::Digest => layout::digest(reader, &mut part),
+            Item::Encoding => layout::encoding(reader, part),
+            Item::Digest => layout::digest(reader, part),
             Item::ByteOrder => part.order = layout::byte_order(reader),
             _ => reader.skip(), // the tensor's, in a list
         }
@@ -154,15 +143,14 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>) ->
         part.order = ByteOrder::Little; // the key is defined for raw data only
     }
     part.dtype = part.storage;
-    layout::place(manifest, reader, &mut part, at);
+    layout::place(manifest, reader, part, at);
     if let Some((logical, at)) = logical {
-        layout::logical_type(reader, &mut part, logical, at);
+        layout::logical_type(reader, part, logical, at);
     }
-    part
 }
 
 /// The keys of the record of a tensor.
-pub(super) fn tensor_fields(generation: Generation) -> &'static [crate::codec::cbor::Field] {
+pub(super) fn tensor_fields(generation: Generation) -> &'static Fields {
     match generation {
         Generation::V0_1 => v0::ENTRY,
         Generation::V1_0 => v1::TENSOR_1_0,
@@ -171,7 +159,7 @@ pub(super) fn tensor_fields(generation: Generation) -> &'static [crate::codec::c
 }
 
 /// The keys of the record of a component; in a list it is that of its tensor, too.
-pub(super) fn component_fields(generation: Generation) -> &'static [crate::codec::cbor::Field] {
+pub(super) fn component_fields(generation: Generation) -> &'static Fields {
     match generation {
         Generation::V0_1 => v0::ENTRY,
         Generation::V1_0 => v1::COMPONENT_1_0,

@@ -7,10 +7,10 @@
 use super::{Generation, Manifest, Tensor, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
-use crate::codec::cbor::{Field, Reader};
+use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind, Item};
 use crate::format::Context;
-use crate::vocab::Layout;
+use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.
 pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -49,18 +49,20 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             fields = entry::component_fields(manifest.generation);
         }
     }
-    let mut known = layout::LONG_DTYPES.iter().chain(layout::SHORT_DTYPES);
-    let size = known.find(|(name, _)| Some(*name) == context.dtype).map(|(_, dtype)| dtype.size());
+    let dtype =
+        context.dtype.and_then(|name| layout::LONG_DTYPES.of_name(name).or(layout::SHORT_DTYPES.of_name(name)));
+    let size = dtype.map(DType::size);
     let elements = context.shape.and_then(|shape| shape.elements());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
-        context.missing = fields.iter().find(|field| field.item == error.item()).map(|field| field.key);
+        let key = fields.items.iter().zip(fields.keys.iter()).find(|(item, _)| **item == error.item());
+        context.missing = key.and_then(|(_, key)| core::str::from_utf8(key).ok());
     }
     context
 }
 
 /// Reads the entry of a tensor, and that of its component which has position `at`.
-fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static [Field]) {
+fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static Fields) {
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
@@ -81,7 +83,9 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         Item::Components => {
             let all = Tensor { components: reader.position(), ..Tensor::new(manifest, 0, 0) };
             let is_there = |role: &str| all.components().any(|part| part.role == role);
-            context.missing = layout::required(layout).iter().copied().find(|role| !is_there(role));
+            context.missing = layout::required(layout)
+                .filter_map(|role| core::str::from_utf8(role).ok())
+                .find(|role| !is_there(role));
             components(manifest.generation, reader, at, context);
         }
         _ => {}
@@ -89,7 +93,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
 }
 
 /// Calls `f` for each field of the record at which `reader` stands, as far as it can be read.
-fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static [Field], mut f: impl FnMut(&mut Reader<'a>, Item)) {
+fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl FnMut(&mut Reader<'a>, Item)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);

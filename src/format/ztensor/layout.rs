@@ -6,65 +6,93 @@
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
 use crate::bytes::num::to_usize;
+use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
 use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
 
+/// The dtypes of a version, by name.
+pub(super) struct DTypes {
+    names: Words,
+    dtypes: &'static [DType],
+}
+
+impl DTypes {
+    pub(super) fn of_name(&self, name: &str) -> Option<DType> {
+        self.names.value_of(name, self.dtypes)
+    }
+}
+
+/// Declares a list of names with a dtype each.
+macro_rules! dtypes {
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        DTypes { names: words![$($name),*], dtypes: &[$(DType::$dtype),*] }
+    };
+}
+
 /// 0.1 "Supported Data Types", 1.0 section 4.2.
-pub(super) const LONG_DTYPES: &[(&str, DType)] = &[
-    ("float32", DType::F32),
-    ("float16", DType::F16),
-    ("bfloat16", DType::BF16),
-    ("float64", DType::F64),
-    ("int64", DType::I64),
-    ("int32", DType::I32),
-    ("int16", DType::I16),
-    ("int8", DType::I8),
-    ("uint64", DType::U64),
-    ("uint32", DType::U32),
-    ("uint16", DType::U16),
-    ("uint8", DType::U8),
-    ("bool", DType::BOOL),
-];
+pub(super) const LONG_DTYPES: DTypes = dtypes! {
+    "float32": F32,
+    "float16": F16,
+    "bfloat16": BF16,
+    "float64": F64,
+    "int64": I64,
+    "int32": I32,
+    "int16": I16,
+    "int8": I8,
+    "uint64": U64,
+    "uint32": U32,
+    "uint16": U16,
+    "uint8": U8,
+    "bool": BOOL,
+};
 
 /// 1.1 and 1.2. The last four are in the text of 1.1 alone, and no program writes them.
-pub(super) const SHORT_DTYPES: &[(&str, DType)] = &[
-    ("f32", DType::F32),
-    ("f16", DType::F16),
-    ("bf16", DType::BF16),
-    ("f64", DType::F64),
-    ("i64", DType::I64),
-    ("i32", DType::I32),
-    ("i16", DType::I16),
-    ("i8", DType::I8),
-    ("u64", DType::U64),
-    ("u32", DType::U32),
-    ("u16", DType::U16),
-    ("u8", DType::U8),
-    ("bool", DType::BOOL),
-    ("f8_e4m3", DType::F8_E4M3FN),
-    ("f8_e5m2", DType::F8_E5M2),
-    ("complex64", DType::C64),
-    ("complex128", DType::C128),
-];
+pub(super) const SHORT_DTYPES: DTypes = dtypes! {
+    "f32": F32,
+    "f16": F16,
+    "bf16": BF16,
+    "f64": F64,
+    "i64": I64,
+    "i32": I32,
+    "i16": I16,
+    "i8": I8,
+    "u64": U64,
+    "u32": U32,
+    "u16": U16,
+    "u8": U8,
+    "bool": BOOL,
+    "f8_e4m3": F8_E4M3FN,
+    "f8_e5m2": F8_E5M2,
+    "complex64": C64,
+    "complex128": C128,
+};
 
-/// 1.2: the logical types, and the dtype that each is stored as.
-const LOGICAL_TYPES: &[(&str, DType, DType)] = &[
-    ("f8_e4m3fn", DType::U8, DType::F8_E4M3FN),
-    ("f8_e5m2", DType::U8, DType::F8_E5M2),
-    ("f8_e4m3fnuz", DType::U8, DType::F8_E4M3FNUZ),
-    ("f8_e5m2fnuz", DType::U8, DType::F8_E5M2FNUZ),
-    ("complex64", DType::F32, DType::C64),
-    ("complex128", DType::F64, DType::C128),
-];
+/// 1.2: the logical types.
+const LOGICAL_TYPES: DTypes = dtypes! {
+    "f8_e4m3fn": F8_E4M3FN,
+    "f8_e5m2": F8_E5M2,
+    "f8_e4m3fnuz": F8_E4M3FNUZ,
+    "f8_e5m2fnuz": F8_E5M2FNUZ,
+    "complex64": C64,
+    "complex128": C128,
+};
 
-/// Reads a dtype: one of `names`, and nothing else.
-pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<DType> {
+/// 1.2: the dtype that a logical type is stored as.
+fn storage_of(logical: DType) -> DType {
+    match logical {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        _ => DType::U8,
+    }
+}
+
+/// Reads a dtype: one of `known`, and nothing else.
+pub(super) fn dtype(reader: &mut Reader<'_>, known: &DTypes) -> Option<DType> {
     let at = reader.position();
-    let text = reader.text();
-    let found = names.iter().find(|(name, _)| *name == text).map(|&(_, dtype)| dtype);
+    let found = known.of_name(reader.text());
     if found.is_none() {
         reader.fail(ErrorKind::UnknownDType, at);
     }
@@ -73,9 +101,9 @@ pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) {
-    match LOGICAL_TYPES.iter().find(|(known, ..)| *known == name) {
-        Some(&(_, storage, logical)) if part.storage == Some(storage) => part.dtype = Some(logical),
-        Some(&(.., logical)) if part.storage == Some(logical) => {} // says again what the dtype says
+    match LOGICAL_TYPES.of_name(name) {
+        Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
+        Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
@@ -84,38 +112,30 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: &
 /// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
 /// `sparse` of its text keeps its indices in attributes.
 pub(super) fn of_name(generation: Generation, name: &str) -> Layout {
-    match (name, generation) {
-        ("dense", _) => Layout::Dense,
-        ("sparsecsr", Generation::V0_1) => Layout::SparseCsr,
-        ("sparsecoo", Generation::V0_1) => Layout::SparseCoo,
-        ("sparse_csr", Generation::V1_0 | Generation::V1_2) => Layout::SparseCsr,
-        ("sparse_coo", Generation::V1_0 | Generation::V1_2) => Layout::SparseCoo,
-        ("quantized_group", Generation::V1_2) => Layout::QuantizedGroup,
-        _ => Layout::Other,
-    }
+    let names = match generation {
+        Generation::V0_1 => words!["dense", "sparsecsr", "sparsecoo"],
+        Generation::V1_0 => words!["dense", "sparse_csr", "sparse_coo"],
+        Generation::V1_2 => words!["dense", "sparse_csr", "sparse_coo", "quantized_group"],
+    };
+    let layouts = [Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::QuantizedGroup];
+    names.value_of(name, &layouts).unwrap_or(Layout::Other)
 }
 
 /// Reads the byte order of 0.1.
 pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     let at = reader.position();
-    match reader.text() {
-        "little" => ByteOrder::Little,
-        "big" => ByteOrder::Big,
-        _ => {
-            reader.fail(ErrorKind::InvalidByteOrder, at);
-            ByteOrder::Little
-        }
+    let found = words!["little", "big"].value_of(reader.text(), &[ByteOrder::Little, ByteOrder::Big]);
+    if found.is_none() {
+        reader.fail(ErrorKind::InvalidByteOrder, at);
     }
+    found.unwrap_or(ByteOrder::Little)
 }
 
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     part.encoding_name = reader.text();
-    part.encoding = match part.encoding_name {
-        "raw" => Encoding::Raw,
-        "zstd" => Encoding::Zstd,
-        _ => Encoding::Other,
-    };
+    let found = words!["raw", "zstd"].value_of(part.encoding_name, &[Encoding::Raw, Encoding::Zstd]);
+    part.encoding = found.unwrap_or(Encoding::Other);
 }
 
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
@@ -232,21 +252,22 @@ impl Measure {
 }
 
 /// The roles that layouts ask for, in the order of [`Measures`].
-const ROLES: [&str; 5] = ["data", "values", "indices", "indptr", "coords"];
+const ROLES: Words = words!["data", "values", "indices", "indptr", "coords"];
 
 /// 1.0: the type of a component's elements, by its role (sections 4.2, 5.1 to 5.3).
 pub(super) fn dtype_of_role(role: &str, tensor: Option<DType>) -> Option<DType> {
-    match ROLES.iter().position(|known| *known == role) {
-        Some(0 | 1) => tensor,
-        Some(_) => Some(DType::U64),
-        None => None,
-    }
+    ROLES.place_of(role.as_bytes()).and_then(|place| dtype_at(place, tensor))
+}
+
+/// The same by the place of the role: `data` and `values` are of the tensor's type, the others indices.
+fn dtype_at(place: usize, tensor: Option<DType>) -> Option<DType> {
+    if place < 2 { tensor } else { Some(DType::U64) }
 }
 
 /// The components whose roles a layout asks for.
 #[derive(Default)]
 pub(super) struct Measures {
-    of_role: [Measure; ROLES.len()],
+    of_role: [Measure; 5],
     /// How many components there are, of any role, and the type of the last.
     count: u32,
     last: Option<DType>,
@@ -260,16 +281,16 @@ impl Measures {
         measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match ROLES.iter().zip(&mut self.of_role).find(|(known, _)| **known == part.role) {
-            Some((_, place)) => !core::mem::replace(place, measure).is_there,
+        match ROLES.place_of(part.role.as_bytes()).and_then(|place| self.of_role.get_mut(place)) {
+            Some(place) => !core::mem::replace(place, measure).is_there,
             None => true,
         }
     }
 
     /// 1.0: gives each the type that follows from its role.
     pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
-        for (role, part) in ROLES.iter().zip(&mut self.of_role) {
-            part.dtype = dtype_of_role(role, tensor);
+        for (place, part) in self.of_role.iter_mut().enumerate() {
+            part.dtype = dtype_at(place, tensor);
             part.elements(reader);
         }
     }
@@ -285,21 +306,28 @@ impl Measures {
     }
 }
 
-/// The roles that a layout requires (1.0 sections 5.1 to 5.3).
-pub(super) fn required(layout: Layout) -> &'static [&'static str] {
+/// The roles that a layout requires (1.0 sections 5.1 to 5.3), in order.
+pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
+    let bits = required_bits(layout);
+    ROLES.iter().zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
+}
+
+/// The same as bits, one each of [`ROLES`].
+fn required_bits(layout: Layout) -> u32 {
     match layout {
-        Layout::Dense => &["data"],
-        Layout::SparseCsr => &["values", "indices", "indptr"],
-        Layout::SparseCoo => &["values", "coords"],
+        Layout::Dense => 0b00001,
+        Layout::SparseCsr => 0b01110,
+        Layout::SparseCoo => 0b10010,
         // Real files hold a quantized group to nothing but whole elements, which are checked already.
-        _ => &[],
+        _ => 0,
     }
 }
 
 /// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
 pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) {
-    let required = required(tensor.layout);
-    if ROLES.iter().zip(&parts.of_role).any(|(role, part)| !part.is_there && required.contains(role)) {
+    let required = required_bits(tensor.layout);
+    let is_missing = |(part, place): (&Measure, u32)| !part.is_there && required.wrapping_shr(place) & 1 != 0;
+    if parts.of_role.iter().zip(0_u32..).any(is_missing) {
         reader.fail_in(Item::Components, ErrorKind::MissingComponent, tensor.components);
     }
     let [data, values, indices, indptr, coords] = &parts.of_role;

@@ -33,10 +33,11 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Opening, Stop};
-use crate::codec::cbor::{Fault, Field, Left, Reader};
+use crate::bytes::words::Words;
+use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
-use crate::vocab::{DType, Layout, Order};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
@@ -141,12 +142,33 @@ impl<'a> Manifest<'a> {
         reader.check().map_err(|fault| self.error(fault))
     }
 
-    /// Reads the entry at which `reader` stands, with every check of a tensor.
-    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Tensor<'a> {
+    /// Reads the entry at which `reader` stands, with every check of a tensor; `None` where the reader has a fault.
+    #[inline(never)]
+    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Option<Tensor<'a>> {
         reader.entry = reader.position();
         let mut tensor = Tensor::new(*self, index, reader.entry);
         entry::entry(&mut tensor, reader);
-        tensor
+        reader.check().is_ok().then_some(tensor)
+    }
+
+    /// A component of which nothing is known yet but where its record begins: where `reader` stands.
+    #[inline(never)]
+    fn part(&self, reader: &Reader<'a>) -> Part<'a> {
+        let at = reader.position();
+        Part {
+            role: "data",
+            dtype: None,
+            storage: None,
+            order: ByteOrder::Little,
+            extent: Extent::new(0, 0),
+            encoding: Encoding::Raw,
+            encoding_name: "raw",
+            decoded_length: None,
+            digest: None,
+            warnings: 0,
+            at: self.region.start.saturating_add(u64::from(at)),
+            back: at.saturating_sub(reader.entry),
+        }
     }
 
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
@@ -171,7 +193,7 @@ impl<'a> Manifest<'a> {
         if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
 
-    fn attributes(&self, position: u32, hidden: &'static [Field]) -> Attributes<'a> {
+    fn attributes(&self, position: u32, hidden: Words) -> Attributes<'a> {
         if position == 0 {
             return Attributes::NONE;
         }
@@ -248,7 +270,7 @@ impl<'a> File<'a> {
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'a> {
-        self.manifest.attributes(self.attributes, &[])
+        self.manifest.attributes(self.attributes, Words::NONE)
     }
 
     pub(crate) const fn tensors(&self) -> Tensors<'a> {
@@ -262,7 +284,7 @@ impl<'a> File<'a> {
         self.left = left;
         let mut last_name = None;
         while manifest.more(reader, &mut left) {
-            let tensor = manifest.entry(reader, self.count);
+            let Some(tensor) = manifest.entry(reader, self.count) else { return };
             self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
             last_name = Some(tensor.name);
@@ -271,6 +293,7 @@ impl<'a> File<'a> {
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
+    #[inline(never)]
     pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
         let mut all = self.tensors();
         let mut reader = all.manifest.reader(all.position);
@@ -279,8 +302,10 @@ impl<'a> File<'a> {
             let (found, _) = self.manifest.name(&mut reader);
             if found == name.as_bytes() {
                 reader.go_to(at);
-                let tensor = self.manifest.entry(&mut reader, all.index);
-                return self.manifest.check(&reader).map(|()| tensor);
+                if let Some(tensor) = self.manifest.entry(&mut reader, all.index) {
+                    return Ok(tensor);
+                }
+                break;
             }
             if self.is_sorted && found > name.as_bytes() {
                 break;
@@ -338,34 +363,24 @@ pub(crate) struct Tensors<'a> {
     pub(crate) error: Option<Error>,
 }
 
-impl<'a> Tensors<'a> {
-    fn read(&mut self) -> Result<Option<Tensor<'a>>> {
-        let mut reader = self.manifest.reader(self.position);
-        if !self.manifest.more(&mut reader, &mut self.left) {
-            self.manifest.check(&reader)?;
-            self.position = reader.position();
-            self.left = Left::NONE;
-            return Ok(None);
-        }
-        let tensor = self.manifest.entry(&mut reader, self.index);
-        self.manifest.check(&reader)?;
-        self.position = reader.position();
-        self.index = self.index.saturating_add(1);
-        Ok(Some(tensor))
-    }
-}
-
 impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
+    #[inline(never)]
     fn next(&mut self) -> Option<Tensor<'a>> {
         if self.error.is_some() {
             return None;
         }
-        self.read().unwrap_or_else(|error| {
-            self.error = Some(error);
+        let mut reader = self.manifest.reader(self.position);
+        let next = if self.manifest.more(&mut reader, &mut self.left) {
+            self.manifest.entry(&mut reader, self.index)
+        } else {
             None
-        })
+        };
+        self.error = self.manifest.check(&reader).err();
+        self.position = reader.position();
+        self.index = self.index.saturating_add(1);
+        next
     }
 }
 
@@ -444,7 +459,7 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'a> {
-        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY } else { &[] };
+        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY.keys } else { Words::NONE };
         self.manifest.attributes(self.attributes, hidden)
     }
 
@@ -500,35 +515,26 @@ pub(crate) struct Components<'a> {
     pub(crate) error: Option<Error>,
 }
 
-impl<'a> Components<'a> {
-    fn read(&mut self) -> Result<Option<Part<'a>>> {
+impl<'a> Iterator for Components<'a> {
+    type Item = Part<'a>;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Part<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
         let manifest = self.tensor.manifest;
         let mut reader = manifest.reader(self.position);
         reader.entry = self.tensor.entry;
         // One entry is one component in 0.1.
         let more = if manifest.is_list() { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
-        if !more {
-            self.left = Left::NONE;
-            return manifest.check(&reader).map(|()| None);
+        let mut part = manifest.part(&reader);
+        if more {
+            entry::component(&manifest, &mut reader, &mut part);
+            self.tensor.complete(&mut part);
         }
-        let mut part = entry::component(&manifest, &mut reader);
-        manifest.check(&reader)?;
         self.position = reader.position();
-        self.tensor.complete(&mut part);
-        Ok(Some(part))
-    }
-}
-
-impl<'a> Iterator for Components<'a> {
-    type Item = Part<'a>;
-
-    fn next(&mut self) -> Option<Part<'a>> {
-        if self.error.is_some() {
-            return None;
-        }
-        self.read().unwrap_or_else(|error| {
-            self.error = Some(error);
-            None
-        })
+        self.error = manifest.check(&reader).err();
+        (more && self.error.is_none()).then_some(part)
     }
 }

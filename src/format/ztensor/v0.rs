@@ -4,22 +4,24 @@
 #![forbid(unsafe_code)]
 
 use super::File;
-use crate::codec::cbor::{Field, Reader};
+use crate::bytes::words::words;
+use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::Item;
 
 /// The keys of an entry. `layout` is listed as required, and "dense" as its default: absent means dense.
 /// Unknown keys are the tensor's attributes.
-pub(super) const ENTRY: &[Field] = &[
-    Field { key: "name", item: Item::Name, required: true },
-    Field { key: "offset", item: Item::Offset, required: true },
-    Field { key: "size", item: Item::Length, required: true },
-    Field { key: "dtype", item: Item::DType, required: true },
-    Field { key: "shape", item: Item::Shape, required: true },
-    Field { key: "encoding", item: Item::Encoding, required: true },
-    Field { key: "layout", item: Item::Layout, required: false },
-    Field { key: "data_endianness", item: Item::ByteOrder, required: false },
-    Field { key: "checksum", item: Item::Digest, required: false },
-];
+pub(super) const ENTRY: &Fields = &fields!({
+    "name": Name,
+    "offset": Offset,
+    "size": Length,
+    "dtype": DType,
+    "shape": Shape,
+    "encoding": Encoding,
+} optional {
+    "layout": Layout,
+    "data_endianness": ByteOrder,
+    "checksum": Digest,
+});
 
 /// Reads the root.
 pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {

@@ -6,53 +6,35 @@
 #![forbid(unsafe_code)]
 
 use super::{File, Generation};
-use crate::codec::cbor::{Field, Reader};
+use crate::bytes::words::words;
+use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::{ErrorKind, Item, Warning};
 
 /// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the text does not ask for them.
-const ROOT_1_0: &[Field] = &[
-    Field { key: "version", item: Item::Version, required: true },
-    Field { key: "attributes", item: Item::Attributes, required: false },
-    Field { key: "tensors", item: Item::Tensors, required: true },
-];
-const ROOT_1_2: &[Field] = &[
-    Field { key: "version", item: Item::Version, required: true },
-    Field { key: "attributes", item: Item::Attributes, required: false },
-    Field { key: "objects", item: Item::Tensors, required: true },
-];
+const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });
+const ROOT_1_2: &Fields = &fields!({ "version": Version, "objects": Tensors } optional { "attributes": Attributes });
 
 /// Section 4.2.
-pub(super) const TENSOR_1_0: &[Field] = &[
-    Field { key: "dtype", item: Item::DType, required: true },
-    Field { key: "shape", item: Item::Shape, required: true },
-    Field { key: "format", item: Item::Layout, required: true },
-    Field { key: "components", item: Item::Components, required: true },
-];
-pub(super) const TENSOR_1_2: &[Field] = &[
-    Field { key: "shape", item: Item::Shape, required: true },
-    Field { key: "format", item: Item::Layout, required: true },
-    Field { key: "attributes", item: Item::Attributes, required: false },
-    Field { key: "components", item: Item::Components, required: true },
-];
+pub(super) const TENSOR_1_0: &Fields =
+    &fields!({ "dtype": DType, "shape": Shape, "format": Layout, "components": Components } optional {});
+pub(super) const TENSOR_1_2: &Fields =
+    &fields!({ "shape": Shape, "format": Layout, "components": Components } optional { "attributes": Attributes });
 
 /// Section 4.3.
-pub(super) const COMPONENT_1_0: &[Field] = &[
-    Field { key: "offset", item: Item::Offset, required: true },
-    Field { key: "length", item: Item::Length, required: true },
-    Field { key: "encoding", item: Item::Encoding, required: false },
-    Field { key: "digest", item: Item::Digest, required: false },
-];
-pub(super) const COMPONENT_1_2: &[Field] = &[
-    Field { key: "dtype", item: Item::DType, required: true },
-    Field { key: "type", item: Item::LogicalType, required: false },
-    Field { key: "offset", item: Item::Offset, required: true },
-    Field { key: "length", item: Item::Length, required: true },
-    Field { key: "uncompressed_length", item: Item::DecodedLength, required: false },
-    Field { key: "encoding", item: Item::Encoding, required: false },
-    Field { key: "digest", item: Item::Digest, required: false },
-];
+pub(super) const COMPONENT_1_0: &Fields =
+    &fields!({ "offset": Offset, "length": Length } optional { "encoding": Encoding, "digest": Digest });
+pub(super) const COMPONENT_1_2: &Fields = &fields!({
+    "dtype": DType,
+    "offset": Offset,
+    "length": Length,
+} optional {
+    "type": LogicalType,
+    "uncompressed_length": DecodedLength,
+    "encoding": Encoding,
+    "digest": Digest,
+});
 
-pub(super) fn root_fields(generation: Generation) -> &'static [Field] {
+pub(super) fn root_fields(generation: Generation) -> &'static Fields {
     if generation == Generation::V1_0 { ROOT_1_0 } else { ROOT_1_2 }
 }
 
