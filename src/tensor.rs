@@ -156,7 +156,7 @@ impl<'a> Tensor<'a> {
             let stride = next.ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
             next = stride.checked_mul(*length);
             *length = stride;
-            Ok(())
+            Ok::<(), Error>(())
         };
         match self.order() {
             Order::RowMajor => strides.iter_mut().rev().try_for_each(&mut set)?,

@@ -9,7 +9,7 @@ use super::status::{NEED, OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Warning, Warnings};
-use crate::{File, Opened, Source, Tensors};
+use crate::{File, Source, Tensors};
 
 /// An open file.
 #[repr(C)]
@@ -67,22 +67,16 @@ pub unsafe extern "C" fn tenslice_file_open_source(
     unsafe {
         finish(error, || {
             let (file, need) = (out(file)?, out(need)?);
-            match &File::open_source(held::<Source<'static>, _>(source)?) {
-                Err(error) => Err(*error),
-                Ok(Opened::File(opened)) => {
-                    file.hold::<File<'static>>(opened);
-                    Ok(OK)
-                }
-                Ok(Opened::Need(range)) => {
-                    need.set(tenslice_need {
-                        offset: range.extent.offset,
-                        length: range.extent.length,
-                        keep: u32::from(range.keep),
-                        reserved: 0,
-                    });
-                    Ok(NEED)
-                }
-            }
+            let mut range = None;
+            let found = file.hold_found(&File::open_or_need(held::<Source<'static>, _>(source)?, &mut range));
+            let Some(range) = range else { return found };
+            need.set(tenslice_need {
+                offset: range.extent.offset,
+                length: range.extent.length,
+                keep: u32::from(range.keep),
+                reserved: 0,
+            });
+            Ok(NEED)
         })
     }
 }

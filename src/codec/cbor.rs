@@ -234,6 +234,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The same for a fault of `item`, which has been read before.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
         self.item = item;
         self.fail(kind, at);

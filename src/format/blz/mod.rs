@@ -104,7 +104,7 @@ impl<'a> Tables<'a> {
     /// Reads header and tables; also where the cores begin.
     fn read(opening: &Opening<'a>) -> core::result::Result<(Self, u64), Stop> {
         let length = opening.input.length();
-        let truncated = |item| Stop::Error(fail(ErrorKind::Truncated, item, length));
+        let truncated = |item| Stop(fail(ErrorKind::Truncated, item, length));
         if length < HEADER {
             return Err(truncated(Item::Header));
         }

@@ -15,8 +15,7 @@ use crate::vocab::{ByteOrder, Encoding, Layout};
 /// its record, in a list inside it.
 #[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
-    let manifest = tensor.manifest;
-    let is_list = manifest.is_list();
+    let is_list = tensor.manifest.is_list();
     let mut volume = Volume::default();
     let mut parts = Measures::default();
     if is_list {
@@ -27,16 +26,16 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
         tensor.name = reader.text();
     }
     reader.item = Item::Tensor;
-    let mut record = reader.record(tensor_fields(manifest.generation));
+    let mut record = reader.record(tensor_fields(tensor.manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         match item {
             Item::Name => tensor.name = reader.text(),
             Item::DType => tensor.dtype = layout::dtype(reader, &layout::LONG_DTYPES),
-            Item::Shape => volume = layout::shape(reader, tensor),
+            Item::Shape => layout::shape(reader, tensor, &mut volume),
             Item::Attributes => tensor.attributes = v1::attributes(reader),
             Item::Layout => {
                 tensor.layout_name = reader.text();
-                tensor.layout = layout::of_name(manifest.generation, tensor.layout_name);
+                tensor.layout = layout::of_name(tensor.manifest.generation, tensor.layout_name);
             }
             Item::Components => components(tensor, reader, &mut parts),
             _ => reader.skip(), // the component's, in a list
@@ -45,8 +44,8 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     if is_list {
         let behind = reader.position();
         reader.go_to(tensor.entry);
-        let mut part = manifest.part(reader);
-        component(&manifest, reader, &mut part);
+        let mut part = tensor.manifest.part(reader);
+        component(&tensor.manifest, reader, &mut part);
         reader.go_to(behind);
         tensor.warnings = part.warnings;
         // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
@@ -57,7 +56,7 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
             return;
         }
         parts.add(reader, &part, tensor.entry);
-    } else if manifest.generation == Generation::V1_0 {
+    } else if tensor.manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
@@ -82,7 +81,9 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
         if !is_new || (!is_largest && stands_before(tensor, all, part.role, at)) {
             reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
         }
-        largest_role = largest_role.max(Some(part.role));
+        if is_largest {
+            largest_role = Some(part.role);
+        }
         reader.item = Item::Components;
     }
 }
@@ -108,7 +109,7 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> b
 
 /// Reads the component at which `reader` stands into `part`: in a map its role and its record, in a list the entry.
 ///
-/// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::dtype_of_role`].
+/// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::Role::dtype`].
 #[inline(never)]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) {
     let at = reader.position();

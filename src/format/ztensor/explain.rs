@@ -77,7 +77,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
-            layout::shape(reader, &mut tensor);
+            layout::shape(reader, &mut tensor, &mut layout::Volume::default());
             context.shape = reader.check().ok().map(|()| tensor.shape());
         }
         Item::Components => {

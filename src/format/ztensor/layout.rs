@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{product, to_usize};
 use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
@@ -197,9 +197,9 @@ impl Default for Volume {
     }
 }
 
-/// Reads the shape of `tensor`.
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Volume {
-    let mut volume = Volume { at: reader.position(), ..Volume::default() };
+/// Reads the shape of `tensor`, and what the layouts ask of it.
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>, volume: &mut Volume) {
+    volume.at = reader.position();
     let mut left = reader.array();
     tensor.dimensions = reader.position();
     while reader.more(&mut left) {
@@ -207,22 +207,22 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Vol
         if tensor.rank == 0 {
             volume.rows = length;
         }
-        volume.elements = volume.elements.and_then(|elements| elements.checked_mul(length));
+        volume.elements = product(volume.elements, length);
         tensor.rank = tensor.rank.saturating_add(1); // a dimension takes a byte of the manifest at least
     }
-    volume
 }
 
-/// What the layouts ask of a component.
+/// What the layouts ask of a component. All zero where there is none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Measure {
     is_there: bool,
-    at: u32,
-    dtype: Option<DType>,
-    /// Decoded length in bytes, where it is known.
-    length: Option<u64>,
+    /// Whether the decoded length, in bytes, is known.
+    has_length: bool,
     /// The logical type is unknown, and so is what the length ought to be.
     is_opaque: bool,
+    at: u32,
+    dtype: Option<DType>,
+    length: u64,
 }
 
 impl Measure {
@@ -232,11 +232,11 @@ impl Measure {
 
     /// How many elements there are: `None` where the length or the type is not known.
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
-        let (Some(length), Some(dtype), false) = (self.length, self.dtype, self.is_opaque) else { return None };
-        if length & dtype.size().wrapping_sub(1) != 0 {
+        let dtype = self.dtype.filter(|_| self.has_length && !self.is_opaque)?;
+        if self.length & dtype.size().wrapping_sub(1) != 0 {
             self.fail(reader, ErrorKind::NotWhole);
         }
-        Some(length.wrapping_shr(dtype.log2_size()))
+        Some(self.length.wrapping_shr(dtype.log2_size()))
     }
 
     /// Holds an index component to an integer type and `count` elements.
@@ -252,22 +252,36 @@ impl Measure {
 }
 
 /// The roles that layouts ask for, in the order of [`Measures`].
-const ROLES: Words = words!["data", "values", "indices", "indptr", "coords"];
-
-/// 1.0: the type of a component's elements, by its role (sections 4.2, 5.1 to 5.3).
-pub(super) fn dtype_of_role(role: &str, tensor: Option<DType>) -> Option<DType> {
-    ROLES.place_of(role.as_bytes()).and_then(|place| dtype_at(place, tensor))
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Data,
+    Values,
+    Indices,
+    Indptr,
+    Coords,
 }
 
-/// The same by the place of the role: `data` and `values` are of the tensor's type, the others indices.
-fn dtype_at(place: usize, tensor: Option<DType>) -> Option<DType> {
-    if place < 2 { tensor } else { Some(DType::U64) }
+const ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr, Role::Coords];
+const ROLE_NAMES: Words = words!["data", "values", "indices", "indptr", "coords"];
+
+impl Role {
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        ROLE_NAMES.value_of(name, &ROLES)
+    }
+
+    /// 1.0: the type of its elements (sections 4.2, 5.1 to 5.3), in a tensor of that type.
+    pub(super) fn dtype(self, tensor: Option<DType>) -> Option<DType> {
+        match self {
+            Self::Data | Self::Values => tensor,
+            Self::Indices | Self::Indptr | Self::Coords => Some(DType::U64),
+        }
+    }
 }
 
 /// The components whose roles a layout asks for.
 #[derive(Default)]
 pub(super) struct Measures {
-    of_role: [Measure; 5],
+    of_role: [Measure; ROLES.len()],
     /// How many components there are, of any role, and the type of the last.
     count: u32,
     last: Option<DType>,
@@ -277,11 +291,12 @@ impl Measures {
     /// Adds the measure of `part`, which stands at `at`; `false` where one of this known role is there already.
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) -> bool {
         let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        let measure = Measure { is_there: true, at, dtype: part.dtype, length: part.decoded_length, is_opaque };
+        let (has_length, length) = (part.decoded_length.is_some(), part.decoded_length.unwrap_or(0));
+        let measure = Measure { is_there: true, has_length, is_opaque, at, dtype: part.dtype, length };
         measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match ROLES.place_of(part.role.as_bytes()).and_then(|place| self.of_role.get_mut(place)) {
+        match ROLE_NAMES.place_of(part.role.as_bytes()).and_then(|place| self.of_role.get_mut(place)) {
             Some(place) => !core::mem::replace(place, measure).is_there,
             None => true,
         }
@@ -289,8 +304,8 @@ impl Measures {
 
     /// 1.0: gives each the type that follows from its role.
     pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
-        for (place, part) in self.of_role.iter_mut().enumerate() {
-            part.dtype = dtype_at(place, tensor);
+        for (part, role) in self.of_role.iter_mut().zip(ROLES) {
+            part.dtype = role.dtype(tensor);
             part.elements(reader);
         }
     }
@@ -309,10 +324,10 @@ impl Measures {
 /// The roles that a layout requires (1.0 sections 5.1 to 5.3), in order.
 pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
     let bits = required_bits(layout);
-    ROLES.iter().zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
+    ROLE_NAMES.iter().zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
 }
 
-/// The same as bits, one each of [`ROLES`].
+/// The same as bits, in the order of [`ROLES`].
 fn required_bits(layout: Layout) -> u32 {
     match layout {
         Layout::Dense => 0b00001,
@@ -334,10 +349,10 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
     match tensor.layout {
         Layout::Dense => {
             let size = tensor.dtype.map_or(1, DType::size);
-            let length = volume.elements.and_then(|elements| elements.checked_mul(size));
+            let length = product(volume.elements, size);
             if length.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
-            } else if data.length.is_some() && data.length != length {
+            } else if data.has_length && length != Some(data.length) {
                 if data.is_opaque {
                     tensor.dtype = None;
                 } else {
@@ -359,11 +374,11 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
         }
         Layout::SparseCoo => {
             let count = values.elements(reader);
-            let coordinates = count.map(|count| count.checked_mul(u64::from(tensor.rank)));
-            if coordinates == Some(None) {
+            let coordinates = product(count, u64::from(tensor.rank));
+            if count.is_some() && coordinates.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
-            coords.hold_to(reader, coordinates.flatten());
+            coords.hold_to(reader, coordinates);
         }
         _ => {}
     }

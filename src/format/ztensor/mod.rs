@@ -28,10 +28,11 @@ pub(crate) use explain::context;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use self::layout::Role;
 use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Stop};
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
@@ -84,15 +85,13 @@ pub(crate) struct Manifest<'a> {
 impl<'a> Manifest<'a> {
     /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
     fn locate(opening: &Opening<'a>) -> core::result::Result<Self, Stop> {
-        let fail = |kind, item, at| Stop::Error(Error::at(kind, Format::Ztensor, item, at));
+        let fail = |kind, at| Err(Stop(Error::at(kind, Format::Ztensor, Item::Footer, at)));
         let length = opening.input.length();
-        let Some(tail_at) = length.checked_sub(16) else {
-            return Err(fail(ErrorKind::Truncated, Item::Footer, length));
-        };
+        let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
         let head = opening.keep(Extent::new(0, super::HEAD))?;
         let tail = opening.keep(Extent::new(tail_at, 16))?;
         let Ok(tail) = Tail::ref_from_bytes(tail) else {
-            return Err(fail(ErrorKind::Truncated, Item::Footer, tail_at)); // 16 bytes were asked for
+            return fail(ErrorKind::Truncated, tail_at); // 16 bytes were asked for
         };
         let short_size = u64::from_le_bytes(tail.magic);
         let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
@@ -105,23 +104,21 @@ impl<'a> Manifest<'a> {
         let footer_at = length.saturating_sub(footer);
         // The text of 1.0 says `<`; its own empty files need `<=` (section 6 step 2).
         let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
-        let Some(start) = start.filter(|_| size > 0) else {
-            return Err(fail(ErrorKind::ManifestSize, Item::Footer, footer_at));
-        };
+        let Some(start) = start.filter(|_| size > 0) else { return fail(ErrorKind::ManifestSize, footer_at) };
         if size > MAX_MANIFEST {
-            return Err(fail(ErrorKind::ManifestTooLarge, Item::Footer, footer_at));
+            return fail(ErrorKind::ManifestTooLarge, footer_at);
         }
         let bytes = opening.keep(Extent::new(start, size))?;
         Ok(Self { region: Region { bytes, start }, generation })
     }
 
-    /// Length of the file: the manifest stands directly before the footer.
+    /// Length of the file: the manifest stands directly before the footer, so that the sum is what it was found by.
     const fn file_length(&self) -> u64 {
         let footer = match self.generation {
             Generation::V0_1 | Generation::V1_0 => 8,
             Generation::V1_2 => 16,
         };
-        self.region.start.saturating_add(to_u64(self.region.bytes.len())).saturating_add(footer)
+        self.region.start.wrapping_add(to_u64(self.region.bytes.len())).wrapping_add(footer)
     }
 
     fn reader(&self, position: u32) -> Reader<'a> {
@@ -166,7 +163,7 @@ impl<'a> Manifest<'a> {
             decoded_length: None,
             digest: None,
             warnings: 0,
-            at: self.region.start.saturating_add(u64::from(at)),
+            at: self.region.start.wrapping_add(u64::from(at)), // in the file
             back: at.saturating_sub(reader.entry),
         }
     }
@@ -216,10 +213,10 @@ pub struct File<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
+#[inline(never)]
 pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
-    let manifest = Manifest::locate(opening)?;
     let mut file = File {
-        manifest,
+        manifest: Manifest::locate(opening)?,
         version: None,
         warnings: Warnings::default(),
         entries: 0,
@@ -228,19 +225,7 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
         attributes: 0,
         is_sorted: true,
     };
-    let mut reader = manifest.reader(0);
-    match manifest.generation {
-        Generation::V0_1 => v0::root(&mut file, &mut reader),
-        Generation::V1_0 | Generation::V1_2 => v1::root(&mut file, &mut reader),
-    }
-    if !reader.is_at_end() {
-        reader.entry = 0;
-        reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
-    }
-    manifest.check(&reader)?;
-    if !file.is_sorted {
-        file.warnings = file.check_few_names()?;
-    }
+    file.read()?;
     Ok(file)
 }
 
@@ -275,6 +260,26 @@ impl<'a> File<'a> {
 
     pub(crate) const fn tensors(&self) -> Tensors<'a> {
         Tensors { manifest: self.manifest, position: self.entries, left: self.left, index: 0, error: None }
+    }
+
+    /// Reads the manifest, with every check.
+    #[inline(never)]
+    fn read(&mut self) -> Result<()> {
+        let mut reader = self.manifest.reader(0);
+        if self.manifest.is_list() {
+            v0::root(self, &mut reader);
+        } else {
+            v1::root(self, &mut reader);
+        }
+        if !reader.is_at_end() {
+            reader.entry = 0;
+            reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
+        }
+        self.manifest.check(&reader)?;
+        if !self.is_sorted {
+            self.check_few_names()?;
+        }
+        Ok(())
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
@@ -317,38 +322,38 @@ impl<'a> File<'a> {
     }
 
     /// Compares the names with a little memory of our own, if they are not too many for that.
-    fn check_few_names(&self) -> Result<Warnings> {
+    fn check_few_names(&mut self) -> Result<()> {
         if self.count > MAX_COMPARED {
-            let mut warnings = self.warnings;
-            warnings.add(Warning::NamesUnchecked);
-            return Ok(warnings);
+            self.warnings.add(Warning::NamesUnchecked);
+            return Ok(());
         }
         let repeated = names::repeated_of_few(self)?;
-        self.judge_names(self.warnings, repeated)
+        self.judge_names(repeated)
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
     pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        let warnings = self.warnings.without(Warning::NamesUnchecked);
-        if self.is_sorted {
-            return Ok(warnings);
+        let mut file = *self;
+        file.warnings = self.warnings.without(Warning::NamesUnchecked);
+        if !self.is_sorted {
+            file.judge_names(names::repeated(self, scratch)?)?;
         }
-        self.judge_names(warnings, names::repeated(self, scratch)?)
+        Ok(file.warnings)
     }
 
     /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&self, mut warnings: Warnings, repeated: Option<(u32, u32)>) -> Result<Warnings> {
+    fn judge_names(&mut self, repeated: Option<(u32, u32)>) -> Result<()> {
         match repeated {
-            None => {}
-            Some((index, _)) if self.manifest.generation == Generation::V0_1 => {
-                warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
+            Some((index, _)) if self.manifest.is_list() => {
+                self.warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
             }
             Some((_, at)) => {
                 let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at, back: 0 };
                 return Err(self.manifest.error(fault));
             }
+            None => {}
         }
-        Ok(warnings)
+        Ok(())
     }
 }
 
@@ -479,23 +484,23 @@ impl<'a> Tensor<'a> {
     /// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is
     /// when decoded, where only the shape tells.
     fn complete(&self, part: &mut Part<'a>) {
+        let role = Role::of_name(part.role);
         if self.manifest.generation == Generation::V1_0 {
-            part.dtype = layout::dtype_of_role(part.role, self.dtype);
+            part.dtype = role.and_then(|role| role.dtype(self.dtype));
             part.storage = part.dtype;
-        } else if self.layout == Layout::Dense && part.role == "data" {
+        } else if self.layout == Layout::Dense && role == Some(Role::Data) {
             part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
         } else if self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo) {
             part.dtype = None; // indices and values: numbers of two types
         }
         let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        if part.decoded_length.is_none() && !is_opaque {
-            let elements = match (self.layout, part.role) {
-                (Layout::Dense, "data") => self.shape().elements(),
-                (Layout::SparseCsr, "indptr") => self.shape().dimension(0).and_then(|rows| rows.checked_add(1)),
+        if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
+            let elements = match (self.layout, role) {
+                (Layout::Dense, Some(Role::Data)) => self.shape().elements(),
+                (Layout::SparseCsr, Some(Role::Indptr)) => self.shape().dimension(0).and_then(|rows| rows.checked_add(1)),
                 _ => None,
             };
-            let size = part.dtype.map(DType::size);
-            part.decoded_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
+            part.decoded_length = product(elements, dtype.size());
         }
     }
 
