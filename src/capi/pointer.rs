@@ -10,34 +10,40 @@ use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
 /// Length of the words that every handle begins with and that name what it holds.
 type Tag = u64;
 
-/// What a handle may hold, each kind with its own tag.
+/// What a handle may hold, each kind with the letters of its own that stand in its tag.
 pub(super) trait Held: 'static {
-    const TAG: Tag;
+    const KIND: u32;
+}
+
+/// The tag of a kind: `tsl`, its letters, and the number of the layout.
+const fn tag(kind: u32) -> Tag {
+    let [a, b, c, d] = kind.to_be_bytes();
+    Tag::from_be_bytes([b't', b's', b'l', a, b, c, d, b'1'])
 }
 
 macro_rules! held {
-    ($($ty:ty = $tag:literal;)*) => { $(impl Held for $ty { const TAG: Tag = Tag::from_be_bytes(*$tag); })* };
+    ($($ty:ty = $kind:literal;)*) => { $(impl Held for $ty { const KIND: u32 = u32::from_be_bytes(*$kind); })* };
 }
 
 held! {
-    File<'static> = b"tslFILE1";
-    Tensor<'static> = b"tslTENS1";
-    Component<'static> = b"tslCOMP1";
-    Tensors<'static> = b"tslEACH1";
-    Components<'static> = b"tslPART1";
-    Attributes<'static> = b"tslATTR1";
-    Source<'static> = b"tslSRCE1";
-    super::sparse::SparseCursor = b"tslSPRS1";
+    File<'static> = b"FILE";
+    Tensor<'static> = b"TENS";
+    Component<'static> = b"COMP";
+    Tensors<'static> = b"EACH";
+    Components<'static> = b"PART";
+    Attributes<'static> = b"ATTR";
+    Source<'static> = b"SRCE";
+    super::sparse::SparseCursor = b"SPRS";
 }
 
 #[cfg(feature = "tens")]
 held! {
-    crate::tens::Chunks<'static> = b"tslCHNK1";
+    crate::tens::Chunks<'static> = b"CHNK";
 }
 
 #[cfg(feature = "blz")]
 held! {
-    crate::blz::Train<'static> = b"tslTRAN1";
+    crate::blz::Train<'static> = b"TRAN";
 }
 
 /// The layout of a handle: the tag, then what it holds.
@@ -81,7 +87,7 @@ impl<H> Out<H> {
         let slot = self.0.cast::<Slot<T>>();
         // SAFETY: `out` was told that the pointer may be written; the slot fits into the handle, as checked above.
         unsafe {
-            put(self.0.cast(), T::TAG, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
+            put(self.0.cast(), T::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
         }
     }
 
@@ -108,10 +114,10 @@ impl<H> Out<H> {
 /// # Safety
 /// `tag_at` may be written, `size` bytes at `from` read, and as many at `to` written, which lie elsewhere.
 #[inline(never)]
-unsafe fn put(tag_at: *mut Tag, tag: Tag, to: *mut u8, from: *const u8, size: usize) {
+unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: usize) {
     // SAFETY: as the caller says.
     unsafe {
-        tag_at.write(tag);
+        tag_at.write(tag(kind));
         ptr::copy_nonoverlapping(from, to, size);
     }
 }
@@ -173,7 +179,7 @@ pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> 
 pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
     const { fits::<H, T>() };
     // SAFETY: as the caller says; every handle begins with a tag.
-    if unsafe { is_tagged(handle.cast(), T::TAG) } {
+    if unsafe { is_tagged(handle.cast(), T::KIND) } {
         // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
         Ok(unsafe { &(*handle.cast::<Slot<T>>()).held })
     } else {
@@ -181,14 +187,14 @@ pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
     }
 }
 
-/// Whether a handle holds what `tag` stands for.
+/// Whether a handle holds what `kind` stands for.
 ///
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a tag.
 #[inline(never)]
-unsafe fn is_tagged(handle: *const Tag, tag: Tag) -> bool {
+unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
     // SAFETY: the tag is a plain number, and is read only where the pointer can be.
-    usable(handle) && unsafe { handle.read() } == tag
+    usable(handle) && unsafe { handle.read() } == tag(kind)
 }
 
 /// What a handle holds, to be changed.

@@ -142,8 +142,9 @@ pub unsafe extern "C" fn tenslice_tensor_bytes(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
-            let data = held::<Tensor<'static>, _>(tensor)?.data()?;
-            out(bytes)?.set(typed_bytes(&data, dtype)?);
+            let data = held::<Tensor<'static>, _>(tensor)?.data();
+            let data = data.as_ref().map_err(|error| *error)?;
+            out(bytes)?.set(typed_bytes(data, dtype)?);
             Ok(OK)
         })
     }
