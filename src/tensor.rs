@@ -125,8 +125,12 @@ impl<'a> Tensor<'a> {
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
         let mut all = self.components();
-        let found = all.find(|component| component.role() == role);
-        found.ok_or_else(|| all.error().unwrap_or(Error::new(ErrorKind::NotFound)))
+        while let Some(component) = all.next() {
+            if component.role() == role {
+                return Ok(component);
+            }
+        }
+        Err(all.error().unwrap_or(Error::new(ErrorKind::NotFound)))
     }
 
     /// The component that holds a dense tensor, all of it.

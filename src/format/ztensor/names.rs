@@ -31,25 +31,26 @@ impl Entries<'_> {
 /// those of the block before it.
 #[inline(never)] // the memory is not there while entries are checked
 pub(super) fn repeated_of_few(file: &File<'_>) -> Result<Option<(u32, u32)>> {
-    let manifest = file.manifest;
+    let manifest = &file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
-    let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
-    let mut first = 0_u32;
+    // Where the block ends, and so the next one begins.
+    let (mut end, mut left_behind, mut first) = (file.entries, file.left, 0_u32);
     loop {
         let mut names = heapless::Vec::<u32, 64>::new();
-        let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
-        let mut index = first;
-        while let Some(at) = rest.next()? {
+        let (mut reader, mut left, mut index) = (manifest.reader(end), left_behind, first);
+        while manifest.more(&mut reader, &mut left) {
+            let (_, at) = manifest.name(&mut reader);
             // Before it only those of its own block, if it is in it: it is not yet among them.
             if names.iter().any(|&other| name(other) == name(at)) {
                 return Ok(Some((index, at)));
             }
             if names.push(at).is_ok() {
-                block = Entries { manifest, reader: rest.reader.clone(), left: rest.left };
+                (end, left_behind) = (reader.position(), left);
                 first = first.saturating_add(1);
             }
             index = index.saturating_add(1);
         }
+        manifest.check(&reader)?;
         if !names.is_full() {
             return Ok(None);
         }
