@@ -297,6 +297,8 @@ impl<'a> Component<'a> {
     }
 
     /// An error of this component: at its record.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {
         Error::at(kind, self.format, item, self.part.at).behind(self.part.back)
     }

@@ -334,6 +334,7 @@ impl<'a> Reader<'a> {
 
     /// The bytes of the text at `position` of `bytes`, one that has been read before: to compare it with
     /// others costs no more than its length.
+    #[inline(never)]
     pub(crate) fn text_bytes_at(bytes: &'a [u8], position: u32) -> &'a [u8] {
         Self::new(bytes, position).text_bytes()
     }

@@ -55,7 +55,7 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let elements = context.shape.and_then(|shape| shape.elements());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
-        let key = fields.items.iter().zip(fields.keys.iter()).find(|(item, _)| **item == error.item());
+        let key = fields.items.iter().zip(fields.keys).find(|(item, _)| **item == error.item());
         context.missing = key.and_then(|(_, key)| core::str::from_utf8(key).ok());
     }
     context

@@ -324,7 +324,7 @@ impl Measures {
 /// The roles that a layout requires (1.0 sections 5.1 to 5.3), in order.
 pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
     let bits = required_bits(layout);
-    ROLE_NAMES.iter().zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
+    ROLE_NAMES.zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
 }
 
 /// The same as bits, in the order of [`ROLES`].

@@ -39,9 +39,9 @@ pub(super) fn repeated_of_few(file: &File<'_>) -> Result<Option<(u32, u32)>> {
         let mut names = heapless::Vec::<u32, 64>::new();
         let (mut reader, mut left, mut index) = (manifest.reader(end), left_behind, first);
         while manifest.more(&mut reader, &mut left) {
-            let (_, at) = manifest.name(&mut reader);
+            let (this, at) = manifest.name(&mut reader);
             // Before it only those of its own block, if it is in it: it is not yet among them.
-            if names.iter().any(|&other| name(other) == name(at)) {
+            if names.iter().any(|&other| name(other) == this) {
                 return Ok(Some((index, at)));
             }
             if names.push(at).is_ok() {

@@ -65,17 +65,20 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let text = reader.text();
     file.version = Some(text);
     let newest = newest_minor(file.manifest.generation);
-    let mut numbers = text.as_bytes().split(|byte| *byte == b'.').map(number);
-    match (numbers.next(), numbers.next()) {
-        (Some(Some(1)), Some(Some(minor))) if minor > newest => file.warnings.add(Warning::NewerMinor),
-        (Some(Some(1)), Some(Some(_))) => {}
-        (Some(Some(1)), None) => file.warnings.add(Warning::NoMinor),
-        (Some(Some(_)), None | Some(Some(_))) => reader.fail(ErrorKind::UnsupportedVersion, at),
+    let mut numbers = text.as_bytes().split(|byte| *byte == b'.');
+    let major = numbers.next().and_then(number);
+    let minor = numbers.next();
+    match (major, minor, minor.and_then(number)) {
+        (Some(1), _, Some(minor)) if minor > newest => file.warnings.add(Warning::NewerMinor),
+        (Some(1), _, Some(_)) => {}
+        (Some(1), None, _) => file.warnings.add(Warning::NoMinor),
+        (Some(_), None, _) | (Some(_), _, Some(_)) => reader.fail(ErrorKind::UnsupportedVersion, at),
         _ => reader.fail(ErrorKind::InvalidVersion, at),
     }
 }
 
 /// A number in decimal digits, and nothing else. Large ones are as large as can be.
+#[inline(never)]
 fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
