@@ -6,6 +6,7 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 #[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
@@ -47,6 +48,10 @@ impl<'a> Component<'a> {
     /// What it is to its tensor, in the format's own words: `data`, `values`, `indices`, …
     #[must_use]
     pub const fn role(&self) -> &'a str {
+        self.part.role.as_str()
+    }
+
+    pub(crate) const fn role_text(&self) -> Text<'a> {
         self.part.role
     }
 
@@ -84,6 +89,10 @@ impl<'a> Component<'a> {
     /// The name of the encoding, as the file spells it.
     #[must_use]
     pub const fn encoding_name(&self) -> &'a str {
+        self.part.encoding_name.as_str()
+    }
+
+    pub(crate) const fn encoding_name_text(&self) -> Text<'a> {
         self.part.encoding_name
     }
 
@@ -96,6 +105,13 @@ impl<'a> Component<'a> {
     /// Its digest as the file spells it, such as `crc32c:0x1A2B3C4D`; not verified.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
+        match self.part.digest {
+            Some(digest) => Some(digest.as_str()),
+            None => None,
+        }
+    }
+
+    pub(crate) const fn digest_text(&self) -> Option<Text<'a>> {
         self.part.digest
     }
 
@@ -228,7 +244,7 @@ impl<'a> Component<'a> {
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verification> {
         let fail = |kind| Err(self.error(kind, Item::Digest));
-        let Some(text) = self.part.digest else { return Ok(Verification::NoDigest) };
+        let Some(text) = self.digest() else { return Ok(Verification::NoDigest) };
         match digest::spelled(text) {
             Spelled::Unknown => Ok(Verification::UnknownDigest),
             Spelled::Invalid => fail(ErrorKind::InvalidDigest),

@@ -135,6 +135,11 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; or the bytes are not what they were when the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
+        self.find_bytes(name.as_bytes())
+    }
+
+    /// The same: what is no text is the name of nothing.
+    pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.find(name)?), self.input))
     }
 

@@ -50,8 +50,8 @@ impl Words {
     }
 
     /// What stands in `values` at the place of `word`.
-    pub(crate) fn value_of<T: Copy>(self, word: &str, values: &[T]) -> Option<T> {
-        values.get(self.place_of(word.as_bytes())?).copied()
+    pub(crate) fn value_of<T: Copy>(self, word: &[u8], values: &[T]) -> Option<T> {
+        values.get(self.place_of(word)?).copied()
     }
 }
 

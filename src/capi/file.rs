@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
-use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room, text};
+use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
 use super::source::{tenslice_need, tenslice_source};
 use super::status::{NEED, OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn tenslice_file_find(
         finish(error, || {
             let file = held::<File<'static>, _>(file)?;
             let tensor = out(tensor)?;
-            tensor.hold_found(&file.find(text(name, length)?))
+            tensor.hold_found(&file.find_bytes(bytes(name.cast(), length)?))
         })
     }
 }

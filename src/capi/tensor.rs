@@ -57,10 +57,10 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
             out_info(info)?.fill(tenslice_tensor_info {
                 struct_size: 0,
                 dtype: to_code(tensor.dtype()),
-                name: Some(tensor.name()).into(),
+                name: tenslice_str::of(Some(tensor.name_text())),
                 layout: u32::from(tensor.layout().code()),
                 order: u32::from(tensor.order().code()),
-                layout_name: Some(tensor.layout_name()).into(),
+                layout_name: tenslice_str::of(Some(tensor.layout_name_text())),
                 index: tensor.index(),
                 elements: shape.elements().unwrap_or(u64::MAX),
                 rank: shape.rank(),

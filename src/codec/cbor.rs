@@ -12,6 +12,7 @@ use minicbor::data::Type;
 use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::text::{Text, is_utf8};
 use crate::bytes::words::Words;
 use crate::error::{Error, ErrorKind, Format, Item};
 
@@ -324,11 +325,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A text in one piece.
-    pub(crate) fn text(&mut self) -> &'a str {
+    pub(crate) fn text(&mut self) -> Text<'a> {
         let at = self.position;
-        core::str::from_utf8(self.text_bytes()).unwrap_or_else(|_| {
+        Text::checked(self.text_bytes()).unwrap_or_else(|| {
             self.fail(ErrorKind::InvalidUtf8, at);
-            ""
+            Text::of("")
         })
     }
 
@@ -428,7 +429,7 @@ impl<'a> Reader<'a> {
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
                 place = fields.keys.place_of(key);
-                if place.is_none() && core::str::from_utf8(key).is_err() {
+                if place.is_none() && !is_utf8(key) {
                     self.fail(ErrorKind::InvalidUtf8, at);
                 }
             } else {
@@ -513,7 +514,7 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 TEXT => {
-                    if core::str::from_utf8(self.string(at)).is_err() {
+                    if !is_utf8(self.string(at)) {
                         self.fail(ErrorKind::InvalidUtf8, at);
                     }
                     continue;

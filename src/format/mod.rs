@@ -22,6 +22,7 @@ pub mod ztensor;
 
 use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::bytes::words::{Words, words};
 use crate::error::{Error, ErrorKind, Format, Item};
 use crate::shape::Shape;
@@ -80,7 +81,7 @@ pub(crate) const HEAD: u64 = 16;
 /// What a format says of a component: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
-    pub(crate) role: &'a str,
+    pub(crate) role: Text<'a>,
     /// The type of its elements; `None` where the format does not say.
     pub(crate) dtype: Option<DType>,
     /// The type that they are stored as; another one where the file states a logical type over it.
@@ -88,11 +89,11 @@ pub(crate) struct Part<'a> {
     pub(crate) order: ByteOrder,
     pub(crate) extent: Extent,
     pub(crate) encoding: Encoding,
-    pub(crate) encoding_name: &'a str,
+    pub(crate) encoding_name: Text<'a>,
     /// How many bytes it decodes to; `None` where the file does not say.
     pub(crate) decoded_length: Option<u64>,
     /// As the file spells it.
-    pub(crate) digest: Option<&'a str>,
+    pub(crate) digest: Option<Text<'a>>,
     /// `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
     /// Where its record stands in the file, and how far behind the start of its tensor's entry.
@@ -149,7 +150,7 @@ macro_rules! holds_one_tensor {
                 crate::format::Single::new(Tensor(*self))
             }
 
-            pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+            pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
                 if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
             }
 
@@ -159,12 +160,12 @@ macro_rules! holds_one_tensor {
         }
 
         impl<'a> Tensor<'a> {
-            pub(crate) const fn name(&self) -> &'a str {
-                ""
+            pub(crate) const fn name(&self) -> crate::bytes::text::Text<'a> {
+                crate::bytes::text::Text::of("")
             }
 
-            pub(crate) const fn layout_name(&self) -> &'a str {
-                self.layout().text()
+            pub(crate) const fn layout_name(&self) -> crate::bytes::text::Text<'a> {
+                crate::bytes::text::Text::of(self.layout().text())
             }
 
             pub(crate) const fn index(&self) -> u64 {
@@ -247,8 +248,11 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     for magic in MAGICS {
         let Some(&format) = formats.next() else { break };
         let at = if format == Format::B2nd { 2 } else { 0 };
-        let is_it =
-            if cut { at == 0 && magic.starts_with(head) } else { head.get(at..).is_some_and(|rest| rest.starts_with(magic)) };
+        let is_it = if cut {
+            at == 0 && magic.starts_with(head)
+        } else {
+            head.get(at..).is_some_and(|rest| rest.starts_with(magic))
+        };
         if is_it {
             return format;
         }

@@ -135,7 +135,8 @@ impl<'a> Iterator for Chunks<'a> {
             }
             Err(Stop(error)) => {
                 let need = opening.need();
-                self.error = Some(need.map_or(error, |need| fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset)));
+                self.error =
+                    Some(need.map_or(error, |need| fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset)));
                 None
             }
         }

@@ -6,6 +6,7 @@
 
 use super::layout::{self, Measures, Volume};
 use super::{Generation, Manifest, Tensor, v0, v1};
+use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::{ErrorKind, Item};
 use crate::format::Part;
@@ -90,7 +91,7 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
 
 /// Whether one of the first components, those before position `end`, has this role.
 #[inline(never)] // real programs write roles in order: the reader is not on the stack for them
-fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: &str, end: u32) -> bool {
+fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: Text<'_>, end: u32) -> bool {
     /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
     const COMPARED: u32 = 64;
     let mut reader = tensor.manifest.reader(tensor.components);

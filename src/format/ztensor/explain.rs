@@ -7,6 +7,7 @@
 use super::{Generation, Manifest, Tensor, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
+use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind, Item};
 use crate::format::Context;
@@ -24,7 +25,7 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Ok(manifest) = Manifest::locate(&Opening::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
-    context.text = sound(&mut manifest.reader(at), Reader::text);
+    context.text = sound(&mut manifest.reader(at), text);
     if context.text.is_none() {
         context.number = sound(&mut manifest.reader(at), Reader::unsigned);
     }
@@ -49,8 +50,8 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             fields = entry::component_fields(manifest.generation);
         }
     }
-    let dtype =
-        context.dtype.and_then(|name| layout::LONG_DTYPES.of_name(name).or(layout::SHORT_DTYPES.of_name(name)));
+    let dtype = context.dtype.map(Text::of);
+    let dtype = dtype.and_then(|name| layout::LONG_DTYPES.of_name(name).or(layout::SHORT_DTYPES.of_name(name)));
     let size = dtype.map(DType::size);
     let elements = context.shape.and_then(|shape| shape.elements());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
@@ -66,14 +67,14 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
-        context.tensor = sound(&mut reader, Reader::text);
+        context.tensor = sound(&mut reader, text);
     }
     each_field(&mut reader, fields, |reader, item| match item {
-        Item::Name => context.tensor = sound(reader, Reader::text),
+        Item::Name => context.tensor = sound(reader, text),
         Item::Offset => context.offset = sound(reader, Reader::unsigned),
         Item::Length => context.length = sound(reader, Reader::unsigned),
-        Item::DType => context.dtype = sound(reader, Reader::text),
-        Item::Encoding => context.encoding = sound(reader, Reader::text),
+        Item::DType => context.dtype = sound(reader, text),
+        Item::Encoding => context.encoding = sound(reader, text),
         Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
@@ -82,7 +83,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         }
         Item::Components => {
             let all = Tensor { components: reader.position(), ..Tensor::new(manifest, 0, 0) };
-            let is_there = |role: &str| all.components().any(|part| part.role == role);
+            let is_there = |role: &str| all.components().any(|part| part.role.bytes() == role.as_bytes());
             context.missing = layout::required(layout)
                 .filter_map(|role| core::str::from_utf8(role).ok())
                 .find(|role| !is_there(role));
@@ -101,6 +102,11 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl 
     }
 }
 
+/// Reads a text.
+fn text<'a>(reader: &mut Reader<'a>) -> &'a str {
+    reader.text().as_str()
+}
+
 /// What `read` reads, if that is sound.
 fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) -> Option<T> {
     let value = read(reader);
@@ -111,7 +117,7 @@ fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) ->
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), |reader, item| {
         if item == Item::Version {
-            context.version = sound(reader, Reader::text);
+            context.version = sound(reader, text);
         }
     });
     if error.kind() != ErrorKind::MissingKey || error.item() != Item::Tensors {
@@ -135,7 +141,7 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
         let from = reader.position();
-        let Some(role) = sound(reader, Reader::text) else { return };
+        let Some(role) = sound(reader, text) else { return };
         let mut record = reader.clone();
         reader.skip_record();
         let is_whole = reader.check().is_ok();
@@ -145,8 +151,8 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
                 Item::Offset => context.offset = sound(reader, Reader::unsigned),
                 Item::Length => context.length = sound(reader, Reader::unsigned),
                 Item::DecodedLength => context.decoded_length = sound(reader, Reader::unsigned),
-                Item::Encoding => context.encoding = sound(reader, Reader::text),
-                Item::DType => context.dtype = sound(reader, Reader::text),
+                Item::Encoding => context.encoding = sound(reader, text),
+                Item::DType => context.dtype = sound(reader, text),
                 _ => {}
             });
         }

@@ -6,6 +6,7 @@
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
 use crate::bytes::num::{product, to_usize};
+use crate::bytes::text::Text;
 use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
@@ -20,8 +21,8 @@ pub(super) struct DTypes {
 }
 
 impl DTypes {
-    pub(super) fn of_name(&self, name: &str) -> Option<DType> {
-        self.names.value_of(name, self.dtypes)
+    pub(super) fn of_name(&self, name: Text<'_>) -> Option<DType> {
+        self.names.value_of(name.bytes(), self.dtypes)
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: &DTypes) -> Option<DType> {
 }
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
-pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) {
+pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: Text<'_>, at: u32) {
     match LOGICAL_TYPES.of_name(name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
         Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
@@ -111,20 +112,20 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: &
 
 /// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
 /// `sparse` of its text keeps its indices in attributes.
-pub(super) fn of_name(generation: Generation, name: &str) -> Layout {
+pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
     let names = match generation {
         Generation::V0_1 => words!["dense", "sparsecsr", "sparsecoo"],
         Generation::V1_0 => words!["dense", "sparse_csr", "sparse_coo"],
         Generation::V1_2 => words!["dense", "sparse_csr", "sparse_coo", "quantized_group"],
     };
     let layouts = [Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::QuantizedGroup];
-    names.value_of(name, &layouts).unwrap_or(Layout::Other)
+    names.value_of(name.bytes(), &layouts).unwrap_or(Layout::Other)
 }
 
 /// Reads the byte order of 0.1.
 pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     let at = reader.position();
-    let found = words!["little", "big"].value_of(reader.text(), &[ByteOrder::Little, ByteOrder::Big]);
+    let found = words!["little", "big"].value_of(reader.text().bytes(), &[ByteOrder::Little, ByteOrder::Big]);
     if found.is_none() {
         reader.fail(ErrorKind::InvalidByteOrder, at);
     }
@@ -134,14 +135,14 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     part.encoding_name = reader.text();
-    let found = words!["raw", "zstd"].value_of(part.encoding_name, &[Encoding::Raw, Encoding::Zstd]);
+    let found = words!["raw", "zstd"].value_of(part.encoding_name.bytes(), &[Encoding::Raw, Encoding::Zstd]);
     part.encoding = found.unwrap_or(Encoding::Other);
 }
 
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     let digest = reader.text();
-    if !codec::digest::is_of_known_kind(digest) {
+    if !codec::digest::is_of_known_kind(digest.bytes()) {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
     }
     part.digest = Some(digest);
@@ -265,8 +266,8 @@ const ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr,
 const ROLE_NAMES: Words = words!["data", "values", "indices", "indptr", "coords"];
 
 impl Role {
-    pub(super) fn of_name(name: &str) -> Option<Self> {
-        ROLE_NAMES.value_of(name, &ROLES)
+    pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
+        ROLE_NAMES.value_of(name.bytes(), &ROLES)
     }
 
     /// 1.0: the type of its elements (sections 4.2, 5.1 to 5.3), in a tensor of that type.
@@ -296,7 +297,7 @@ impl Measures {
         measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match ROLE_NAMES.place_of(part.role.as_bytes()).and_then(|place| self.of_role.get_mut(place)) {
+        match ROLE_NAMES.place_of(part.role.bytes()).and_then(|place| self.of_role.get_mut(place)) {
             Some(place) => !core::mem::replace(place, measure).is_there,
             None => true,
         }

@@ -34,6 +34,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Stop};
+use crate::bytes::text::Text;
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
@@ -153,13 +154,13 @@ impl<'a> Manifest<'a> {
     fn part(&self, reader: &Reader<'a>) -> Part<'a> {
         let at = reader.position();
         Part {
-            role: "data",
+            role: Text::of("data"),
             dtype: None,
             storage: None,
             order: ByteOrder::Little,
             extent: Extent::new(0, 0),
             encoding: Encoding::Raw,
-            encoding_name: "raw",
+            encoding_name: Text::of("raw"),
             decoded_length: None,
             digest: None,
             warnings: 0,
@@ -178,7 +179,7 @@ impl<'a> Manifest<'a> {
                 reader.item = Item::Name;
                 let name = reader.text();
                 reader.skip_record();
-                (name.as_bytes(), at)
+                (name.bytes(), at)
             }
         }
     }
@@ -202,7 +203,7 @@ impl<'a> Manifest<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     manifest: Manifest<'a>,
-    version: Option<&'a str>,
+    version: Option<Text<'a>>,
     warnings: Warnings,
     entries: u32,
     left: Left,
@@ -243,7 +244,10 @@ impl<'a> File<'a> {
     }
 
     pub(crate) const fn version(&self) -> Option<&'a str> {
-        self.version
+        match self.version {
+            Some(version) => Some(version.as_str()),
+            None => None,
+        }
     }
 
     pub(crate) const fn warnings(&self) -> Warnings {
@@ -299,20 +303,20 @@ impl<'a> File<'a> {
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
     #[inline(never)]
-    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+    pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let mut all = self.tensors();
         let mut reader = all.manifest.reader(all.position);
         while self.manifest.more(&mut reader, &mut all.left) {
             let at = reader.position();
             let (found, _) = self.manifest.name(&mut reader);
-            if found == name.as_bytes() {
+            if found == name {
                 reader.go_to(at);
                 if let Some(tensor) = self.manifest.entry(&mut reader, all.index) {
                     return Ok(tensor);
                 }
                 break;
             }
-            if self.is_sorted && found > name.as_bytes() {
+            if self.is_sorted && found > name {
                 break;
             }
             all.index = all.index.saturating_add(1);
@@ -393,9 +397,9 @@ impl<'a> Iterator for Tensors<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensor<'a> {
     manifest: Manifest<'a>,
-    name: &'a str,
+    name: Text<'a>,
     layout: Layout,
-    layout_name: &'a str,
+    layout_name: Text<'a>,
     dtype: Option<DType>,
     index: u32,
     /// `Warning::tensor_bit`s.
@@ -414,9 +418,9 @@ impl<'a> Tensor<'a> {
     const fn new(manifest: Manifest<'a>, index: u32, entry: u32) -> Self {
         Self {
             manifest,
-            name: "",
+            name: Text::of(""),
             layout: Layout::Dense,
-            layout_name: "dense",
+            layout_name: Text::of("dense"),
             dtype: None,
             index,
             warnings: 0,
@@ -428,7 +432,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    pub(crate) const fn name(&self) -> &'a str {
+    pub(crate) const fn name(&self) -> Text<'a> {
         self.name
     }
 
@@ -440,7 +444,7 @@ impl<'a> Tensor<'a> {
         self.layout
     }
 
-    pub(crate) const fn layout_name(&self) -> &'a str {
+    pub(crate) const fn layout_name(&self) -> Text<'a> {
         self.layout_name
     }
 
@@ -497,7 +501,9 @@ impl<'a> Tensor<'a> {
         if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
             let elements = match (self.layout, role) {
                 (Layout::Dense, Some(Role::Data)) => self.shape().elements(),
-                (Layout::SparseCsr, Some(Role::Indptr)) => self.shape().dimension(0).and_then(|rows| rows.checked_add(1)),
+                (Layout::SparseCsr, Some(Role::Indptr)) => {
+                    self.shape().dimension(0).and_then(|rows| rows.checked_add(1))
+                }
                 _ => None,
             };
             part.decoded_length = product(elements, dtype.size());

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::File;
+use crate::bytes::text::Text;
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::Item;
@@ -25,7 +26,7 @@ pub(super) const ENTRY: &Fields = &fields!({
 
 /// Reads the root.
 pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
-    file.version = Some("0.1"); // the magic says so
+    file.version = Some(Text::of("0.1")); // the magic says so
     reader.item = Item::Manifest;
     let left = reader.array();
     file.check_entries(reader, left);
@@ -39,7 +40,7 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>) -> (&'a [u8], u32) {
         match item {
             Item::Name => {
                 let at = reader.position();
-                name = (reader.text().as_bytes(), at);
+                name = (reader.text().bytes(), at);
             }
             _ => reader.skip(),
         }

@@ -65,7 +65,7 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let text = reader.text();
     file.version = Some(text);
     let newest = newest_minor(file.manifest.generation);
-    let mut numbers = text.as_bytes().split(|byte| *byte == b'.');
+    let mut numbers = text.bytes().split(|byte| *byte == b'.');
     let major = numbers.next().and_then(number);
     let minor = numbers.next();
     match (major, minor, minor.and_then(number)) {
