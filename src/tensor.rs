@@ -134,7 +134,7 @@ impl<'a> Tensor<'a> {
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
         let mut all = self.components();
-        while let Some(component) = all.next() {
+        for component in all.by_ref() {
             if component.role_text().bytes() == role.as_bytes() {
                 return Ok(component);
             }

@@ -158,7 +158,10 @@ impl DType {
     /// Bytes of one element: 1 to 128, a power of two.
     #[must_use]
     pub const fn size(self) -> u64 {
-        1_u64.wrapping_shl(self.log2_size())
+        #[allow(clippy::as_conversions)] // widens
+        {
+            1_u32.wrapping_shl(self.log2_size()) as u64
+        }
     }
 
     /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.

@@ -131,18 +131,24 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Whether `outer` has all of `inner`.
+#[inline(never)]
+fn covers((at, outer): &(u64, &[u8]), (offset, inner): &(u64, &[u8])) -> bool {
+    Extent::new(*offset, to_u64(inner.len())).of(outer, *at).is_some()
+}
+
 impl<'a> Segments<'a> {
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
-        let covered = |(at, old): &(u64, &[u8])| Extent::new(*at, to_u64(old.len())).of(bytes, offset).is_some();
-        let is_new = !self.held.iter().any(covered);
-        if is_new && self.get(Extent::new(offset, to_u64(bytes.len()))).is_some() {
+        let new = (offset, bytes);
+        let is_new = !self.held.iter().any(|old| covers(&new, old));
+        if is_new && self.held.iter().any(|old| covers(old, &new)) {
             return Ok(()); // a part of what is there
         }
         if self.held.is_full() && is_new {
             return Err(Error::new(ErrorKind::TooManySegments));
         }
-        self.held.retain(|segment| !covered(segment));
-        self.held.push((offset, bytes)).map_err(|_| Error::new(ErrorKind::TooManySegments))
+        self.held.retain(|old| !covers(&new, old));
+        self.held.push(new).map_err(|_| Error::new(ErrorKind::TooManySegments))
     }
 
     /// The bytes of `extent`, if one segment has them all.

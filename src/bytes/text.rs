@@ -5,7 +5,7 @@
 
 /// A text: bytes that have been found to be UTF-8. They are made a `str` where a Rust program asks for one; C
 /// takes them as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
@@ -21,6 +21,12 @@ impl<'a> Text<'a> {
 
     pub(crate) const fn bytes(self) -> &'a [u8] {
         self.0
+    }
+
+    /// Whether it stands before `other` in the order of their bytes.
+    #[inline(never)]
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        self.0 < other.0
     }
 
     pub(crate) const fn as_str(self) -> &'a str {

@@ -195,6 +195,7 @@ const fn major(head: u8) -> u8 {
 
 impl<'a> Reader<'a> {
     /// A reader of `bytes` that stands at `position`.
+    #[inline(never)]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         Self { bytes, position, item: Item::Value, entry: 0, fault: None, argument: 0 }
     }
@@ -341,6 +342,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An integer from 0 on.
+    #[inline(never)]
     pub(crate) fn unsigned(&mut self) -> u64 {
         if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }

@@ -226,7 +226,9 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
         attributes: 0,
         is_sorted: true,
     };
-    file.read()?;
+    let mut reader = file.manifest.reader(0);
+    file.read(&mut reader);
+    file.manifest.check(&reader)?;
     Ok(file)
 }
 
@@ -268,22 +270,26 @@ impl<'a> File<'a> {
 
     /// Reads the manifest, with every check.
     #[inline(never)]
-    fn read(&mut self) -> Result<()> {
-        let mut reader = self.manifest.reader(0);
+    fn read(&mut self, reader: &mut Reader<'a>) {
         if self.manifest.is_list() {
-            v0::root(self, &mut reader);
+            v0::root(self, reader);
         } else {
-            v1::root(self, &mut reader);
+            v1::root(self, reader);
         }
+        reader.entry = 0;
         if !reader.is_at_end() {
-            reader.entry = 0;
             reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
         }
-        self.manifest.check(&reader)?;
-        if !self.is_sorted {
-            self.check_few_names()?;
+        if self.is_sorted || reader.check().is_err() {
+            return;
         }
-        Ok(())
+        if self.count > MAX_COMPARED {
+            self.warnings.add(Warning::NamesUnchecked);
+        } else {
+            // With a little memory of our own.
+            let repeated = names::repeated_of_few(self, reader);
+            self.judge_names(repeated, reader);
+        }
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
@@ -295,7 +301,7 @@ impl<'a> File<'a> {
         while manifest.more(reader, &mut left) {
             let Some(tensor) = manifest.entry(reader, self.count) else { return };
             self.warnings.add_tensor(tensor.warnings, self.count);
-            self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
+            self.is_sorted &= last_name.is_none_or(|last: Text<'_>| last.is_before(tensor.name));
             last_name = Some(tensor.name);
             self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
@@ -325,39 +331,27 @@ impl<'a> File<'a> {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// Compares the names with a little memory of our own, if they are not too many for that.
-    fn check_few_names(&mut self) -> Result<()> {
-        if self.count > MAX_COMPARED {
-            self.warnings.add(Warning::NamesUnchecked);
-            return Ok(());
-        }
-        let repeated = names::repeated_of_few(self)?;
-        self.judge_names(repeated)
-    }
-
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
     pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
         let mut file = *self;
         file.warnings = self.warnings.without(Warning::NamesUnchecked);
         if !self.is_sorted {
-            file.judge_names(names::repeated(self, scratch)?)?;
+            let mut reader = self.manifest.reader(self.entries);
+            file.judge_names(names::repeated(self, scratch)?, &mut reader);
+            self.manifest.check(&reader)?;
         }
         Ok(file.warnings)
     }
 
     /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&mut self, repeated: Option<(u32, u32)>) -> Result<()> {
+    fn judge_names(&mut self, repeated: Option<(u32, u32)>, reader: &mut Reader<'_>) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => {
                 self.warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
             }
-            Some((_, at)) => {
-                let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at, back: 0 };
-                return Err(self.manifest.error(fault));
-            }
+            Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
             None => {}
         }
-        Ok(())
     }
 }
 
@@ -462,9 +456,14 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn shape(&self) -> Shape<'a> {
+        self.shape_of(self.rank)
+    }
+
+    /// The first `rank` dimensions.
+    fn shape_of(&self, rank: u32) -> Shape<'a> {
         let from = to_usize(u64::from(self.dimensions));
         let bytes = from.and_then(|from| self.manifest.region.bytes.get(from..)).unwrap_or_default();
-        Shape::new(bytes, self.rank, layout::read_dimension)
+        Shape::new(bytes, rank, layout::read_dimension)
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'a> {
@@ -499,13 +498,13 @@ impl<'a> Tensor<'a> {
         }
         let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
         if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
-            let elements = match (self.layout, role) {
-                (Layout::Dense, Some(Role::Data)) => self.shape().elements(),
-                (Layout::SparseCsr, Some(Role::Indptr)) => {
-                    self.shape().dimension(0).and_then(|rows| rows.checked_add(1))
-                }
-                _ => None,
+            // All dimensions, or the rows and one more.
+            let (rank, more) = match (self.layout, role) {
+                (Layout::Dense, Some(Role::Data)) => (self.rank, 0),
+                (Layout::SparseCsr, Some(Role::Indptr)) => (self.rank.min(1), 1),
+                _ => return,
             };
+            let elements = self.shape_of(rank).elements().and_then(|elements| elements.checked_add(more));
             part.decoded_length = product(elements, dtype.size());
         }
     }

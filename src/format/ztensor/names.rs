@@ -28,21 +28,22 @@ impl Entries<'_> {
 }
 
 /// The same as [`repeated`] for a few entries, with a little memory and little code: each name is compared with
-/// those of the block before it.
+/// those of the block before it. The bytes have changed where `reader` has a fault then.
 #[inline(never)] // the memory is not there while entries are checked
-pub(super) fn repeated_of_few(file: &File<'_>) -> Result<Option<(u32, u32)>> {
+pub(super) fn repeated_of_few<'a>(file: &File<'a>, reader: &mut Reader<'a>) -> Option<(u32, u32)> {
     let manifest = &file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     // Where the block ends, and so the next one begins.
     let (mut end, mut left_behind, mut first) = (file.entries, file.left, 0_u32);
     loop {
         let mut names = heapless::Vec::<u32, 64>::new();
-        let (mut reader, mut left, mut index) = (manifest.reader(end), left_behind, first);
-        while manifest.more(&mut reader, &mut left) {
-            let (this, at) = manifest.name(&mut reader);
+        let (mut left, mut index) = (left_behind, first);
+        reader.go_to(end);
+        while manifest.more(reader, &mut left) {
+            let (this, at) = manifest.name(reader);
             // Before it only those of its own block, if it is in it: it is not yet among them.
             if names.iter().any(|&other| name(other) == this) {
-                return Ok(Some((index, at)));
+                return Some((index, at));
             }
             if names.push(at).is_ok() {
                 (end, left_behind) = (reader.position(), left);
@@ -50,9 +51,8 @@ pub(super) fn repeated_of_few(file: &File<'_>) -> Result<Option<(u32, u32)>> {
             }
             index = index.saturating_add(1);
         }
-        manifest.check(&reader)?;
         if !names.is_full() {
-            return Ok(None);
+            return None;
         }
     }
 }

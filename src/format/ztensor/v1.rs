@@ -65,28 +65,37 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let text = reader.text();
     file.version = Some(text);
     let newest = newest_minor(file.manifest.generation);
-    let mut numbers = text.bytes().split(|byte| *byte == b'.');
-    let major = numbers.next().and_then(number);
-    let minor = numbers.next();
-    match (major, minor, minor.and_then(number)) {
-        (Some(1), _, Some(minor)) if minor > newest => file.warnings.add(Warning::NewerMinor),
-        (Some(1), _, Some(_)) => {}
-        (Some(1), None, _) => file.warnings.add(Warning::NoMinor),
-        (Some(_), None, _) | (Some(_), _, Some(_)) => reader.fail(ErrorKind::UnsupportedVersion, at),
+    let mut rest = Some(text.bytes());
+    let major = number(&mut rest);
+    let has_minor = rest.is_some();
+    match (major, has_minor, number(&mut rest)) {
+        (Some(1), true, Some(minor)) if minor > newest => file.warnings.add(Warning::NewerMinor),
+        (Some(1), true, Some(_)) => {}
+        (Some(1), false, _) => file.warnings.add(Warning::NoMinor),
+        (Some(_), false, _) | (Some(_), true, Some(_)) => reader.fail(ErrorKind::UnsupportedVersion, at),
         _ => reader.fail(ErrorKind::InvalidVersion, at),
     }
 }
 
-/// A number in decimal digits, and nothing else. Large ones are as large as can be.
+/// A number in decimal digits, up to a dot or the end, and nothing else. Large ones are as large as can be. `rest` is
+/// then what stands behind the dot.
 #[inline(never)]
-fn number(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u32, |number, digit| {
+fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
+    let mut number = None;
+    let mut digits = rest.take()?;
+    while let Some((digit, behind)) = digits.split_first() {
+        digits = behind;
+        if *digit == b'.' {
+            *rest = Some(behind);
+            break;
+        }
         let digit = digit.wrapping_sub(b'0');
-        (digit < 10).then(|| number.saturating_mul(10).saturating_add(u32::from(digit)))
-    })
+        if digit >= 10 {
+            return None;
+        }
+        number = Some(number.unwrap_or(0_u32).saturating_mul(10).saturating_add(u32::from(digit)));
+    }
+    number
 }
 
 /// Passes the attributes, a map; where they stand.
