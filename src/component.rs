@@ -130,6 +130,7 @@ impl<'a> Component<'a> {
     ///
     /// # Errors
     /// `Encoded` where it has to be decoded first, `UnsupportedEncoding` where nobody here can, `NotInMemory`.
+    #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.part.encoding {
             Encoding::Raw => self.stored(),

@@ -23,18 +23,18 @@ impl<'a> Text<'a> {
         self.0
     }
 
-    /// Whether it stands before `other` in the order of their bytes.
-    #[inline(never)]
-    pub(crate) fn is_before(self, other: Self) -> bool {
-        self.0 < other.0
-    }
-
     pub(crate) const fn as_str(self) -> &'a str {
         match core::str::from_utf8(self.0) {
             Ok(text) => text,
             Err(_) => "", // the bytes have changed since
         }
     }
+}
+
+/// Whether a text stands before another in the order of their bytes.
+#[inline(never)]
+pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
+    text < other
 }
 
 /// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.

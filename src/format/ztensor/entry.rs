@@ -6,7 +6,7 @@
 
 use super::layout::{self, Measures, Volume};
 use super::{Generation, Manifest, Tensor, v0, v1};
-use crate::bytes::text::Text;
+use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::{ErrorKind, Item};
 use crate::format::Part;
@@ -78,7 +78,7 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut 
         tensor.warnings |= part.warnings;
         let is_new = parts.add(reader, &part, at);
         // Larger than all before, as real programs write them, is different from all; others are compared.
-        let is_largest = largest_role.is_none_or(|largest: Text<'_>| largest.is_before(part.role));
+        let is_largest = largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes()));
         if !is_new || (!is_largest && stands_before(tensor, all, part.role, at)) {
             reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
         }

@@ -34,7 +34,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Stop};
-use crate::bytes::text::Text;
+use crate::bytes::text::{Text, is_before};
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
@@ -138,6 +138,12 @@ impl<'a> Manifest<'a> {
     /// Whether all that `reader` has read is sound.
     fn check(&self, reader: &Reader<'_>) -> Result<()> {
         reader.check().map_err(|fault| self.error(fault))
+    }
+
+    /// The same for an iterator, which keeps the error.
+    #[inline(never)]
+    fn note(&self, reader: &Reader<'_>, error: &mut Option<Error>) {
+        *error = self.check(reader).err();
     }
 
     /// Reads the entry at which `reader` stands, with every check of a tensor; `None` where the reader has a fault.
@@ -301,7 +307,7 @@ impl<'a> File<'a> {
         while manifest.more(reader, &mut left) {
             let Some(tensor) = manifest.entry(reader, self.count) else { return };
             self.warnings.add_tensor(tensor.warnings, self.count);
-            self.is_sorted &= last_name.is_none_or(|last: Text<'_>| last.is_before(tensor.name));
+            self.is_sorted &= last_name.is_none_or(|last: Text<'_>| is_before(last.bytes(), tensor.name.bytes()));
             last_name = Some(tensor.name);
             self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
@@ -310,22 +316,22 @@ impl<'a> File<'a> {
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
     #[inline(never)]
     pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
-        let mut all = self.tensors();
-        let mut reader = all.manifest.reader(all.position);
-        while self.manifest.more(&mut reader, &mut all.left) {
+        let mut reader = self.manifest.reader(self.entries);
+        let (mut left, mut index) = (self.left, 0_u32);
+        while self.manifest.more(&mut reader, &mut left) {
             let at = reader.position();
             let (found, _) = self.manifest.name(&mut reader);
             if found == name {
                 reader.go_to(at);
-                if let Some(tensor) = self.manifest.entry(&mut reader, all.index) {
+                if let Some(tensor) = self.manifest.entry(&mut reader, index) {
                     return Ok(tensor);
                 }
                 break;
             }
-            if self.is_sorted && found > name {
+            if self.is_sorted && is_before(name, found) {
                 break;
             }
-            all.index = all.index.saturating_add(1);
+            index = index.saturating_add(1);
         }
         self.manifest.check(&reader)?;
         Err(Error::new(ErrorKind::NotFound))
@@ -380,7 +386,7 @@ impl<'a> Iterator for Tensors<'a> {
         } else {
             None
         };
-        self.error = self.manifest.check(&reader).err();
+        self.manifest.note(&reader, &mut self.error);
         self.position = reader.position();
         self.index = self.index.saturating_add(1);
         next
@@ -475,8 +481,9 @@ impl<'a> Tensor<'a> {
         let mut reader = self.manifest.reader(self.components);
         reader.entry = self.entry;
         let left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
-        let error = self.manifest.check(&reader).err();
-        Components { tensor: *self, position: reader.position(), left, error }
+        let mut components = Components { tensor: *self, position: reader.position(), left, error: None };
+        self.manifest.note(&reader, &mut components.error);
+        components
     }
 
     /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
@@ -544,7 +551,7 @@ impl<'a> Iterator for Components<'a> {
             self.tensor.complete(&mut part);
         }
         self.position = reader.position();
-        self.error = manifest.check(&reader).err();
+        manifest.note(&reader, &mut self.error);
         (more && self.error.is_none()).then_some(part)
     }
 }
