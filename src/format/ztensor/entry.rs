@@ -10,7 +10,7 @@ use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::{ErrorKind, Item};
 use crate::format::Part;
-use crate::vocab::{ByteOrder, Encoding, Layout};
+use crate::vocab::{ByteOrder, Encoding};
 
 /// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
 /// its record, in a list inside it.
@@ -18,7 +18,7 @@ use crate::vocab::{ByteOrder, Encoding, Layout};
 pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     let is_list = tensor.manifest.is_list();
     let mut volume = Volume::default();
-    let mut parts = Measures::default();
+    let mut parts = Measures::NONE;
     if is_list {
         tensor.components = tensor.entry;
         tensor.attributes = tensor.entry;
@@ -38,25 +38,19 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
                 tensor.layout_name = reader.text();
                 tensor.layout = layout::of_name(tensor.manifest.generation, tensor.layout_name);
             }
-            Item::Components => components(tensor, reader, &mut parts),
+            Item::Components => {
+                tensor.components = reader.position();
+                let left = reader.map();
+                components(tensor, reader, left, &mut parts);
+            }
             _ => reader.skip(), // the component's, in a list
         }
     }
     if is_list {
         let behind = reader.position();
         reader.go_to(tensor.entry);
-        let mut part = tensor.manifest.part(reader);
-        component(&tensor.manifest, reader, &mut part);
+        components(tensor, reader, Left::ONE, &mut parts);
         reader.go_to(behind);
-        tensor.warnings = part.warnings;
-        // Of a sparse tensor the one component holds indices too; `Sparse` checks it.
-        if matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo) {
-            if tensor.layout == Layout::SparseCsr && tensor.rank != 2 {
-                reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
-            }
-            return;
-        }
-        parts.add(reader, &part, tensor.entry);
     } else if tensor.manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {
@@ -65,17 +59,19 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     layout::check(reader, tensor, &volume, &parts);
 }
 
-/// Reads the components of a tensor, a map.
-fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, parts: &mut Measures) {
-    tensor.components = reader.position();
-    let mut left = reader.map();
+/// Reads the components of a tensor: those of a map, or the one of an entry of a list.
+#[inline(never)]
+fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Left, parts: &mut Measures) {
     let all = left;
     let mut largest_role = None;
-    while reader.more_pairs(&mut left) {
+    while tensor.manifest.more_parts(reader, &mut left) {
         let at = reader.position();
         let mut part = tensor.manifest.part(reader);
         component(&tensor.manifest, reader, &mut part);
         tensor.warnings |= part.warnings;
+        if tensor.is_packed_sparse() {
+            return;
+        }
         let is_new = parts.add(reader, &part, at);
         // Larger than all before, as real programs write them, is different from all; others are compared.
         let is_largest = largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes()));

@@ -214,30 +214,39 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>, volume
 }
 
 /// What the layouts ask of a component. All zero where there is none.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Measure {
-    is_there: bool,
-    /// Whether the decoded length, in bytes, is known.
-    has_length: bool,
-    /// The logical type is unknown, and so is what the length ought to be.
-    is_opaque: bool,
+    /// Where it stands: behind the first byte of the manifest, if it is there.
     at: u32,
     dtype: Option<DType>,
-    length: u64,
+    length: Length,
+    /// The decoded length in bytes, where it is known.
+    bytes: u64,
+}
+
+/// What is known of the decoded length of a component.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Unknown,
+    Known,
+    /// The logical type is not known, and so is not how long it ought to be.
+    Opaque,
 }
 
 impl Measure {
+    const NONE: Self = Self { at: 0, dtype: None, length: Length::Unknown, bytes: 0 };
+
     fn fail(&self, reader: &mut Reader<'_>, kind: ErrorKind) {
         reader.fail_in(Item::Length, kind, self.at);
     }
 
     /// How many elements there are: `None` where the length or the type is not known.
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
-        let dtype = self.dtype.filter(|_| self.has_length && !self.is_opaque)?;
-        if self.length & dtype.size().wrapping_sub(1) != 0 {
+        let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
+        if self.bytes & dtype.size().wrapping_sub(1) != 0 {
             self.fail(reader, ErrorKind::NotWhole);
         }
-        Some(self.length.wrapping_shr(dtype.log2_size()))
+        Some(self.bytes.wrapping_shr(dtype.log2_size()))
     }
 
     /// Holds an index component to an integer type and `count` elements.
@@ -280,7 +289,6 @@ impl Role {
 }
 
 /// The components whose roles a layout asks for.
-#[derive(Default)]
 pub(super) struct Measures {
     of_role: [Measure; ROLES.len()],
     /// How many components there are, of any role, and the type of the last.
@@ -289,16 +297,23 @@ pub(super) struct Measures {
 }
 
 impl Measures {
+    /// Of a tensor without components.
+    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; ROLES.len()], count: 0, last: None };
+
     /// Adds the measure of `part`, which stands at `at`; `false` where one of this known role is there already.
+    #[inline(never)]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) -> bool {
-        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        let (has_length, length) = (part.decoded_length.is_some(), part.decoded_length.unwrap_or(0));
-        let measure = Measure { is_there: true, has_length, is_opaque, at, dtype: part.dtype, length };
+        let length = match part.decoded_length {
+            None => Length::Unknown,
+            Some(_) if part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0 => Length::Opaque,
+            Some(_) => Length::Known,
+        };
+        let measure = Measure { at, dtype: part.dtype, length, bytes: part.decoded_length.unwrap_or(0) };
         measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
         match ROLE_NAMES.place_of(part.role.bytes()).and_then(|place| self.of_role.get_mut(place)) {
-            Some(place) => !core::mem::replace(place, measure).is_there,
+            Some(place) => core::mem::replace(place, measure).at == 0,
             None => true,
         }
     }
@@ -340,9 +355,11 @@ fn required_bits(layout: Layout) -> u32 {
 }
 
 /// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
+#[inline(never)] // off the stack while components are read
 pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) {
-    let required = required_bits(tensor.layout);
-    let is_missing = |(part, place): (&Measure, u32)| !part.is_there && required.wrapping_shr(place) & 1 != 0;
+    let is_packed = tensor.is_packed_sparse();
+    let required = if is_packed { 0 } else { required_bits(tensor.layout) };
+    let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && required.wrapping_shr(place) & 1 != 0;
     if parts.of_role.iter().zip(0_u32..).any(is_missing) {
         reader.fail_in(Item::Components, ErrorKind::MissingComponent, tensor.components);
     }
@@ -353,17 +370,20 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
             let length = product(volume.elements, size);
             if length.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
-            } else if data.has_length && length != Some(data.length) {
-                if data.is_opaque {
-                    tensor.dtype = None;
-                } else {
-                    data.fail(reader, ErrorKind::SizeMismatch);
+            } else if length != Some(data.bytes) {
+                match data.length {
+                    Length::Unknown => {}
+                    Length::Known => data.fail(reader, ErrorKind::SizeMismatch),
+                    Length::Opaque => tensor.dtype = None,
                 }
             }
         }
         Layout::SparseCsr => {
             if tensor.rank != 2 {
                 reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
+            }
+            if is_packed {
+                return;
             }
             let pointers = volume.rows.checked_add(1);
             if pointers.is_none() {
@@ -373,7 +393,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
             indices.hold_to(reader, count);
             indptr.hold_to(reader, pointers);
         }
-        Layout::SparseCoo => {
+        Layout::SparseCoo if !is_packed => {
             let count = values.elements(reader);
             let coordinates = product(count, u64::from(tensor.rank));
             if count.is_some() && coordinates.is_none() {

@@ -146,11 +146,17 @@ impl<'a> Manifest<'a> {
         *error = self.check(reader).err();
     }
 
+    /// A tensor of which nothing is known yet but that its entry begins where `reader` stands.
+    #[inline(never)]
+    fn begin(&self, reader: &mut Reader<'a>, index: u32) -> Tensor<'a> {
+        reader.entry = reader.position();
+        Tensor::new(*self, index, reader.entry)
+    }
+
     /// Reads the entry at which `reader` stands, with every check of a tensor; `None` where the reader has a fault.
     #[inline(never)]
     fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Option<Tensor<'a>> {
-        reader.entry = reader.position();
-        let mut tensor = Tensor::new(*self, index, reader.entry);
+        let mut tensor = self.begin(reader, index);
         entry::entry(&mut tensor, reader);
         reader.check().is_ok().then_some(tensor)
     }
@@ -194,6 +200,11 @@ impl<'a> Manifest<'a> {
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
         reader.entry = 0;
+        self.more_parts(reader, left)
+    }
+
+    /// Whether another component follows: one entry is one component in a list.
+    fn more_parts(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
 
@@ -222,23 +233,33 @@ pub struct File<'a> {
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
 #[inline(never)]
 pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
-    let mut file = File {
-        manifest: Manifest::locate(opening)?,
-        version: None,
-        warnings: Warnings::default(),
-        entries: 0,
-        left: Left::NONE,
-        count: 0,
-        attributes: 0,
-        is_sorted: true,
-    };
-    let mut reader = file.manifest.reader(0);
-    file.read(&mut reader);
-    file.manifest.check(&reader)?;
-    Ok(file)
+    // Read where it will stand: a file on its own would be on the stack besides.
+    let mut opened = Manifest::locate(opening).map(File::new);
+    if let Ok(file) = &mut opened {
+        let mut reader = file.manifest.reader(0);
+        file.read(&mut reader);
+        if let Err(error) = file.manifest.check(&reader) {
+            opened = Err(Stop(error));
+        }
+    }
+    opened
 }
 
 impl<'a> File<'a> {
+    /// A file of which nothing is known yet but where its manifest stands.
+    fn new(manifest: Manifest<'a>) -> Self {
+        Self {
+            manifest,
+            version: None,
+            warnings: Warnings::default(),
+            entries: 0,
+            left: Left::NONE,
+            count: 0,
+            attributes: 0,
+            is_sorted: true,
+        }
+    }
+
     /// What the container tells of the version.
     #[must_use]
     pub const fn generation(&self) -> Generation {
@@ -305,7 +326,8 @@ impl<'a> File<'a> {
         self.left = left;
         let mut last_name = None;
         while manifest.more(reader, &mut left) {
-            let Some(tensor) = manifest.entry(reader, self.count) else { return };
+            let mut tensor = manifest.begin(reader, self.count);
+            entry::entry(&mut tensor, reader);
             self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last: Text<'_>| is_before(last.bytes(), tensor.name.bytes()));
             last_name = Some(tensor.name);
@@ -491,6 +513,11 @@ impl<'a> Tensor<'a> {
         self.manifest.generation == Generation::V0_1
     }
 
+    /// Whether it is a sparse tensor of which the one component holds indices and values: `Sparse` checks it.
+    fn is_packed_sparse(&self) -> bool {
+        self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo)
+    }
+
     /// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is
     /// when decoded, where only the shape tells.
     fn complete(&self, part: &mut Part<'a>) {
@@ -500,7 +527,7 @@ impl<'a> Tensor<'a> {
             part.storage = part.dtype;
         } else if self.layout == Layout::Dense && role == Some(Role::Data) {
             part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
-        } else if self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo) {
+        } else if self.is_packed_sparse() {
             part.dtype = None; // indices and values: numbers of two types
         }
         let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
@@ -543,8 +570,7 @@ impl<'a> Iterator for Components<'a> {
         let manifest = self.tensor.manifest;
         let mut reader = manifest.reader(self.position);
         reader.entry = self.tensor.entry;
-        // One entry is one component in 0.1.
-        let more = if manifest.is_list() { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
+        let more = manifest.more_parts(&mut reader, &mut self.left);
         let mut part = manifest.part(&reader);
         if more {
             entry::component(&manifest, &mut reader, &mut part);
