@@ -133,13 +133,10 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        let mut all = self.components();
-        for component in all.by_ref() {
-            if component.role_text().bytes() == role.as_bytes() {
-                return Ok(component);
-            }
+        match &dispatch!(Inner &self.inner, tensor => tensor.part(role.as_bytes())) {
+            Ok(part) => Ok(Component::new(*part, self.input, self.format())),
+            Err(error) => Err(*error),
         }
-        Err(all.error().unwrap_or(Error::new(ErrorKind::NotFound)))
     }
 
     /// The component that holds a dense tensor, all of it.

@@ -168,6 +168,13 @@ macro_rules! holds_one_tensor {
                 crate::bytes::text::Text::of(self.layout().text())
             }
 
+            /// The first component of that role.
+            pub(crate) fn part(&self, role: &[u8]) -> Result<crate::format::Part<'a>> {
+                let mut all = self.components();
+                let found = all.find(|part| part.role.bytes() == role);
+                found.ok_or_else(|| all.error.unwrap_or(Error::new(ErrorKind::NotFound)))
+            }
+
             pub(crate) const fn index(&self) -> u64 {
                 0
             }

@@ -500,12 +500,43 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn components(&self) -> Components<'a> {
-        let mut reader = self.manifest.reader(self.components);
-        reader.entry = self.entry;
-        let left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        let (reader, left) = self.begin_parts();
         let mut components = Components { tensor: *self, position: reader.position(), left, error: None };
         self.manifest.note(&reader, &mut components.error);
         components
+    }
+
+    /// The first component of that role.
+    #[inline(never)]
+    pub(crate) fn part(&self, role: &[u8]) -> Result<Part<'a>> {
+        let (mut reader, mut left) = self.begin_parts();
+        while let Some(part) = self.next_part(&mut reader, &mut left) {
+            if part.role.bytes() == role {
+                return Ok(part);
+            }
+        }
+        self.manifest.check(&reader)?;
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// A reader that stands at the first component, and how many there are.
+    fn begin_parts(&self) -> (Reader<'a>, Left) {
+        let mut reader = self.manifest.reader(self.components);
+        reader.entry = self.entry;
+        let left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        (reader, left)
+    }
+
+    /// Reads the next component; `None` at the end, or where the reader has a fault.
+    #[inline(never)]
+    fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left) -> Option<Part<'a>> {
+        if !self.manifest.more_parts(reader, left) {
+            return None;
+        }
+        let mut part = self.manifest.part(reader);
+        entry::component(&self.manifest, reader, &mut part);
+        self.complete(&mut part);
+        reader.check().is_ok().then_some(part)
     }
 
     /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
@@ -562,22 +593,15 @@ pub(crate) struct Components<'a> {
 impl<'a> Iterator for Components<'a> {
     type Item = Part<'a>;
 
-    #[inline(never)]
     fn next(&mut self) -> Option<Part<'a>> {
         if self.error.is_some() {
             return None;
         }
-        let manifest = self.tensor.manifest;
-        let mut reader = manifest.reader(self.position);
+        let mut reader = self.tensor.manifest.reader(self.position);
         reader.entry = self.tensor.entry;
-        let more = manifest.more_parts(&mut reader, &mut self.left);
-        let mut part = manifest.part(&reader);
-        if more {
-            entry::component(&manifest, &mut reader, &mut part);
-            self.tensor.complete(&mut part);
-        }
+        let part = self.tensor.next_part(&mut reader, &mut self.left);
         self.position = reader.position();
-        manifest.note(&reader, &mut self.error);
-        (more && self.error.is_none()).then_some(part)
+        self.tensor.manifest.note(&reader, &mut self.error);
+        part
     }
 }
