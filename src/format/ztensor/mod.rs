@@ -500,7 +500,8 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn components(&self) -> Components<'a> {
-        let (reader, left) = self.begin_parts();
+        let mut left = Left::ONE;
+        let reader = self.begin_parts(&mut left);
         let mut components = Components { tensor: *self, position: reader.position(), left, error: None };
         self.manifest.note(&reader, &mut components.error);
         components
@@ -509,8 +510,10 @@ impl<'a> Tensor<'a> {
     /// The first component of that role.
     #[inline(never)]
     pub(crate) fn part(&self, role: &[u8]) -> Result<Part<'a>> {
-        let (mut reader, mut left) = self.begin_parts();
-        while let Some(part) = self.next_part(&mut reader, &mut left) {
+        let mut left = Left::ONE;
+        let mut reader = self.begin_parts(&mut left);
+        let mut part = self.manifest.part(&reader);
+        while self.next_part(&mut reader, &mut left, &mut part) {
             if part.role.bytes() == role {
                 return Ok(part);
             }
@@ -519,24 +522,26 @@ impl<'a> Tensor<'a> {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// A reader that stands at the first component, and how many there are.
-    fn begin_parts(&self) -> (Reader<'a>, Left) {
+    /// A reader that stands at the first component, of which there are `left`.
+    fn begin_parts(&self, left: &mut Left) -> Reader<'a> {
         let mut reader = self.manifest.reader(self.components);
         reader.entry = self.entry;
-        let left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
-        (reader, left)
+        if !self.manifest.is_list() {
+            *left = reader.map();
+        }
+        reader
     }
 
-    /// Reads the next component; `None` at the end, or where the reader has a fault.
+    /// Reads the next component into `part`; `false` at the end, or where the reader has a fault.
     #[inline(never)]
-    fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left) -> Option<Part<'a>> {
-        if !self.manifest.more_parts(reader, left) {
-            return None;
+    fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left, part: &mut Part<'a>) -> bool {
+        let more = self.manifest.more_parts(reader, left);
+        if more {
+            *part = self.manifest.part(reader);
+            entry::component(&self.manifest, reader, part);
+            self.complete(part);
         }
-        let mut part = self.manifest.part(reader);
-        entry::component(&self.manifest, reader, &mut part);
-        self.complete(&mut part);
-        reader.check().is_ok().then_some(part)
+        more && reader.check().is_ok()
     }
 
     /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
@@ -599,9 +604,10 @@ impl<'a> Iterator for Components<'a> {
         }
         let mut reader = self.tensor.manifest.reader(self.position);
         reader.entry = self.tensor.entry;
-        let part = self.tensor.next_part(&mut reader, &mut self.left);
+        let mut part = self.tensor.manifest.part(&reader);
+        let is_there = self.tensor.next_part(&mut reader, &mut self.left, &mut part);
         self.position = reader.position();
         self.tensor.manifest.note(&reader, &mut self.error);
-        part
+        is_there.then_some(part)
     }
 }
