@@ -140,15 +140,20 @@ fn covers((at, outer): &(u64, &[u8]), (offset, inner): &(u64, &[u8])) -> bool {
 impl<'a> Segments<'a> {
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = (offset, bytes);
-        let is_new = !self.held.iter().any(|old| covers(&new, old));
+        // Those that the new one covers make room.
+        let mut held = heapless::Vec::new();
+        for old in &self.held {
+            if !covers(&new, old) {
+                let _ = held.push(*old); // no more than there are
+            }
+        }
+        let is_new = held.len() == self.held.len();
         if is_new && self.held.iter().any(|old| covers(old, &new)) {
             return Ok(()); // a part of what is there
         }
-        if self.held.is_full() && is_new {
-            return Err(Error::new(ErrorKind::TooManySegments));
-        }
-        self.held.retain(|old| !covers(&new, old));
-        self.held.push(new).map_err(|_| Error::new(ErrorKind::TooManySegments))
+        held.push(new).map_err(|_| Error::new(ErrorKind::TooManySegments))?;
+        self.held = held;
+        Ok(())
     }
 
     /// The bytes of `extent`, if one segment has them all.
