@@ -140,7 +140,7 @@ impl<'a> File<'a> {
 
     /// The same: what is no text is the name of nothing.
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
-        Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.find(name)?), self.input))
+        Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor *file.find(name).as_ref().map_err(|error| *error)?), self.input))
     }
 
     /// What else the file says about itself.
@@ -250,7 +250,7 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     fn next(&mut self) -> Option<Tensor<'a>> {
-        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor tensors.next()?);
+        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor *tensors.next().as_ref()?);
         Some(Tensor::new(next, self.input))
     }
 }
