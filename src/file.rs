@@ -140,7 +140,10 @@ impl<'a> File<'a> {
 
     /// The same: what is no text is the name of nothing.
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
-        Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor *file.find(name).as_ref().map_err(|error| *error)?), self.input))
+        Ok(Tensor::new(
+            map_each!(Inner &self.inner, file => InnerTensor *file.find(name).as_ref().map_err(|error| *error)?),
+            self.input,
+        ))
     }
 
     /// What else the file says about itself.

@@ -25,7 +25,6 @@ mod v1;
 
 pub(crate) use explain::context;
 
-use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::layout::Role;
@@ -60,7 +59,7 @@ const MAX_COMPARED: u32 = 1024;
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
-    manifest_size: U64,
+    manifest_size: [u8; 8],
     magic: [u8; 8],
 }
 
@@ -94,14 +93,14 @@ impl<'a> Manifest<'a> {
         let Ok(tail) = Tail::ref_from_bytes(tail) else {
             return fail(ErrorKind::Truncated, tail_at); // 16 bytes were asked for
         };
-        let short_size = u64::from_le_bytes(tail.magic);
         let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
-            (Generation::V0_1, short_size, 8)
-        } else if tail.magic == MAGIC_1 {
-            (Generation::V1_2, tail.manifest_size.get(), 16)
+            (Generation::V0_1, &tail.magic, 8)
+        } else if tail.magic.starts_with(&MAGIC_1) {
+            (Generation::V1_2, &tail.manifest_size, 16)
         } else {
-            (Generation::V1_0, short_size, 8)
+            (Generation::V1_0, &tail.magic, 8)
         };
+        let size = u64::from_le_bytes(*size);
         let footer_at = length.saturating_sub(footer);
         // The text of 1.0 says `<`; its own empty files need `<=` (section 6 step 2).
         let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
