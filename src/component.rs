@@ -164,15 +164,18 @@ impl<'a> Component<'a> {
 
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
-        let bytes = self.whole_bytes()?;
+        let bytes = self.bytes()?;
         let is_single = self.part.dtype.is_some_and(|dtype| dtype.number_size() == 1);
-        if self.part.order != ByteOrder::NATIVE && !is_single {
-            return Err(self.error(ErrorKind::ForeignEndian, Item::ByteOrder));
-        }
-        if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
-            return Err(self.error(ErrorKind::Misaligned, Item::Component));
-        }
-        Ok(bytes)
+        let (kind, item) = if !self.is_whole(bytes) {
+            (ErrorKind::NotWhole, Item::Length)
+        } else if self.part.order != ByteOrder::NATIVE && !is_single {
+            (ErrorKind::ForeignEndian, Item::ByteOrder)
+        } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
+            (ErrorKind::Misaligned, Item::Component)
+        } else {
+            return Ok(bytes);
+        };
+        Err(self.error(kind, item))
     }
 
     /// Its elements one by one, whatever their alignment and byte order.
@@ -306,11 +309,12 @@ impl<'a> Component<'a> {
     /// Its bytes, if they are whole elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
+        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::NotWhole, Item::Length)) }
+    }
+
+    fn is_whole(&self, bytes: &[u8]) -> bool {
         let size = self.part.dtype.map_or(1, DType::size);
-        if to_u64(bytes.len()) & size.wrapping_sub(1) != 0 {
-            return Err(self.error(ErrorKind::NotWhole, Item::Length));
-        }
-        Ok(bytes)
+        to_u64(bytes.len()) & size.wrapping_sub(1) == 0
     }
 
     /// An error of this component: at its record.

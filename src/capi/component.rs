@@ -60,15 +60,15 @@ pub struct tenslice_component_info {
 }
 
 /// The bytes of `component`, checked to be elements of `dtype`.
-pub(super) fn typed_bytes(component: &Component<'_>, dtype: u32) -> Result<tenslice_bytes> {
+pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&'a [u8]> {
     if dtype != 0 {
         let dtype = of_code(dtype).ok_or(Error::new(ErrorKind::InvalidArgument))?;
         if component.dtype() != Some(dtype) {
             return Err(component.error(ErrorKind::WrongType, Item::DType));
         }
-        return component.aligned_bytes(dtype.alignment()).map(Into::into);
+        return component.aligned_bytes(dtype.alignment());
     }
-    component.bytes().map(Into::into)
+    component.bytes()
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn tenslice_component_bytes(
     unsafe {
         finish(error, || {
             let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(typed_bytes(component, dtype)?);
+            out(bytes)?.set(typed_bytes(component, dtype)?.into());
             Ok(OK)
         })
     }

@@ -144,7 +144,7 @@ pub unsafe extern "C" fn tenslice_tensor_bytes(
         finish(error, || {
             let data = held::<Tensor<'static>, _>(tensor)?.data();
             let data = data.as_ref().map_err(|error| *error)?;
-            out(bytes)?.set(typed_bytes(data, dtype)?);
+            out(bytes)?.set(typed_bytes(data, dtype)?.into());
             Ok(OK)
         })
     }
