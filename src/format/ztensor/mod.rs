@@ -230,7 +230,6 @@ pub struct File<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
-#[inline(never)]
 pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
     // Read where it will stand: a file on its own would be on the stack besides.
     let mut opened = Manifest::locate(opening).map(File::new);
@@ -335,7 +334,6 @@ impl<'a> File<'a> {
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
-    #[inline(never)]
     pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let mut reader = self.manifest.reader(self.entries);
         let (mut left, mut index) = (self.left, 0_u32);
