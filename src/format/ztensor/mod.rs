@@ -139,10 +139,12 @@ impl<'a> Manifest<'a> {
         reader.check().map_err(|fault| self.error(fault))
     }
 
-    /// The same for an iterator, which keeps the error.
+    /// The same for an iterator, which keeps the error that ends it.
     #[inline(never)]
     fn note(&self, reader: &Reader<'_>, error: &mut Option<Error>) {
-        *error = self.check(reader).err();
+        if let Err(fault) = reader.check() {
+            *error = Some(self.error(fault));
+        }
     }
 
     /// A tensor of which nothing is known yet but that its entry begins where `reader` stands.
