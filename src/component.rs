@@ -6,6 +6,7 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
+#[cfg(feature = "capi")]
 use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 #[cfg(feature = "digest")]
@@ -51,6 +52,7 @@ impl<'a> Component<'a> {
         self.part.role.as_str()
     }
 
+    #[cfg(feature = "capi")]
     pub(crate) const fn role_text(&self) -> Text<'a> {
         self.part.role
     }
@@ -92,6 +94,7 @@ impl<'a> Component<'a> {
         self.part.encoding_name.as_str()
     }
 
+    #[cfg(feature = "capi")]
     pub(crate) const fn encoding_name_text(&self) -> Text<'a> {
         self.part.encoding_name
     }
@@ -111,6 +114,7 @@ impl<'a> Component<'a> {
         }
     }
 
+    #[cfg(feature = "capi")]
     pub(crate) const fn digest_text(&self) -> Option<Text<'a>> {
         self.part.digest
     }

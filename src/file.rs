@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Need, Opening, Source, Stop};
+use crate::bytes::source::{Input, Need, Opening, Source};
 use crate::error::{Error, Format, Result, Warnings};
 use crate::format::{self, dispatch, map_each, one_of_each};
 #[cfg(feature = "digest")]
@@ -219,7 +219,7 @@ fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
     let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => Inner::Ztensor(*format::ztensor::open(opening).as_ref().map_err(|Stop(error)| *error)?),
+        Format::Ztensor => Inner::Ztensor(*format::ztensor::open(opening).as_ref().map_err(|stop| stop.0)?),
         #[cfg(feature = "blz")]
         Format::Blz => Inner::Blz(format::blz::open(opening)?),
         #[cfg(feature = "tens")]

@@ -146,7 +146,7 @@ pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Result<OutInfo<T>> {
 impl<T> OutInfo<T> {
     /// Writes all but the size, which stays the caller's.
     pub(super) fn fill(self, value: T) {
-        const { assert!(align_of::<T>() >= align_of::<u32>() && size_of::<T>() % size_of::<u32>() == 0) };
+        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so the size is one of whole words
         let from = ptr::from_ref(&value).cast::<u32>();
         let words = size_of::<T>().wrapping_shr(size_of::<u32>().trailing_zeros());
         // SAFETY: `out_info` found that the caller's struct is no smaller than ours. By words, as both are aligned.
