@@ -6,6 +6,8 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
+#[cfg(feature = "capi")]
+use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 #[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
@@ -47,6 +49,11 @@ impl<'a> Component<'a> {
     /// What it is to its tensor, in the format's own words: `data`, `values`, `indices`, …
     #[must_use]
     pub const fn role(&self) -> &'a str {
+        self.part.role.as_str()
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) const fn role_text(&self) -> Text<'a> {
         self.part.role
     }
 
@@ -84,6 +91,11 @@ impl<'a> Component<'a> {
     /// The name of the encoding, as the file spells it.
     #[must_use]
     pub const fn encoding_name(&self) -> &'a str {
+        self.part.encoding_name.as_str()
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) const fn encoding_name_text(&self) -> Text<'a> {
         self.part.encoding_name
     }
 
@@ -96,6 +108,14 @@ impl<'a> Component<'a> {
     /// Its digest as the file spells it, such as `crc32c:0x1A2B3C4D`; not verified.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
+        match self.part.digest {
+            Some(digest) => Some(digest.as_str()),
+            None => None,
+        }
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) const fn digest_text(&self) -> Option<Text<'a>> {
         self.part.digest
     }
 
@@ -114,6 +134,7 @@ impl<'a> Component<'a> {
     ///
     /// # Errors
     /// `Encoded` where it has to be decoded first, `UnsupportedEncoding` where nobody here can, `NotInMemory`.
+    #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.part.encoding {
             Encoding::Raw => self.stored(),
@@ -147,15 +168,18 @@ impl<'a> Component<'a> {
 
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
-        let bytes = self.whole_bytes()?;
+        let bytes = self.bytes()?;
         let is_single = self.part.dtype.is_some_and(|dtype| dtype.number_size() == 1);
-        if self.part.order != ByteOrder::NATIVE && !is_single {
-            return Err(self.error(ErrorKind::ForeignEndian, Item::ByteOrder));
-        }
-        if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
-            return Err(self.error(ErrorKind::Misaligned, Item::Component));
-        }
-        Ok(bytes)
+        let (kind, item) = if !self.is_whole(bytes) {
+            (ErrorKind::NotWhole, Item::Length)
+        } else if self.part.order != ByteOrder::NATIVE && !is_single {
+            (ErrorKind::ForeignEndian, Item::ByteOrder)
+        } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
+            (ErrorKind::Misaligned, Item::Component)
+        } else {
+            return Ok(bytes);
+        };
+        Err(self.error(kind, item))
     }
 
     /// Its elements one by one, whatever their alignment and byte order.
@@ -230,7 +254,7 @@ impl<'a> Component<'a> {
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verification> {
         let fail = |kind| Err(self.error(kind, Item::Digest));
-        let Some(text) = self.part.digest else { return Ok(Verification::NoDigest) };
+        let Some(text) = self.digest() else { return Ok(Verification::NoDigest) };
         match digest::spelled(text) {
             Spelled::Unknown => Ok(Verification::UnknownDigest),
             Spelled::Invalid => fail(ErrorKind::InvalidDigest),
@@ -291,14 +315,17 @@ impl<'a> Component<'a> {
     /// Its bytes, if they are whole elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
+        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::NotWhole, Item::Length)) }
+    }
+
+    fn is_whole(&self, bytes: &[u8]) -> bool {
         let size = self.part.dtype.map_or(1, DType::size);
-        if to_u64(bytes.len()) & size.wrapping_sub(1) != 0 {
-            return Err(self.error(ErrorKind::NotWhole, Item::Length));
-        }
-        Ok(bytes)
+        to_u64(bytes.len()) & size.wrapping_sub(1) == 0
     }
 
     /// An error of this component: at its record.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {
         Error::at(kind, self.format, item, self.part.at).behind(self.part.back)
     }

@@ -7,8 +7,8 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Need, Opening, Source, Stop};
-use crate::error::{Error, ErrorKind, Format, Result, Warnings};
+use crate::bytes::source::{Input, Need, Opening, Source};
+use crate::error::{Error, Format, Result, Warnings};
 use crate::format::{self, dispatch, map_each, one_of_each};
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
@@ -55,12 +55,8 @@ impl<'a> File<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
-        match open(&Opening::of(bytes.into())) {
-            Ok(file) => Ok(file),
-            Err(Stop::Error(error)) => Err(error),
-            // A slice has every range that lies in the file, and no other is ever needed.
-            Err(Stop::Need(_)) => Err(Error::new(ErrorKind::NotInMemory)),
-        }
+        // A slice has every range that lies in the file, and no other is ever needed.
+        open(&Opening::of(bytes.into()))
     }
 
     /// Opens a file of which only some ranges are in memory: see [`Source`].
@@ -71,17 +67,24 @@ impl<'a> File<'a> {
     /// # Errors
     /// The first rule of the format that the file breaks, and where.
     pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
+        let mut need = None;
+        match (Self::open_or_need(source, &mut need), need) {
+            (Ok(file), _) => Ok(Opened::File(file)),
+            (Err(_), Some(need)) => Ok(Opened::Need(need)),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// The same for C, which takes the file or the range from where they are: with `need` the error says nothing.
+    pub(crate) fn open_or_need(source: &'a Source<'_>, need: &mut Option<Need>) -> Result<Self> {
         if let Some(error) = source.failed() {
             return Err(error);
         }
         let opening = Opening::of_source(source);
         let opened = open(&opening);
-        source.note(opening.walk.get(), opened.as_ref().err().copied());
-        match opened {
-            Ok(file) => Ok(Opened::File(file)),
-            Err(Stop::Need(need)) => Ok(Opened::Need(need)),
-            Err(Stop::Error(error)) => Err(error),
-        }
+        source.note(&opening, opened.as_ref().err().copied());
+        *need = opening.need();
+        opened
     }
 
     /// The kind of file.
@@ -134,7 +137,15 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; or the bytes are not what they were when the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        Ok(Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.find(name)?), self.input))
+        self.find_bytes(name.as_bytes())
+    }
+
+    /// The same: what is no text is the name of nothing.
+    pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
+        Ok(Tensor::new(
+            map_each!(Inner &self.inner, file => InnerTensor *file.find(name).as_ref().map_err(|error| *error)?),
+            self.input,
+        ))
     }
 
     /// What else the file says about itself.
@@ -216,19 +227,19 @@ impl<'a> File<'a> {
 }
 
 /// The one way in: for slices and for sources.
-fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
     let input = opening.input;
     let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
+        Format::Ztensor => Inner::Ztensor(*format::ztensor::open(opening).as_ref().map_err(|stop| stop.0)?),
         #[cfg(feature = "blz")]
         Format::Blz => Inner::Blz(format::blz::open(opening)?),
         #[cfg(feature = "tens")]
         Format::Tens => Inner::Tens(format::tens::open(opening)?),
         #[cfg(feature = "b2nd")]
         Format::B2nd => Inner::B2nd(format::b2nd::open(opening)?),
-        other => return Err(Stop::Error(format::not_read(head, other))),
+        other => return Err(format::not_read(head, other)),
     };
     Ok(File { input, inner })
 }
@@ -257,7 +268,7 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     fn next(&mut self) -> Option<Tensor<'a>> {
-        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor tensors.next()?);
+        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor *tensors.next().as_ref()?);
         Some(Tensor::new(next, self.input))
     }
 }

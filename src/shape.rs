@@ -1,9 +1,11 @@
 //! The dimensions of a tensor, decoded one by one from the bytes in which the file stores them.
 //!
-//! Depends on nothing: how one dimension is read comes with the bytes.
+//! Depends on `bytes`; how one dimension is read comes with the bytes.
 #![forbid(unsafe_code)]
 
 use core::fmt;
+
+use crate::bytes::num;
 
 /// Reads one dimension off the front of the bytes: its length, and the bytes behind it.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
@@ -51,7 +53,7 @@ impl<'a> Shape<'a> {
         let mut product = Some(1_u64);
         let mut dimensions = self.iter();
         for length in dimensions.by_ref() {
-            product = if length == 0 { Some(0) } else { product.and_then(|product| product.checked_mul(length)) };
+            product = if length == 0 { Some(0) } else { num::product(product, length) };
             if product == Some(0) {
                 return product;
             }

@@ -8,6 +8,7 @@ use core::iter::FusedIterator;
 use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 use crate::component::Component;
 #[cfg(feature = "digest")]
@@ -41,6 +42,10 @@ impl<'a> Tensor<'a> {
     /// Its name, which may be empty or hold any character.
     #[must_use]
     pub const fn name(&self) -> &'a str {
+        self.name_text().as_str()
+    }
+
+    pub(crate) const fn name_text(&self) -> Text<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.name())
     }
 
@@ -74,6 +79,10 @@ impl<'a> Tensor<'a> {
     /// The name of the layout, as the file spells it.
     #[must_use]
     pub const fn layout_name(&self) -> &'a str {
+        self.layout_name_text().as_str()
+    }
+
+    pub(crate) const fn layout_name_text(&self) -> Text<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.layout_name())
     }
 
@@ -126,9 +135,10 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        let mut all = self.components();
-        let found = all.find(|component| component.role() == role);
-        found.ok_or_else(|| all.error().unwrap_or(Error::new(ErrorKind::NotFound)))
+        match &dispatch!(Inner &self.inner, tensor => tensor.part(role.as_bytes())) {
+            Ok(part) => Ok(Component::new(*part, self.input, self.format())),
+            Err(error) => Err(*error),
+        }
     }
 
     /// The component that holds a dense tensor, all of it.
@@ -158,7 +168,7 @@ impl<'a> Tensor<'a> {
             let stride = next.ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
             next = stride.checked_mul(*length);
             *length = stride;
-            Ok(())
+            Ok::<(), Error>(())
         };
         match self.order() {
             Order::RowMajor => strides.iter_mut().rev().try_for_each(&mut set)?,

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
+use core::num::NonZeroU16;
 
 use crate::error::pinned;
 
@@ -12,12 +13,12 @@ use crate::error::pinned;
 /// The low byte of its [code](DType::code) names the number; the high byte is the base-2 logarithm of how
 /// many of them an element has: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DType(u16);
+pub struct DType(NonZeroU16); // so that "no dtype" takes no room beside it
 
 macro_rules! dtypes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal, $log2:literal;)*) => {
         impl DType {
-            $($(#[$doc])* pub const $name: Self = Self($code);)*
+            $($(#[$doc])* pub const $name: Self = Self::of_number($code);)*
 
             /// Every dtype of one number, and the complex ones, with its name in the C header, in the order of
             /// its code. For those of several numbers see [`with_lanes`](Self::with_lanes).
@@ -39,10 +40,10 @@ macro_rules! dtypes {
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
-            /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
-            pub(crate) const fn log2_size(self) -> u32 {
-                let number = match self.number() { $(Self::$name => $log2,)* _ => 0 };
-                self.log2_lanes().saturating_add(number)
+            /// Base-2 logarithm of the size of the number; [`UNLISTED`](Self::UNLISTED) where it is none of `ALL`.
+            #[inline(never)] // a table of bytes, once
+            const fn log2_number_size(self) -> u8 {
+                match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
             }
         }
     };
@@ -99,16 +100,22 @@ impl DType {
     /// The pinned number; the same in C.
     #[must_use]
     pub const fn code(self) -> u16 {
-        self.0
+        self.0.get()
+    }
+
+    const fn of_number(code: u16) -> Self {
+        match NonZeroU16::new(code) {
+            Some(code) => Self(code),
+            None => Self(NonZeroU16::MIN), // never: no code is 0
+        }
     }
 
     /// The dtype of a code; `None` for a number that is no dtype's.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
-        let given = Self(code);
-        let number = Self::ALL.iter().map(|(dtype, _)| *dtype).find(|dtype| *dtype == given.number())?;
+        let given = Self(NonZeroU16::new(code)?);
         let lanes = 1_u32.checked_shl(given.log2_lanes())?;
-        number.with_lanes(lanes).filter(|dtype| *dtype == given)
+        given.number().with_lanes(lanes).filter(|dtype| given.log2_number_size() != Self::UNLISTED && *dtype == given)
     }
 
     /// The dtype whose elements are `lanes` numbers of this type: 1, 2, 4 or 8 of them, as for quaternions.
@@ -119,34 +126,42 @@ impl DType {
             (_, 1) => Some(self),
             (Self::F32, 2) => Some(Self::C64),
             (Self::F64, 2) => Some(Self::C128),
-            (Self(Self::FIRST_NUMBER..=Self::LAST_NUMBER), 2 | 4 | 8) => {
+            (_, 2 | 4 | 8) if self.code() >= Self::U8.code() && self.code() <= Self::BF16.code() => {
                 #[allow(clippy::as_conversions)] // at most 3
                 let log2 = lanes.trailing_zeros() as u16;
-                Some(Self(self.0 | log2.wrapping_shl(8)))
+                Some(Self::of_number(self.code() | log2.wrapping_shl(8)))
             }
             _ => None,
         }
     }
 
-    const FIRST_NUMBER: u16 = Self::U8.0;
-    const LAST_NUMBER: u16 = Self::BF16.0;
+    const UNLISTED: u8 = u8::MAX;
 
     /// The number that its elements have one or several of.
     pub(crate) const fn number(self) -> Self {
-        Self(self.0 & 0xff)
+        Self::of_number(self.code() & 0xff)
     }
 
     pub(crate) const fn log2_lanes(self) -> u32 {
         #[allow(clippy::as_conversions)] // widens
         {
-            self.0.wrapping_shr(8) as u32
+            self.code().wrapping_shr(8) as u32
         }
+    }
+
+    /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
+    pub(crate) const fn log2_size(self) -> u32 {
+        #[allow(clippy::as_conversions)] // widens
+        self.log2_lanes().saturating_add(self.log2_number_size() as u32)
     }
 
     /// Bytes of one element: 1 to 128, a power of two.
     #[must_use]
     pub const fn size(self) -> u64 {
-        1_u64.wrapping_shl(self.log2_size())
+        #[allow(clippy::as_conversions)] // widens
+        {
+            1_u32.wrapping_shl(self.log2_size()) as u64
+        }
     }
 
     /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.
@@ -171,7 +186,7 @@ impl DType {
     /// Whether it is an integer type that can number elements.
     #[must_use]
     pub const fn is_integer(self) -> bool {
-        self.0 >= Self::U8.0 && self.0 <= Self::I128.0
+        self.code() >= Self::U8.code() && self.code() <= Self::I128.code()
     }
 }
 

@@ -5,7 +5,8 @@
 
 use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
-use crate::codec::cbor::{Fault, Field, Left, Reader, Token};
+use crate::bytes::words::Words;
+use crate::codec::cbor::{Fault, Left, Reader, Token};
 use crate::error::{Error, ErrorKind, Format};
 
 type Result<T> = core::result::Result<T, Fault>;
@@ -19,14 +20,14 @@ pub(super) struct Items<'a> {
     left: Left,
     is_map: bool,
     /// Keys that are not attributes.
-    hidden: &'static [Field],
+    hidden: Words,
     fault: Option<Fault>,
 }
 
 impl<'a> Attributes<'a> {
     /// The pairs of the map at `position` of `region`, of a file of kind `format`, but those whose keys are
     /// `hidden`.
-    pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: &'static [Field]) -> Self {
+    pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: Words) -> Self {
         let mut reader = Reader::new(region.bytes, position);
         let left = reader.map();
         let fault = reader.check().err();
@@ -38,7 +39,7 @@ impl<'a> Attributes<'a> {
 impl<'a> Items<'a> {
     /// Why the iterator ended early.
     pub(super) fn error(&self) -> Option<Error> {
-        self.fault.map(|fault| fault.in_file(self.format, self.region.start, 0))
+        self.fault.map(|fault| fault.in_file(self.format, self.region.start))
     }
 
     fn read(&mut self) -> Result<Option<Attribute<'a>>> {
@@ -51,7 +52,7 @@ impl<'a> Items<'a> {
             } else if self.is_map {
                 let key = self.value(&mut reader)?;
                 let value = self.value(&mut reader)?;
-                if matches!(key, Value::Text(text) if self.hidden.iter().any(|field| field.key == text)) {
+                if matches!(key, Value::Text(text) if self.hidden.place_of(text.as_bytes()).is_some()) {
                     continue;
                 }
                 Some(Attribute { key: Some(key), value })
@@ -71,7 +72,7 @@ impl<'a> Items<'a> {
             position: reader.position(),
             left: token.inside().unwrap_or(Left::NONE),
             is_map: matches!(token, Token::Map(_)),
-            hidden: &[],
+            hidden: Words::NONE,
             ..*self
         };
         if token.inside().is_some() {

@@ -39,6 +39,7 @@ impl Extent {
     }
 
     /// The bytes it covers of `bytes`, which begin at offset `start` of the file.
+    #[inline(never)] // once: 64-bit numbers take room
     pub(crate) fn of<'a>(&self, bytes: &'a [u8], start: u64) -> Option<&'a [u8]> {
         let from = to_usize(self.offset.checked_sub(start)?)?;
         let length = to_usize(self.length)?;

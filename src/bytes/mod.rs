@@ -1,4 +1,4 @@
-//! Bytes and numbers: conversions, ranges, sources.
+//! Bytes and numbers: conversions, ranges, sources, texts, lists of words.
 //!
 //! Depends on `error`. Everything that turns a number of a file into a place in memory stands here.
 #![forbid(unsafe_code)]
@@ -6,3 +6,5 @@
 pub(crate) mod extent;
 pub(crate) mod num;
 pub(crate) mod source;
+pub(crate) mod text;
+pub(crate) mod words;

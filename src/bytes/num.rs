@@ -1,4 +1,4 @@
-//! Between file numbers (`u64`) and memory sizes (`usize`): the only two conversions of the crate.
+//! Between file numbers (`u64`) and memory sizes (`usize`): the only two conversions of the crate; and products.
 //!
 //! Depends on nothing.
 #![forbid(unsafe_code)]
@@ -12,4 +12,10 @@ pub(crate) fn to_usize(n: u64) -> Option<usize> {
 #[allow(clippy::as_conversions)]
 pub(crate) const fn to_u64(n: usize) -> u64 {
     n as u64
+}
+
+/// The product of two file numbers; `None` beyond 64 bits, or where there is no first one.
+#[inline(never)] // once: on 32-bit machines it is long
+pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
+    a.and_then(|a| a.checked_mul(b))
 }

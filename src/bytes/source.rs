@@ -64,8 +64,8 @@ pub struct Need {
 #[derive(Clone)]
 pub struct Source<'a> {
     segments: Segments<'a>,
-    /// The range that the last call asked for in passing: its bytes are good for the next call alone.
-    asked: Cell<Option<Extent>>,
+    /// The range that the last call asked for. If in passing, its bytes are good for the next call alone.
+    asked: Cell<Option<Need>>,
     passing: Option<(u64, &'a [u8])>,
     /// How far the last call came, and the error that it ended with: the next one ends with it, too.
     walk: Cell<Walk>,
@@ -118,26 +118,42 @@ impl<'a> Source<'a> {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
         // What was asked for in passing is let go with all that came with it, such as the rest of its sectors.
-        if self.asked.get().is_some_and(|asked| asked.of(bytes, offset).is_some()) {
+        if self.asked_in_passing(offset, bytes) {
             self.passing = Some((offset, bytes));
             return Ok(());
         }
         self.segments.add(offset, bytes)
     }
+
+    /// Whether the last call asked in passing for a range of which these bytes, which stand at `offset`, have all.
+    fn asked_in_passing(&self, offset: u64, bytes: &[u8]) -> bool {
+        self.asked.get().is_some_and(|asked| !asked.keep && asked.extent.of(bytes, offset).is_some())
+    }
+}
+
+/// Whether `outer` has all of `inner`.
+#[inline(never)]
+fn covers((at, outer): &(u64, &[u8]), (offset, inner): &(u64, &[u8])) -> bool {
+    Extent::new(*offset, to_u64(inner.len())).of(outer, *at).is_some()
 }
 
 impl<'a> Segments<'a> {
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
-        let covered = |(at, old): &(u64, &[u8])| Extent::new(*at, to_u64(old.len())).of(bytes, offset).is_some();
-        let is_new = !self.held.iter().any(covered);
-        if is_new && self.get(Extent::new(offset, to_u64(bytes.len()))).is_some() {
+        let new = (offset, bytes);
+        // Those that the new one covers make room.
+        let mut held = heapless::Vec::new();
+        for old in &self.held {
+            if !covers(&new, old) {
+                let _ = held.push(*old); // no more than there are
+            }
+        }
+        let is_new = held.len() == self.held.len();
+        if is_new && self.held.iter().any(|old| covers(old, &new)) {
             return Ok(()); // a part of what is there
         }
-        if self.held.is_full() && is_new {
-            return Err(Error::new(ErrorKind::TooManySegments));
-        }
-        self.held.retain(|segment| !covered(segment));
-        self.held.push((offset, bytes)).map_err(|_| Error::new(ErrorKind::TooManySegments))
+        held.push(new).map_err(|_| Error::new(ErrorKind::TooManySegments))?;
+        self.held = held;
+        Ok(())
     }
 
     /// The bytes of `extent`, if one segment has them all.
@@ -220,43 +236,61 @@ pub(crate) struct Opening<'a> {
     passing: Option<(u64, &'a [u8])>,
     /// How far the walk came, kept for the next call.
     pub(crate) walk: Cell<Walk>,
+    /// The range that was asked for last and is not there.
+    lacks: Cell<Option<Need>>,
 }
 
 impl<'a> Opening<'a> {
     /// Opens from bytes that all stay.
     pub(crate) fn of(input: Input<'a>) -> Self {
-        Self { input, passing: None, walk: Cell::default() }
+        Self { input, passing: None, walk: Cell::default(), lacks: Cell::new(None) }
     }
 
     /// Opens from a source, which is told by [`Source::note`] what came of it.
     pub(crate) fn of_source(source: &'a Source<'_>) -> Self {
-        let asked = source.asked.get();
-        let is_asked = |&(at, bytes): &(u64, &[u8])| asked.is_some_and(|asked| asked.of(bytes, at).is_some());
-        Self { input: source.into(), passing: source.passing.filter(is_asked), walk: source.walk.clone() }
+        let passing = source.passing.filter(|&(at, bytes)| source.asked_in_passing(at, bytes));
+        Self { input: source.into(), passing, walk: source.walk.clone(), lacks: Cell::new(None) }
     }
 
     /// The bytes of `extent`, which lies in the file, or the range to fetch. What is opened may refer to them.
     pub(crate) fn keep(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
-        self.input.get(extent).ok_or(Stop::Need(Need { extent, keep: true }))
+        self.find(extent).ok_or(Stop(Error::new(ErrorKind::NotInMemory)))
+    }
+
+    /// The same, without words.
+    #[inline(never)]
+    pub(crate) fn find(&self, extent: Extent) -> Option<&'a [u8]> {
+        let bytes = self.input.get(extent);
+        if bytes.is_none() {
+            self.lacks.set(Some(Need { extent, keep: true }));
+        }
+        bytes
     }
 
     /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What
     /// came before is asked for no more if the walk says so.
     pub(crate) fn pass(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
         let passing = || self.passing.and_then(|(at, bytes)| extent.of(bytes, at));
-        self.input.get(extent).or_else(passing).ok_or(Stop::Need(Need { extent, keep: false }))
+        self.input.get(extent).or_else(passing).ok_or_else(|| {
+            self.lacks.set(Some(Need { extent, keep: false }));
+            Stop(Error::new(ErrorKind::NotInMemory))
+        })
+    }
+
+    /// The range that has to be fetched, where a parser stopped for the lack of it.
+    pub(crate) fn need(&self) -> Option<Need> {
+        self.lacks.get()
     }
 }
 
 impl Source<'_> {
     /// Remembers how far a call came, and why it stopped.
-    pub(crate) fn note(&self, walk: Walk, stop: Option<Stop>) {
-        self.walk.set(walk);
-        self.asked.set(None);
-        match stop {
-            Some(Stop::Need(need)) if !need.keep => self.asked.set(Some(need.extent)),
-            Some(Stop::Error(error)) => self.failed.set(Some(error)),
-            _ => {}
+    pub(crate) fn note(&self, opening: &Opening<'_>, error: Option<Error>) {
+        let need = opening.need();
+        self.walk.set(opening.walk.get());
+        self.asked.set(need);
+        if need.is_none() {
+            self.failed.set(error);
         }
     }
 
@@ -266,16 +300,19 @@ impl Source<'_> {
     }
 }
 
-/// Why a parser stopped: the file is at fault, or bytes are missing.
+/// Why a parser stopped: the file is at fault, or bytes are missing, of which the [`Opening`] tells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stop {
-    Error(Error),
-    Need(Need),
+pub(crate) struct Stop(pub(crate) Error);
+
+impl From<Stop> for Error {
+    fn from(Stop(error): Stop) -> Self {
+        error
+    }
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::Error(error)
+        Self(error)
     }
 }
 

@@ -77,7 +77,7 @@ impl tenslice_value {
         }
         if let Some(items) = value.items() {
             // SAFETY: a place of our own, to be written.
-            unsafe { out(&raw mut new.items)? }.hold(items);
+            unsafe { out(&raw mut new.items)? }.hold(&items);
         }
         Ok(new)
     }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn tenslice_value_items(
             let _ = out_info(value.cast_mut())?; // neither NULL nor misaligned, and filled as a whole
             let cursor = out(cursor)?;
             let items = held::<Attributes<'static>, _>(&raw const (*value).items);
-            cursor.hold(*items.map_err(|_| Error::new(ErrorKind::WrongType))?);
+            cursor.hold(items.map_err(|_| Error::new(ErrorKind::WrongType))?);
             Ok(OK)
         })
     }

@@ -176,8 +176,7 @@ pub unsafe extern "C" fn tenslice_blz_train(
         finish(error, || {
             let blz = blz(file)?;
             let train = out(train)?;
-            train.hold(blz.train()?);
-            Ok(OK)
+            train.hold_found(&blz.train())
         })
     }
 }
@@ -199,8 +198,7 @@ pub unsafe extern "C" fn tenslice_blz_train_in(
         finish(error, || {
             let blz = blz(file)?;
             let train = out(train)?;
-            train.hold(blz.train_in(bytes(cores, length)?)?);
-            Ok(OK)
+            train.hold_found(&blz.train_in(bytes(cores, length)?))
         })
     }
 }

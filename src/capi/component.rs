@@ -60,15 +60,15 @@ pub struct tenslice_component_info {
 }
 
 /// The bytes of `component`, checked to be elements of `dtype`.
-pub(super) fn typed_bytes(component: &Component<'_>, dtype: u32) -> Result<tenslice_bytes> {
+pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&'a [u8]> {
     if dtype != 0 {
         let dtype = of_code(dtype).ok_or(Error::new(ErrorKind::InvalidArgument))?;
         if component.dtype() != Some(dtype) {
             return Err(component.error(ErrorKind::WrongType, Item::DType));
         }
-        return component.aligned_bytes(dtype.alignment()).map(Into::into);
+        return component.aligned_bytes(dtype.alignment());
     }
-    component.bytes().map(Into::into)
+    component.bytes()
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn tenslice_component_get_info(
                 byte_order: u32::from(component.byte_order().code()),
                 encoding: u32::from(component.encoding().code()),
                 reserved: 0,
-                role: Some(component.role()).into(),
-                encoding_name: Some(component.encoding_name()).into(),
-                digest: component.digest().into(),
+                role: tenslice_str::of(Some(component.role_text())),
+                encoding_name: tenslice_str::of(Some(component.encoding_name_text())),
+                digest: tenslice_str::of(component.digest_text()),
                 offset: component.extent().offset,
                 length: component.extent().length,
                 decoded_length: component.decoded_length().unwrap_or(u64::MAX),
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn tenslice_component_bytes(
     unsafe {
         finish(error, || {
             let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(typed_bytes(component, dtype)?);
+            out(bytes)?.set(typed_bytes(component, dtype)?.into());
             Ok(OK)
         })
     }
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn tenslice_component_with_bytes(
     unsafe {
         finish(error, || {
             let component = held::<Component<'static>, _>(component)?.with_bytes(bytes(data, length)?)?;
-            out(bound)?.hold::<Component<'static>>(component);
+            out(bound)?.hold::<Component<'static>>(&component);
             Ok(OK)
         })
     }

@@ -3,13 +3,13 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
-use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room, text};
+use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{END, NEED, OK, finish, tenslice_error, tenslice_status};
+use super::status::{NEED, OK, finish, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Warning, Warnings};
-use crate::{File, Opened, Source, Tensors};
+use crate::{File, Source, Tensors};
 
 /// An open file.
 #[repr(C)]
@@ -49,13 +49,7 @@ pub unsafe extern "C" fn tenslice_file_open(
     error: *mut tenslice_error,
 ) -> tenslice_status {
     // SAFETY: as the header asks; the bytes outlive the handle, which is all that its 'static stands for.
-    unsafe {
-        finish(error, || {
-            let file = out(file)?;
-            file.hold::<File<'static>>(File::open(bytes(data, length)?)?);
-            Ok(OK)
-        })
-    }
+    unsafe { finish(error, || out(file)?.hold_found::<File<'static>>(&File::open(bytes(data, length)?))) }
 }
 
 /// Opens a file of which only some ranges are in memory. TENSLICE_NEED asks for another range: fetch just
@@ -73,21 +67,16 @@ pub unsafe extern "C" fn tenslice_file_open_source(
     unsafe {
         finish(error, || {
             let (file, need) = (out(file)?, out(need)?);
-            match File::open_source(held::<Source<'static>, _>(source)?)? {
-                Opened::File(opened) => {
-                    file.hold::<File<'static>>(opened);
-                    Ok(OK)
-                }
-                Opened::Need(range) => {
-                    need.set(tenslice_need {
-                        offset: range.extent.offset,
-                        length: range.extent.length,
-                        keep: u32::from(range.keep),
-                        reserved: 0,
-                    });
-                    Ok(NEED)
-                }
-            }
+            let mut range = None;
+            let found = file.hold_found(&File::open_or_need(held::<Source<'static>, _>(source)?, &mut range));
+            let Some(range) = range else { return found };
+            need.set(tenslice_need {
+                offset: range.extent.offset,
+                length: range.extent.length,
+                keep: u32::from(range.keep),
+                reserved: 0,
+            });
+            Ok(NEED)
         })
     }
 }
@@ -186,8 +175,7 @@ pub unsafe extern "C" fn tenslice_file_find(
         finish(error, || {
             let file = held::<File<'static>, _>(file)?;
             let tensor = out(tensor)?;
-            tensor.hold(file.find(text(name, length)?)?);
-            Ok(OK)
+            tensor.hold_found(&file.find_bytes(bytes(name.cast(), length)?))
         })
     }
 }
@@ -204,7 +192,7 @@ pub unsafe extern "C" fn tenslice_file_tensors(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let file = held::<File<'static>, _>(file)?;
-            out(cursor)?.hold(file.tensors());
+            out(cursor)?.hold(&file.tensors());
             Ok(OK)
         })
     }
@@ -224,13 +212,7 @@ pub unsafe extern "C" fn tenslice_tensors_next(
     unsafe {
         finish(error, || {
             let tensors = held_mut::<Tensors<'static>, _>(cursor)?;
-            let tensor = out(tensor)?;
-            match (tensors.next(), tensors.error()) {
-                (Some(next), _) => tensor.hold(next),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(END),
-            }
-            Ok(OK)
+            out(tensor)?.hold_next(&tensors.next(), tensors.error())
         })
     }
 }
@@ -247,7 +229,7 @@ pub unsafe extern "C" fn tenslice_file_attributes(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let file = held::<File<'static>, _>(file)?;
-            out(cursor)?.hold(file.attributes());
+            out(cursor)?.hold(&file.attributes());
             Ok(OK)
         })
     }

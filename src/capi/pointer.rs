@@ -3,40 +3,47 @@
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
+use super::status::{END, OK, tenslice_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
 
 /// Length of the words that every handle begins with and that name what it holds.
 type Tag = u64;
 
-/// What a handle may hold, each kind with its own tag.
+/// What a handle may hold, each kind with the letters of its own that stand in its tag.
 pub(super) trait Held: 'static {
-    const TAG: Tag;
+    const KIND: u32;
+}
+
+/// The tag of a kind: `tsl`, its letters, and the number of the layout.
+const fn tag(kind: u32) -> Tag {
+    let [a, b, c, d] = kind.to_be_bytes();
+    Tag::from_be_bytes([b't', b's', b'l', a, b, c, d, b'1'])
 }
 
 macro_rules! held {
-    ($($ty:ty = $tag:literal;)*) => { $(impl Held for $ty { const TAG: Tag = Tag::from_be_bytes(*$tag); })* };
+    ($($ty:ty = $kind:literal;)*) => { $(impl Held for $ty { const KIND: u32 = u32::from_be_bytes(*$kind); })* };
 }
 
 held! {
-    File<'static> = b"tslFILE1";
-    Tensor<'static> = b"tslTENS1";
-    Component<'static> = b"tslCOMP1";
-    Tensors<'static> = b"tslEACH1";
-    Components<'static> = b"tslPART1";
-    Attributes<'static> = b"tslATTR1";
-    Source<'static> = b"tslSRCE1";
-    super::sparse::SparseCursor = b"tslSPRS1";
+    File<'static> = b"FILE";
+    Tensor<'static> = b"TENS";
+    Component<'static> = b"COMP";
+    Tensors<'static> = b"EACH";
+    Components<'static> = b"PART";
+    Attributes<'static> = b"ATTR";
+    Source<'static> = b"SRCE";
+    super::sparse::SparseCursor = b"SPRS";
 }
 
 #[cfg(feature = "tens")]
 held! {
-    crate::tens::Chunks<'static> = b"tslCHNK1";
+    crate::tens::Chunks<'static> = b"CHNK";
 }
 
 #[cfg(feature = "blz")]
 held! {
-    crate::blz::Train<'static> = b"tslTRAN1";
+    crate::blz::Train<'static> = b"TRAN";
 }
 
 /// The layout of a handle: the tag, then what it holds.
@@ -46,10 +53,11 @@ struct Slot<T> {
     held: T,
 }
 
-/// Whether `T` fits into a handle of type `H`; checked when the library is compiled.
+/// Whether `T` fits into a handle of type `H`, and may stand where one may; checked when the library is compiled.
 const fn fits<H, T>() {
     assert!(size_of::<Slot<T>>() <= size_of::<H>());
     assert!(align_of::<Slot<T>>() <= align_of::<H>());
+    assert!(align_of::<Tag>() == align_of::<H>());
 }
 
 /// Whether `pointer` can be read or written at all.
@@ -73,11 +81,44 @@ impl<H> Out<H> {
         unsafe { self.0.write(value) }
     }
 
-    /// Makes the output a handle that holds `value`.
-    pub(super) fn hold<T: Held>(self, value: T) {
+    /// Makes the output a handle that holds a copy of `value`.
+    pub(super) fn hold<T: Held>(self, value: &T) {
         const { fits::<H, T>() };
-        // SAFETY: as for `set`; the slot fits into the handle, as checked above.
-        unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: T::TAG, held: value }) }
+        let slot = self.0.cast::<Slot<T>>();
+        // SAFETY: `out` was told that the pointer may be written; the slot fits into the handle, as checked above.
+        unsafe {
+            put(self.0.cast(), T::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
+        }
+    }
+
+    /// The same for what was found: nothing is written for an error.
+    pub(super) fn hold_found<T: Held>(self, found: &Result<T>) -> Result<tenslice_status> {
+        self.hold(found.as_ref().map_err(|error| *error)?);
+        Ok(OK)
+    }
+
+    /// The same for what an iterator gave, whose error tells why it ended.
+    pub(super) fn hold_next<T: Held>(self, next: &Option<T>, error: Option<Error>) -> Result<tenslice_status> {
+        match (next, error) {
+            (Some(next), _) => self.hold(next),
+            (None, Some(error)) => return Err(error),
+            (None, None) => return Ok(END),
+        }
+        Ok(OK)
+    }
+}
+
+/// Writes a handle: its tag, and what it holds. By address, so that what a call has found is copied once, and by the
+/// same few instructions for every kind.
+///
+/// # Safety
+/// `tag_at` may be written, `size` bytes at `from` read, and as many at `to` written, which lie elsewhere.
+#[inline(never)]
+unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: usize) {
+    // SAFETY: as the caller says.
+    unsafe {
+        tag_at.write(tag(kind));
+        ptr::copy_nonoverlapping(from, to, size);
     }
 }
 
@@ -105,16 +146,11 @@ pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Result<OutInfo<T>> {
 impl<T> OutInfo<T> {
     /// Writes all but the size, which stays the caller's.
     pub(super) fn fill(self, value: T) {
-        let from = ptr::from_ref(&value).cast::<u8>();
-        let skip = size_of::<u32>();
-        // SAFETY: `out_info` found that the caller's struct is no smaller than ours.
-        unsafe {
-            ptr::copy_nonoverlapping(
-                from.add(skip),
-                self.0.cast::<u8>().add(skip),
-                size_of::<T>().wrapping_sub(skip),
-            );
-        }
+        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so the size is one of whole words
+        let from = ptr::from_ref(&value).cast::<u32>();
+        let words = size_of::<T>().wrapping_shr(size_of::<u32>().trailing_zeros());
+        // SAFETY: `out_info` found that the caller's struct is no smaller than ours. By words, as both are aligned.
+        unsafe { ptr::copy_nonoverlapping(from.add(1), self.0.cast::<u32>().add(1), words.wrapping_sub(1)) };
     }
 }
 
@@ -137,14 +173,23 @@ pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> 
 /// written by this library. What it was made from is still there, unmoved and unchanged.
 pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
     const { fits::<H, T>() };
-    let slot = handle.cast::<Slot<T>>();
-    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
-    if usable(handle) && unsafe { (&raw const (*slot).tag).read() } == T::TAG {
+    // SAFETY: as the caller says; every handle begins with a tag.
+    if unsafe { is_tagged(handle.cast(), T::KIND) } {
         // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
-        Ok(unsafe { &(*slot).held })
+        Ok(unsafe { &(*handle.cast::<Slot<T>>()).held })
     } else {
         Err(Error::new(ErrorKind::InvalidHandle))
     }
+}
+
+/// Whether a handle holds what `kind` stands for.
+///
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a tag.
+#[inline(never)]
+unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
+    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
+    usable(handle) && unsafe { handle.read() } == tag(kind)
 }
 
 /// What a handle holds, to be changed.

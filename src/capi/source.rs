@@ -37,7 +37,7 @@ pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file
     // SAFETY: as the header asks.
     unsafe {
         finish(core::ptr::null_mut(), || {
-            out(source)?.hold(Source::new(file_length));
+            out(source)?.hold(&Source::new(file_length));
             Ok(OK)
         })
     }

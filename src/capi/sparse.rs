@@ -68,7 +68,7 @@ pub unsafe extern "C" fn tenslice_tensor_sparse(
             let mut decoder = chosen(decoder)?;
             let sparse = out(sparse)?;
             let scratch = room(scratch.cast::<u8>(), scratch_length)?;
-            sparse.hold(SparseCursor { sparse: tensor.sparse_by(&mut decoder, scratch)?, next: 0, row: 0 });
+            sparse.hold(&SparseCursor { sparse: tensor.sparse_by(&mut decoder, scratch)?, next: 0, row: 0 });
             Ok(OK)
         })
     }

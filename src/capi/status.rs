@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 
-use super::pointer::out_optional;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a call came to: TENSLICE_OK, or one of the codes above.
@@ -49,18 +48,28 @@ pub(super) unsafe fn finish(
     details: *mut tenslice_error,
     call: impl FnOnce() -> Result<tenslice_status>,
 ) -> tenslice_status {
-    // SAFETY: as the caller says.
-    let Ok(details) = (unsafe { out_optional(details) }) else {
+    if !details.is_null() && !details.is_aligned() {
         return tenslice_status::from(ErrorKind::InvalidArgument.code());
-    };
-    let error = match call() {
-        Ok(status) => return status,
-        Err(error) => error,
-    };
-    if let Some(details) = details {
-        let (offset, back, kind, format, item) = error.parts();
-        details.set(tenslice_error { offset, back, kind, format, item });
     }
+    match call() {
+        Ok(status) => status,
+        // What has no details is known to have none where it is compiled, and stores no error.
+        Err(error) if details.is_null() => tenslice_status::from(error.kind().code()),
+        // SAFETY: as the caller says.
+        Err(error) => unsafe { report(details, &error) },
+    }
+}
+
+/// The status of an error, its details written to `details`.
+///
+/// # Safety
+/// The pointer may be written.
+#[cold]
+#[inline(never)]
+unsafe fn report(details: *mut tenslice_error, error: &Error) -> tenslice_status {
+    let (offset, back, kind, format, item) = error.parts();
+    // SAFETY: as the caller says.
+    unsafe { details.write(tenslice_error { offset, back, kind, format, item }) };
     tenslice_status::from(error.kind().code())
 }
 

@@ -104,7 +104,7 @@ pub unsafe extern "C" fn tenslice_tens_chunks(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let tens = tens(file)?;
-            out(cursor)?.hold(tens.chunks());
+            out(cursor)?.hold(&tens.chunks());
             Ok(OK)
         })
     }

@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
-use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Components, Shape, Tensor};
@@ -57,10 +57,10 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
             out_info(info)?.fill(tenslice_tensor_info {
                 struct_size: 0,
                 dtype: to_code(tensor.dtype()),
-                name: Some(tensor.name()).into(),
+                name: tenslice_str::of(Some(tensor.name_text())),
                 layout: u32::from(tensor.layout().code()),
                 order: u32::from(tensor.order().code()),
-                layout_name: Some(tensor.layout_name()).into(),
+                layout_name: tenslice_str::of(Some(tensor.layout_name_text())),
                 index: tensor.index(),
                 elements: shape.elements().unwrap_or(u64::MAX),
                 rank: shape.rank(),
@@ -156,8 +156,9 @@ pub unsafe extern "C" fn tenslice_tensor_bytes(
     // SAFETY: as the header asks.
     unsafe {
         finish(error, || {
-            let data = held::<Tensor<'static>, _>(tensor)?.data()?;
-            out(bytes)?.set(typed_bytes(&data, dtype)?);
+            let data = held::<Tensor<'static>, _>(tensor)?.data();
+            let data = data.as_ref().map_err(|error| *error)?;
+            out(bytes)?.set(typed_bytes(data, dtype)?.into());
             Ok(OK)
         })
     }
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn tenslice_tensor_data(
     unsafe {
         finish(error, || {
             let data = held::<Tensor<'static>, _>(tensor)?.data()?;
-            out(component)?.hold(data);
+            out(component)?.hold(&data);
             Ok(OK)
         })
     }
@@ -198,8 +199,7 @@ pub unsafe extern "C" fn tenslice_tensor_component(
         finish(error, || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let component = out(component)?;
-            component.hold(tensor.component(text(role, length)?)?);
-            Ok(OK)
+            component.hold_found(&tensor.component(text(role, length)?))
         })
     }
 }
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn tenslice_tensor_components(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(tensor.components());
+            out(cursor)?.hold(&tensor.components());
             Ok(OK)
         })
     }
@@ -236,13 +236,7 @@ pub unsafe extern "C" fn tenslice_components_next(
     unsafe {
         finish(error, || {
             let components = held_mut::<Components<'static>, _>(cursor)?;
-            let component = out(component)?;
-            match (components.next(), components.error()) {
-                (Some(next), _) => component.hold(next),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(END),
-            }
-            Ok(OK)
+            out(component)?.hold_next(&components.next(), components.error())
         })
     }
 }
@@ -259,7 +253,7 @@ pub unsafe extern "C" fn tenslice_tensor_attributes(
     unsafe {
         finish(core::ptr::null_mut(), || {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(tensor.attributes());
+            out(cursor)?.hold(&tensor.attributes());
             Ok(OK)
         })
     }

@@ -7,6 +7,7 @@ use super::pointer::{bytes, held, out, out_optional, room};
 use super::source::tenslice_source;
 use super::status::{OK, finish, nth_text, tenslice_error, tenslice_status};
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{DType, Source};
 
@@ -24,7 +25,17 @@ pub struct tenslice_str {
 
 impl From<Option<&str>> for tenslice_str {
     fn from(text: Option<&str>) -> Self {
-        Self { data: text.map_or(core::ptr::null(), |text| text.as_ptr().cast()), length: text.map_or(0, str::len) }
+        Self::of(text.map(Text::of))
+    }
+}
+
+impl tenslice_str {
+    pub(super) fn of(text: Option<Text<'_>>) -> Self {
+        let bytes = text.map(Text::bytes);
+        Self {
+            data: bytes.map_or(core::ptr::null(), |bytes| bytes.as_ptr().cast()),
+            length: bytes.map_or(0, <[u8]>::len),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use minicbor::data::Type;
 use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::text::{Text, is_utf8};
+use crate::bytes::words::Words;
 use crate::error::{Error, ErrorKind, Format, Item};
 
 /// How deeply containers may be nested inside a value that is passed. A tag counts as one.
@@ -27,15 +29,16 @@ pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) item: Item,
     pub(crate) at: u32,
+    /// How far behind the start of the entry of the tensor concerned; 0: no tensor is concerned.
+    pub(crate) back: u32,
 }
 
 impl Fault {
-    /// The error of a file of kind `format`, where the bytes begin at `start` and the entry of the
-    /// tensor concerned at `entry` of them (0: no tensor is concerned).
-    pub(crate) fn in_file(self, format: Format, start: u64, entry: u32) -> Error {
-        let at = start.saturating_add(u64::from(self.at));
-        let back = if entry == 0 { 0 } else { self.at.saturating_sub(entry) };
-        Error::at(self.kind, format, self.item, at).behind(back)
+    /// The error of a file of kind `format`, where the bytes begin at `start`.
+    #[cold]
+    #[inline(never)] // one copy: 64-bit sums at every place where a fault may be found take flash
+    pub(crate) fn in_file(self, format: Format, start: u64) -> Error {
+        Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at))).behind(self.back)
     }
 }
 
@@ -113,31 +116,47 @@ impl Token<'_> {
     }
 }
 
-/// A key that a record knows.
-#[derive(Debug)]
-pub(crate) struct Field {
-    pub(crate) key: &'static str,
-    /// What its value is; also what [`Reader::field`] answers.
-    pub(crate) item: Item,
-    /// Whether it must be there. Where it need not, null means absent.
-    pub(crate) required: bool,
+/// The keys that a record knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// Those that must be there stand first; where one of the others has null it is absent.
+    pub(crate) keys: Words,
+    /// What their values are; also what [`Reader::field`] answers.
+    pub(crate) items: &'static [Item],
+    /// One bit a key that must be there.
+    pub(crate) required: u32,
+}
+
+/// Declares the [`Fields`] of a record.
+macro_rules! fields {
+    ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
+        $crate::codec::cbor::Fields {
+            keys: words![$($key,)* $($other),*],
+            items: &[$(Item::$item,)* $(Item::$its),*],
+            required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
+        }
+    };
+}
+pub(crate) use fields;
+
+/// As many bits as there are items.
+pub(crate) const fn first_bits(items: &[Item]) -> u32 {
+    let mut bits = 0_u32;
+    let mut rest = items;
+    while let [_, behind @ ..] = rest {
+        bits = bits.wrapping_shl(1) | 1;
+        rest = behind;
+    }
+    bits
 }
 
 /// A map that is being read as a record of known keys.
 pub(crate) struct Record {
-    fields: &'static [Field],
+    fields: &'static Fields,
     left: Left,
     /// One bit a field.
     seen: u32,
     at: u32,
-}
-
-impl Record {
-    /// The field of that key, and its bit.
-    fn find(&self, key: &[u8]) -> Option<(&'static Field, u32)> {
-        let found = self.fields.iter().zip(0_u32..).find(|(field, _)| field.key.as_bytes() == key);
-        found.map(|(field, index)| (field, 1_u32.wrapping_shl(index)))
-    }
 }
 
 /// Reads items one after the other.
@@ -148,8 +167,9 @@ impl Record {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// What is being read, for the faults found in it.
+    /// What is being read, for the faults found in it, and where the entry of its tensor begins (0: it has none).
     pub(crate) item: Item,
+    pub(crate) entry: u32,
     fault: Option<Fault>,
     /// The number in the head that was read last: a value, a length, a count.
     argument: u64,
@@ -175,13 +195,19 @@ const fn major(head: u8) -> u8 {
 
 impl<'a> Reader<'a> {
     /// A reader of `bytes` that stands at `position`.
+    #[inline(never)]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
-        Self { bytes, position, item: Item::Value, fault: None, argument: 0 }
+        Self { bytes, position, item: Item::Value, entry: 0, fault: None, argument: 0 }
     }
 
     /// Where it stands.
     pub(crate) fn position(&self) -> u32 {
         self.position
+    }
+
+    /// Goes to `position`, to read what has been passed.
+    pub(crate) fn go_to(&mut self, position: u32) {
+        self.position = position;
     }
 
     /// Whether all bytes have been read.
@@ -196,7 +222,8 @@ impl<'a> Reader<'a> {
 
     /// A fault of the item being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
-        Fault { kind, item: self.item, at }
+        let back = if self.entry == 0 { 0 } else { at.saturating_sub(self.entry) };
+        Fault { kind, item: self.item, at, back }
     }
 
     /// Keeps a fault of the item being read, if it is the first.
@@ -206,6 +233,14 @@ impl<'a> Reader<'a> {
         if self.fault.is_none() {
             self.fault = Some(self.fault(kind, at));
         }
+    }
+
+    /// The same for a fault of `item`, which has been read before.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
+        self.item = item;
+        self.fail(kind, at);
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -291,21 +326,23 @@ impl<'a> Reader<'a> {
     }
 
     /// A text in one piece.
-    pub(crate) fn text(&mut self) -> &'a str {
+    pub(crate) fn text(&mut self) -> Text<'a> {
         let at = self.position;
-        core::str::from_utf8(self.text_bytes()).unwrap_or_else(|_| {
+        Text::checked(self.text_bytes()).unwrap_or_else(|| {
             self.fail(ErrorKind::InvalidUtf8, at);
-            ""
+            Text::of("")
         })
     }
 
     /// The bytes of the text at `position` of `bytes`, one that has been read before: to compare it with
     /// others costs no more than its length.
+    #[inline(never)]
     pub(crate) fn text_bytes_at(bytes: &'a [u8], position: u32) -> &'a [u8] {
         Self::new(bytes, position).text_bytes()
     }
 
     /// An integer from 0 on.
+    #[inline(never)]
     pub(crate) fn unsigned(&mut self) -> u64 {
         if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }
@@ -314,27 +351,31 @@ impl<'a> Reader<'a> {
     pub(crate) fn array(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(ARRAY);
-        self.count(head, 0, Left::ENDLESS, at)
+        self.count(head, at)
     }
 
     /// The head of a map.
+    #[inline(never)]
     pub(crate) fn map(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(MAP);
-        self.count(head, 1, Left::ENDLESS_KEY, at)
+        self.count(head, at)
     }
 
-    /// The count in a head, of `1 << log2` items each, held to the bytes that are left: an item takes one at least.
-    fn count(&mut self, head: u8, log2: u32, endless: Left, at: u32) -> Left {
+    /// How many items the array or map of that head has, held to the bytes that are left: an item takes one at least.
+    #[inline(never)]
+    fn count(&mut self, head: u8, at: u32) -> Left {
+        let is_map = major(head) == MAP;
         if head == NO_HEAD {
             return Left::NONE;
         }
         if head & ENDLESS == ENDLESS {
-            return endless;
+            return if is_map { Left::ENDLESS_KEY } else { Left::ENDLESS };
         }
-        let items = self.argument.checked_mul(1_u64.wrapping_shl(log2));
-        let items = items.filter(|items| *items <= to_u64(self.rest().len()) && *items <= u64::from(Left::MAX));
-        let Some(items) = items.and_then(|items| u32::try_from(items).ok()) else {
+        let count = u32::try_from(self.argument).ok();
+        let items = count.and_then(|count| count.checked_add(if is_map { count } else { 0 }));
+        let fits = |items: &u32| *items <= Left::MAX && u64::from(*items) <= to_u64(self.rest().len());
+        let Some(items) = items.filter(fits) else {
             self.fail(ErrorKind::CountTooLarge, at);
             return Left::NONE;
         };
@@ -363,6 +404,7 @@ impl<'a> Reader<'a> {
         let head = self.peek();
         if head == BREAK {
             self.position = self.position.saturating_add(1);
+            *left = Left::NONE;
         } else if head == NO_HEAD && self.rest().is_empty() {
             self.fail(ErrorKind::Truncated, self.position);
             return false;
@@ -371,7 +413,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a record: a map of which `fields` are known.
-    pub(crate) fn record(&mut self, fields: &'static [Field]) -> Record {
+    pub(crate) fn record(&mut self, fields: &'static Fields) -> Record {
         let at = self.position;
         Record { fields, left: self.map(), seen: 0, at }
     }
@@ -381,43 +423,43 @@ impl<'a> Reader<'a> {
     /// Unknown keys are passed with their values. A known key that stands twice and, at the end, a
     /// required one that is missing, are faults.
     pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
+        let fields = record.fields;
         while self.more_pairs(&mut record.left) {
             let at = self.position;
             self.item = Item::Key;
-            let mut known = None;
+            let mut place = None;
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
-                known = record.find(key);
-                if known.is_none() && core::str::from_utf8(key).is_err() {
+                place = fields.keys.place_of(key);
+                if place.is_none() && !is_utf8(key) {
                     self.fail(ErrorKind::InvalidUtf8, at);
                 }
             } else {
                 self.skip();
             }
-            let Some((field, bit)) = known else {
+            let known = place.and_then(|place| Some((*fields.items.get(place)?, u32::try_from(place).ok()?)));
+            let Some((item, place)) = known else {
                 self.item = Item::Value;
                 self.skip();
                 continue;
             };
-            self.item = field.item;
+            let bit = 1_u32.wrapping_shl(place);
+            self.item = item;
             if record.seen & bit != 0 {
                 self.fail(ErrorKind::RepeatedKey, at);
                 return None;
             }
             record.seen |= bit;
             // Where a field need not be there, null means absent.
-            if field.required || self.peek() != NULL {
-                return Some(field.item);
+            if fields.required & bit != 0 || self.peek() != NULL {
+                return Some(item);
             }
             self.position = self.position.saturating_add(1);
         }
-        let mut bit = 1_u32;
-        for field in record.fields {
-            if field.required && record.seen & bit == 0 && self.fault.is_none() {
-                self.item = field.item;
-                self.fail(ErrorKind::MissingKey, record.at);
-            }
-            bit = bit.wrapping_shl(1);
+        let missing = fields.required & !record.seen;
+        let first = usize::try_from(missing.trailing_zeros()).ok().and_then(|first| fields.items.get(first));
+        if let (Some(item), true) = (first, missing != 0) {
+            self.fail_in(*item, ErrorKind::MissingKey, record.at);
         }
         None
     }
@@ -474,13 +516,12 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 TEXT => {
-                    if core::str::from_utf8(self.string(at)).is_err() {
+                    if !is_utf8(self.string(at)) {
                         self.fail(ErrorKind::InvalidUtf8, at);
                     }
                     continue;
                 }
-                ARRAY => self.count(head, 0, Left::ENDLESS, at),
-                MAP => self.count(head, 1, Left::ENDLESS_KEY, at),
+                ARRAY | MAP => self.count(head, at),
                 TAG => Left::ONE,
                 _ => {
                     // RFC 8949 section 3.3: below 32 a simple value stands in the head itself.
@@ -538,8 +579,8 @@ impl<'a> Reader<'a> {
                 Ok(text) => Token::Text(text),
                 Err(_) => return Err(self.fault(ErrorKind::InvalidUtf8, at)),
             },
-            ARRAY => Token::Array(self.count(head, 0, Left::ENDLESS, at)),
-            MAP => Token::Map(self.count(head, 1, Left::ENDLESS_KEY, at)),
+            ARRAY => Token::Array(self.count(head, at)),
+            MAP => Token::Map(self.count(head, at)),
             TAG => Token::Tag(self.argument),
             _ => Token::Break,
         };

@@ -23,8 +23,8 @@ pub(crate) enum Spelled {
 }
 
 /// Whether a digest is of a kind that is known, by what it begins with; its digits are read by who verifies.
-pub(crate) fn is_of_known_kind(text: &str) -> bool {
-    KNOWN_KINDS.iter().any(|kind| text.as_bytes().starts_with(kind.as_bytes()))
+pub(crate) fn is_of_known_kind(text: &[u8]) -> bool {
+    KNOWN_KINDS.iter().any(|kind| text.starts_with(kind.as_bytes()))
 }
 
 /// What digests of known kinds begin with.

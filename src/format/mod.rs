@@ -24,6 +24,8 @@ pub mod ztensor;
 
 use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
+use crate::bytes::words::{Words, words};
 use crate::error::{Error, ErrorKind, Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding};
@@ -87,7 +89,7 @@ pub(crate) const HEAD: u64 = 16;
 /// What a format says of a component: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
-    pub(crate) role: &'a str,
+    pub(crate) role: Text<'a>,
     /// The type of its elements; `None` where the format does not say.
     pub(crate) dtype: Option<DType>,
     /// The type that they are stored as; another one where the file states a logical type over it.
@@ -95,11 +97,11 @@ pub(crate) struct Part<'a> {
     pub(crate) order: ByteOrder,
     pub(crate) extent: Extent,
     pub(crate) encoding: Encoding,
-    pub(crate) encoding_name: &'a str,
+    pub(crate) encoding_name: Text<'a>,
     /// How many bytes it decodes to; `None` where the file does not say.
     pub(crate) decoded_length: Option<u64>,
     /// As the file spells it.
-    pub(crate) digest: Option<&'a str>,
+    pub(crate) digest: Option<Text<'a>>,
     /// `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
     /// Where its record stands in the file, and how far behind the start of its tensor's entry.
@@ -156,7 +158,7 @@ macro_rules! holds_one_tensor {
                 crate::format::Single::new(Tensor(*self))
             }
 
-            pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
+            pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
                 if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
             }
 
@@ -166,12 +168,19 @@ macro_rules! holds_one_tensor {
         }
 
         impl<'a> Tensor<'a> {
-            pub(crate) const fn name(&self) -> &'a str {
-                ""
+            pub(crate) const fn name(&self) -> crate::bytes::text::Text<'a> {
+                crate::bytes::text::Text::of("")
             }
 
-            pub(crate) const fn layout_name(&self) -> &'a str {
-                self.layout().text()
+            pub(crate) const fn layout_name(&self) -> crate::bytes::text::Text<'a> {
+                crate::bytes::text::Text::of(self.layout().text())
+            }
+
+            /// The first component of that role.
+            pub(crate) fn part(&self, role: &[u8]) -> Result<crate::format::Part<'a>> {
+                let mut all = self.components();
+                let found = all.find(|part| part.role.bytes() == role);
+                found.ok_or_else(|| all.error.unwrap_or(Error::new(ErrorKind::NotFound)))
             }
 
             pub(crate) const fn index(&self) -> u64 {
@@ -222,30 +231,55 @@ pub(crate) struct Context<'a> {
     pub(crate) hint: Option<&'static str>,
 }
 
-/// The kinds of files, by the bytes they begin with.
-const MAGICS: &[(usize, &[u8], Format)] = &[
-    (0, b"ZTEN0001", Format::Ztensor),
-    (0, b"ZTEN1000", Format::Ztensor),
-    (0, b"\x89ZT2\r\n\x1a\n", Format::Ztensor2),
+/// Declares the kinds of files, by the bytes they begin with.
+macro_rules! magics {
+    ($($magic:literal: $format:ident),* $(,)?) => {
+        const MAGICS: Words = words![bytes $($magic),*];
+        const FORMATS: &[Format] = &[$(Format::$format),*];
+    };
+}
+
+magics! {
+    b"ZTEN0001": Ztensor,
+    b"ZTEN1000": Ztensor,
+    b"\x89ZT2\r\n\x1a\n": Ztensor2,
     // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
-    (0, b"BLZ1\x01\x00", Format::Blz),
-    (0, b"BLZ1\x01\x01", Format::Blz),
-    (0, b"TENS", Format::Tens),
-    (2, b"b2frame\0", Format::B2nd),
-    (0, b"GGUF", Format::Gguf),
-    (0, b"\x93NUMPY", Format::Npy),
-    (0, b"PK\x03\x04", Format::Zip),
-    (0, b"\x89HDF\r\n\x1a\n", Format::Hdf5),
-    (0, b"\x28\xb5\x2f\xfd", Format::Zstd),
-    (0, b"\x1f\x8b", Format::Gzip),
-];
+    b"BLZ1\x01\x00": Blz,
+    b"BLZ1\x01\x01": Blz,
+    b"TENS": Tens,
+    b"b2frame\0": B2nd,
+    b"GGUF": Gguf,
+    b"\x93NUMPY": Npy,
+    b"PK\x03\x04": Zip,
+    b"\x89HDF\r\n\x1a\n": Hdf5,
+    b"\x28\xb5\x2f\xfd": Zstd,
+    b"\x1f\x8b": Gzip,
+}
+
+/// The format whose magic `head` has; or, where a file was `cut`, the start of whose magic it is.
+#[inline(never)]
+fn of_magic(head: &[u8], cut: bool) -> Format {
+    let mut formats = FORMATS.iter();
+    for magic in MAGICS {
+        let Some(&format) = formats.next() else { break };
+        let at = if format == Format::B2nd { 2 } else { 0 };
+        let is_it = if cut {
+            at == 0 && magic.starts_with(head)
+        } else {
+            head.get(at..).is_some_and(|rest| rest.starts_with(magic))
+        };
+        if is_it {
+            return format;
+        }
+    }
+    Format::Unknown
+}
 
 /// The kind of a file of `length` bytes that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8], length: u64) -> Format {
-    for &(at, magic, format) in MAGICS {
-        if head.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
-            return format;
-        }
+    let format = of_magic(head, false);
+    if format != Format::Unknown {
+        return format;
     }
     // safetensors has no magic: the length of a JSON object, then the object.
     if let Some((size, rest)) = head.split_first_chunk::<8>() {
@@ -265,18 +299,18 @@ pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
 }
 
 /// The error of a file that no module reads, which begins with `head`.
+#[cold]
+#[inline(never)]
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
-    // A start of one of our own magics, and nothing behind it: the file was cut off.
-    let cut = |&&(at, magic, _): &&(usize, &[u8], Format)| at == 0 && magic.starts_with(head);
-    match format {
-        _ if head.is_empty() => Error::at(ErrorKind::Truncated, Format::Unknown, Item::File, 0),
-        Format::Ztensor | Format::Blz | Format::Tens | Format::B2nd => {
-            Error::at(ErrorKind::NotBuiltIn, format, Item::File, 0)
-        }
-        Format::Unknown => match MAGICS.iter().find(cut) {
-            Some(&(_, _, cut)) => Error::at(ErrorKind::Truncated, cut, Item::Header, 0),
-            None => Error::at(ErrorKind::UnknownFormat, format, Item::File, 0),
+    let (kind, format, item) = match format {
+        _ if head.is_empty() => (ErrorKind::Truncated, Format::Unknown, Item::File),
+        Format::Ztensor | Format::Blz | Format::Tens | Format::B2nd => (ErrorKind::NotBuiltIn, format, Item::File),
+        Format::Unknown => match of_magic(head, true) {
+            Format::Unknown => (ErrorKind::UnknownFormat, format, Item::File),
+            // A start of one of our own magics, and nothing behind it: the file was cut off.
+            cut => (ErrorKind::Truncated, cut, Item::Header),
         },
-        _ => Error::at(ErrorKind::UnsupportedFormat, format, Item::File, 0),
-    }
+        _ => (ErrorKind::UnsupportedFormat, format, Item::File),
+    };
+    Error::at(kind, format, item, 0)
 }

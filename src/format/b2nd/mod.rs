@@ -31,6 +31,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
@@ -406,13 +407,13 @@ impl<'a> Tensor<'a> {
     pub(crate) fn components(&self) -> Components<'a> {
         let file = &self.0;
         Single::new(Part {
-            role: "chunks",
+            role: Text::of("chunks"),
             dtype: file.dtype,
             storage: file.dtype,
             order: file.byte_order,
             extent: file.region(),
             encoding: Encoding::Blosc,
-            encoding_name: Encoding::Blosc.text(),
+            encoding_name: Text::of(Encoding::Blosc.text()),
             decoded_length: Some(file.nbytes()),
             digest: None,
             warnings: 0,

@@ -27,6 +27,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
@@ -104,7 +105,7 @@ impl<'a> Tables<'a> {
     /// Reads header and tables; also where the cores begin.
     fn read(opening: &Opening<'a>) -> core::result::Result<(Self, u64), Stop> {
         let length = opening.input.length();
-        let truncated = |item| Stop::Error(fail(ErrorKind::Truncated, item, length));
+        let truncated = |item| Stop(fail(ErrorKind::Truncated, item, length));
         if length < HEADER {
             return Err(truncated(Item::Header));
         }
@@ -385,13 +386,13 @@ impl<'a> Iterator for Components<'a> {
         let core = core?;
         let dtype = Some(self.cores.tables.dtype);
         Some(Part {
-            role: role(core.index),
+            role: Text::of(role(core.index)),
             dtype,
             storage: dtype,
             order: ByteOrder::Little,
             extent: core.extent,
             encoding: Encoding::Raw,
-            encoding_name: Encoding::Raw.text(),
+            encoding_name: Text::of(Encoding::Raw.text()),
             decoded_length: Some(core.extent.length),
             digest: None,
             warnings: 0,

@@ -127,17 +127,16 @@ impl<'a> Iterator for Chunks<'a> {
         }
         let mut memory = Memory::of([0; 3]);
         memory.packed = u32::from(self.file.layout == Layout::Packed);
-        match read(&self.file, &Opening::of(self.file.input), at, &mut memory) {
+        let opening = Opening::of(self.file.input);
+        match read(&self.file, &opening, at, &mut memory) {
             Ok(chunk) => {
                 self.at = if chunk.magic == DENSE { None } else { chunk.extent.end() };
                 Some(chunk)
             }
-            Err(Stop::Error(error)) => {
-                self.error = Some(error);
-                None
-            }
-            Err(Stop::Need(need)) => {
-                self.error = Some(fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset));
+            Err(Stop(error)) => {
+                let need = opening.need();
+                self.error =
+                    Some(need.map_or(error, |need| fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset)));
                 None
             }
         }
@@ -322,7 +321,7 @@ fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory
         return Err(fail(ErrorKind::Truncated, Item::Chunk, length).into()); // 16 bytes were asked for
     };
     let size = size.get();
-    let refused = |kind| Stop::Error(fail(kind, Item::Chunk, at.saturating_add(SIZE_AT)));
+    let refused = |kind| Stop(fail(kind, Item::Chunk, at.saturating_add(SIZE_AT)));
     if size < HEAD {
         return Err(refused(ErrorKind::ChunkSize));
     }

@@ -28,6 +28,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::text::Text;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
@@ -486,13 +487,13 @@ impl<'a> Tensor<'a> {
             _ => ("packed", Some(file.dtype)),
         };
         Single::new(Part {
-            role,
+            role: Text::of(role),
             dtype,
             storage: Some(file.dtype),
             order: file.byte_order,
             extent: file.data,
             encoding: Encoding::Raw,
-            encoding_name: Encoding::Raw.text(),
+            encoding_name: Text::of(Encoding::Raw.text()),
             decoded_length: Some(file.data.length),
             digest: None,
             warnings: 0,

@@ -4,13 +4,14 @@
 //! Depends on `super`. Linked only into programs that ask for the text of an error.
 #![forbid(unsafe_code)]
 
-use super::{Generation, Manifest, Tensor, layout, v0, v1};
+use super::{Generation, Manifest, Tensor, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
-use crate::codec::cbor::{Field, Reader};
+use crate::bytes::text::Text;
+use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind, Item};
 use crate::format::Context;
-use crate::vocab::Layout;
+use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.
 pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -24,14 +25,14 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Ok(manifest) = Manifest::locate(&Opening::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
-    context.text = sound(&mut manifest.reader(at), Reader::text);
+    context.text = sound(&mut manifest.reader(at), text);
     if context.text.is_none() {
         context.number = sound(&mut manifest.reader(at), Reader::unsigned);
     }
     let mut fields = match manifest.generation {
         Generation::V0_1 => {
             context.version = Some("0.1");
-            v0::ENTRY
+            entry::tensor_fields(Generation::V0_1)
         }
         generation => {
             root(manifest, &mut context, error);
@@ -40,48 +41,52 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     };
     // In a list of entries the record is all there is, and an error may be at its very start.
     let is_list = manifest.generation == Generation::V0_1;
-    if let Some(entry) = error.entry().and_then(position).or(is_list.then_some(at)) {
+    if let Some(start) = error.entry().and_then(position).or(is_list.then_some(at)) {
         if !is_list {
-            fields = v1::tensor_fields(manifest.generation);
+            fields = entry::tensor_fields(manifest.generation);
         }
-        tensor(manifest, &mut context, entry, at, fields);
+        tensor(manifest, &mut context, start, at, fields);
         if context.role.is_some() {
-            fields = v1::component_fields(manifest.generation);
+            fields = entry::component_fields(manifest.generation);
         }
     }
-    let mut known = layout::LONG_DTYPES.iter().chain(layout::SHORT_DTYPES);
-    let size = known.find(|(name, _)| Some(*name) == context.dtype).map(|(_, dtype)| dtype.size());
+    let dtype = context.dtype.map(Text::of);
+    let dtype = dtype.and_then(|name| layout::LONG_DTYPES.of_name(name).or(layout::SHORT_DTYPES.of_name(name)));
+    let size = dtype.map(DType::size);
     let elements = context.shape.and_then(|shape| shape.elements());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
-        context.missing = fields.iter().find(|field| field.item == error.item()).map(|field| field.key);
+        let key = fields.items.iter().zip(fields.keys).find(|(item, _)| **item == error.item());
+        context.missing = key.and_then(|(_, key)| core::str::from_utf8(key).ok());
     }
     context
 }
 
 /// Reads the entry of a tensor, and that of its component which has position `at`.
-fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at: u32, fields: &'static [Field]) {
-    let mut reader = manifest.reader(entry);
+fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static Fields) {
+    let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
-        context.tensor = sound(&mut reader, Reader::text);
+        context.tensor = sound(&mut reader, text);
     }
     each_field(&mut reader, fields, |reader, item| match item {
-        Item::Name => context.tensor = sound(reader, Reader::text),
+        Item::Name => context.tensor = sound(reader, text),
         Item::Offset => context.offset = sound(reader, Reader::unsigned),
         Item::Length => context.length = sound(reader, Reader::unsigned),
-        Item::DType => context.dtype = sound(reader, Reader::text),
-        Item::Encoding => context.encoding = sound(reader, Reader::text),
-        Item::Layout => layout = v1::layout(manifest.generation, reader.text()),
+        Item::DType => context.dtype = sound(reader, text),
+        Item::Encoding => context.encoding = sound(reader, text),
+        Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = Tensor::new(manifest, 0, 0);
-            layout::shape(reader, &mut tensor);
+            layout::shape(reader, &mut tensor, &mut layout::Volume::default());
             context.shape = reader.check().ok().map(|()| tensor.shape());
         }
         Item::Components => {
             let all = Tensor { components: reader.position(), ..Tensor::new(manifest, 0, 0) };
-            let is_there = |role: &str| all.components().any(|part| part.role == role);
-            context.missing = layout::required(layout).iter().copied().find(|role| !is_there(role));
+            let is_there = |role: &str| all.components().any(|part| part.role.bytes() == role.as_bytes());
+            context.missing = layout::required(layout)
+                .filter_map(|role| core::str::from_utf8(role).ok())
+                .find(|role| !is_there(role));
             components(manifest.generation, reader, at, context);
         }
         _ => {}
@@ -89,12 +94,17 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, entry: u32, at:
 }
 
 /// Calls `f` for each field of the record at which `reader` stands, as far as it can be read.
-fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static [Field], mut f: impl FnMut(&mut Reader<'a>, Item)) {
+fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl FnMut(&mut Reader<'a>, Item)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);
         reader.skip();
     }
+}
+
+/// Reads a text.
+fn text<'a>(reader: &mut Reader<'a>) -> &'a str {
+    reader.text().as_str()
 }
 
 /// What `read` reads, if that is sound.
@@ -107,7 +117,7 @@ fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) ->
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), |reader, item| {
         if item == Item::Version {
-            context.version = sound(reader, Reader::text);
+            context.version = sound(reader, text);
         }
     });
     if error.kind() != ErrorKind::MissingKey || error.item() != Item::Tensors {
@@ -131,18 +141,18 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
         let from = reader.position();
-        let Some(role) = sound(reader, Reader::text) else { return };
+        let Some(role) = sound(reader, text) else { return };
         let mut record = reader.clone();
         reader.skip_record();
         let is_whole = reader.check().is_ok();
         if from <= at && (at < reader.position() || !is_whole) {
             context.role = Some(role);
-            each_field(&mut record, v1::component_fields(generation), |reader, item| match item {
+            each_field(&mut record, entry::component_fields(generation), |reader, item| match item {
                 Item::Offset => context.offset = sound(reader, Reader::unsigned),
                 Item::Length => context.length = sound(reader, Reader::unsigned),
                 Item::DecodedLength => context.decoded_length = sound(reader, Reader::unsigned),
-                Item::Encoding => context.encoding = sound(reader, Reader::text),
-                Item::DType => context.dtype = sound(reader, Reader::text),
+                Item::Encoding => context.encoding = sound(reader, text),
+                Item::DType => context.dtype = sound(reader, text),
                 _ => {}
             });
         }

@@ -4,67 +4,96 @@
 //! Depends on `super`, `codec::cbor`. Each rule stands here once, for the check and for reading.
 #![forbid(unsafe_code)]
 
-use super::{ALIGNMENT, HEADER, Manifest, Parsed, Tensor};
-use crate::bytes::num::to_usize;
+use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
+use crate::bytes::num::{product, to_usize};
+use crate::bytes::text::Text;
+use crate::bytes::words::{Words, words};
 use crate::codec;
-use crate::codec::cbor::{Fault, Reader};
+use crate::codec::cbor::Reader;
 use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
-use crate::vocab::{DType, Encoding, Layout};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout};
+
+/// The dtypes of a version, by name.
+pub(super) struct DTypes {
+    names: Words,
+    dtypes: &'static [DType],
+}
+
+impl DTypes {
+    pub(super) fn of_name(&self, name: Text<'_>) -> Option<DType> {
+        self.names.value_of(name.bytes(), self.dtypes)
+    }
+}
+
+/// Declares a list of names with a dtype each.
+macro_rules! dtypes {
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        DTypes { names: words![$($name),*], dtypes: &[$(DType::$dtype),*] }
+    };
+}
 
 /// 0.1 "Supported Data Types", 1.0 section 4.2.
-pub(super) const LONG_DTYPES: &[(&str, DType)] = &[
-    ("float32", DType::F32),
-    ("float16", DType::F16),
-    ("bfloat16", DType::BF16),
-    ("float64", DType::F64),
-    ("int64", DType::I64),
-    ("int32", DType::I32),
-    ("int16", DType::I16),
-    ("int8", DType::I8),
-    ("uint64", DType::U64),
-    ("uint32", DType::U32),
-    ("uint16", DType::U16),
-    ("uint8", DType::U8),
-    ("bool", DType::BOOL),
-];
+pub(super) const LONG_DTYPES: DTypes = dtypes! {
+    "float32": F32,
+    "float16": F16,
+    "bfloat16": BF16,
+    "float64": F64,
+    "int64": I64,
+    "int32": I32,
+    "int16": I16,
+    "int8": I8,
+    "uint64": U64,
+    "uint32": U32,
+    "uint16": U16,
+    "uint8": U8,
+    "bool": BOOL,
+};
 
 /// 1.1 and 1.2. The last four are in the text of 1.1 alone, and no program writes them.
-pub(super) const SHORT_DTYPES: &[(&str, DType)] = &[
-    ("f32", DType::F32),
-    ("f16", DType::F16),
-    ("bf16", DType::BF16),
-    ("f64", DType::F64),
-    ("i64", DType::I64),
-    ("i32", DType::I32),
-    ("i16", DType::I16),
-    ("i8", DType::I8),
-    ("u64", DType::U64),
-    ("u32", DType::U32),
-    ("u16", DType::U16),
-    ("u8", DType::U8),
-    ("bool", DType::BOOL),
-    ("f8_e4m3", DType::F8_E4M3FN),
-    ("f8_e5m2", DType::F8_E5M2),
-    ("complex64", DType::C64),
-    ("complex128", DType::C128),
-];
+pub(super) const SHORT_DTYPES: DTypes = dtypes! {
+    "f32": F32,
+    "f16": F16,
+    "bf16": BF16,
+    "f64": F64,
+    "i64": I64,
+    "i32": I32,
+    "i16": I16,
+    "i8": I8,
+    "u64": U64,
+    "u32": U32,
+    "u16": U16,
+    "u8": U8,
+    "bool": BOOL,
+    "f8_e4m3": F8_E4M3FN,
+    "f8_e5m2": F8_E5M2,
+    "complex64": C64,
+    "complex128": C128,
+};
 
-/// 1.2: the logical types, and the dtype that each is stored as.
-const LOGICAL_TYPES: &[(&str, DType, DType)] = &[
-    ("f8_e4m3fn", DType::U8, DType::F8_E4M3FN),
-    ("f8_e5m2", DType::U8, DType::F8_E5M2),
-    ("f8_e4m3fnuz", DType::U8, DType::F8_E4M3FNUZ),
-    ("f8_e5m2fnuz", DType::U8, DType::F8_E5M2FNUZ),
-    ("complex64", DType::F32, DType::C64),
-    ("complex128", DType::F64, DType::C128),
-];
+/// 1.2: the logical types.
+const LOGICAL_TYPES: DTypes = dtypes! {
+    "f8_e4m3fn": F8_E4M3FN,
+    "f8_e5m2": F8_E5M2,
+    "f8_e4m3fnuz": F8_E4M3FNUZ,
+    "f8_e5m2fnuz": F8_E5M2FNUZ,
+    "complex64": C64,
+    "complex128": C128,
+};
 
-/// Reads a dtype: one of `names`, and nothing else.
-pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<DType> {
+/// 1.2: the dtype that a logical type is stored as.
+fn storage_of(logical: DType) -> DType {
+    match logical {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        _ => DType::U8,
+    }
+}
+
+/// Reads a dtype: one of `known`, and nothing else.
+pub(super) fn dtype(reader: &mut Reader<'_>, known: &DTypes) -> Option<DType> {
     let at = reader.position();
-    let text = reader.text();
-    let found = names.iter().find(|(name, _)| *name == text).map(|&(_, dtype)| dtype);
+    let found = known.of_name(reader.text());
     if found.is_none() {
         reader.fail(ErrorKind::UnknownDType, at);
     }
@@ -72,30 +101,48 @@ pub(super) fn dtype(reader: &mut Reader<'_>, names: &[(&str, DType)]) -> Option<
 }
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
-pub(super) fn logical_type(reader: &Reader<'_>, part: &mut Part<'_>, name: &str, at: u32) -> Parsed<()> {
-    match LOGICAL_TYPES.iter().find(|(known, ..)| *known == name) {
-        Some(&(_, storage, logical)) if part.storage == Some(storage) => part.dtype = Some(logical),
-        Some(&(.., logical)) if part.storage == Some(logical) => {} // says again what the dtype says
-        Some(_) => return Err(reader.fault(ErrorKind::TypeMismatch, at)),
+pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: Text<'_>, at: u32) {
+    match LOGICAL_TYPES.of_name(name) {
+        Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
+        Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
+        Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
-    Ok(())
+}
+
+/// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
+/// `sparse` of its text keeps its indices in attributes.
+pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
+    let names = match generation {
+        Generation::V0_1 => words!["dense", "sparsecsr", "sparsecoo"],
+        Generation::V1_0 => words!["dense", "sparse_csr", "sparse_coo"],
+        Generation::V1_2 => words!["dense", "sparse_csr", "sparse_coo", "quantized_group"],
+    };
+    let layouts = [Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::QuantizedGroup];
+    names.value_of(name.bytes(), &layouts).unwrap_or(Layout::Other)
+}
+
+/// Reads the byte order of 0.1.
+pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
+    let at = reader.position();
+    let found = words!["little", "big"].value_of(reader.text().bytes(), &[ByteOrder::Little, ByteOrder::Big]);
+    if found.is_none() {
+        reader.fail(ErrorKind::InvalidByteOrder, at);
+    }
+    found.unwrap_or(ByteOrder::Little)
 }
 
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     part.encoding_name = reader.text();
-    part.encoding = match part.encoding_name {
-        "raw" => Encoding::Raw,
-        "zstd" => Encoding::Zstd,
-        _ => Encoding::Other,
-    };
+    let found = words!["raw", "zstd"].value_of(part.encoding_name.bytes(), &[Encoding::Raw, Encoding::Zstd]);
+    part.encoding = found.unwrap_or(Encoding::Other);
 }
 
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     let digest = reader.text();
-    if !codec::digest::is_of_known_kind(digest) {
+    if !codec::digest::is_of_known_kind(digest.bytes()) {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
     }
     part.digest = Some(digest);
@@ -103,30 +150,29 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
 
 /// Holds the blob of the component at `at` to its place (1.0 section 7.1): inside the file, behind the
 /// header, before the manifest. A blob of no bytes only has to be inside the file.
-pub(super) fn placed(manifest: Manifest<'_>, part: &mut Part<'_>, at: u32) -> Parsed<()> {
-    let fault = |kind, item| Err(Fault { kind, item, at });
+pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut Part<'_>, at: u32) {
     let extent = part.extent;
-    if !extent.is_within(manifest.file_length()) {
-        return fault(ErrorKind::OutOfFile, Item::Offset);
-    }
-    if extent.length > 0 {
-        if extent.offset < HEADER {
-            return fault(ErrorKind::OverHeader, Item::Offset);
-        }
-        if !extent.is_within(manifest.region.start) {
-            return fault(ErrorKind::OverManifest, Item::Offset);
-        }
+    let misplaced = if !extent.is_within(manifest.file_length()) {
+        Some(ErrorKind::OutOfFile)
+    } else if extent.length > 0 && extent.offset < HEADER {
+        Some(ErrorKind::OverHeader)
+    } else if extent.length > 0 && !extent.is_within(manifest.region.start) {
+        Some(ErrorKind::OverManifest)
+    } else {
+        None
+    };
+    if let Some(kind) = misplaced {
+        reader.fail_in(Item::Offset, kind, at);
     }
     if extent.offset & ALIGNMENT.wrapping_sub(1) != 0 {
         part.warnings |= Warning::MisalignedOffset.tensor_bit();
     }
     if part.encoding == Encoding::Raw {
         if part.decoded_length.is_some_and(|length| length != extent.length) {
-            return fault(ErrorKind::SizeMismatch, Item::DecodedLength);
+            reader.fail_in(Item::DecodedLength, ErrorKind::SizeMismatch, at);
         }
         part.decoded_length = Some(extent.length);
     }
-    Ok(())
 }
 
 /// How one dimension is read off the bytes of a shape.
@@ -152,9 +198,9 @@ impl Default for Volume {
     }
 }
 
-/// Reads the shape of `tensor`.
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Volume {
-    let mut volume = Volume { at: reader.position(), ..Volume::default() };
+/// Reads the shape of `tensor`, and what the layouts ask of it.
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>, volume: &mut Volume) {
+    volume.at = reader.position();
     let mut left = reader.array();
     tensor.dimensions = reader.position();
     while reader.more(&mut left) {
@@ -162,61 +208,87 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>) -> Vol
         if tensor.rank == 0 {
             volume.rows = length;
         }
-        volume.elements = volume.elements.and_then(|elements| elements.checked_mul(length));
+        volume.elements = product(volume.elements, length);
         tensor.rank = tensor.rank.saturating_add(1); // a dimension takes a byte of the manifest at least
     }
-    volume
 }
 
-/// What the layouts ask of a component.
-#[derive(Clone, Copy, Default)]
+/// What the layouts ask of a component. All zero where there is none.
+#[derive(Clone, Copy)]
 pub(super) struct Measure {
-    is_there: bool,
+    /// Where it stands: behind the first byte of the manifest, if it is there.
     at: u32,
-    pub(super) dtype: Option<DType>,
-    /// Decoded length in bytes, where it is known.
-    length: Option<u64>,
-    /// The logical type is unknown, and so is what the length ought to be.
-    is_opaque: bool,
+    dtype: Option<DType>,
+    length: Length,
+    /// The decoded length in bytes, where it is known.
+    bytes: u64,
+}
+
+/// What is known of the decoded length of a component.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Unknown,
+    Known,
+    /// The logical type is not known, and so is not how long it ought to be.
+    Opaque,
 }
 
 impl Measure {
-    /// The measure of `part`, which stands at `at`.
-    pub(super) fn of(part: &Part<'_>, at: u32) -> Self {
-        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        Self { is_there: true, at, dtype: part.dtype, length: part.decoded_length, is_opaque }
-    }
+    const NONE: Self = Self { at: 0, dtype: None, length: Length::Unknown, bytes: 0 };
 
-    fn fault<T>(&self, kind: ErrorKind) -> Parsed<T> {
-        Err(Fault { kind, item: Item::Length, at: self.at })
+    fn fail(&self, reader: &mut Reader<'_>, kind: ErrorKind) {
+        reader.fail_in(Item::Length, kind, self.at);
     }
 
     /// How many elements there are: `None` where the length or the type is not known.
-    pub(super) fn elements(&self) -> Parsed<Option<u64>> {
-        let (Some(length), Some(dtype), false) = (self.length, self.dtype, self.is_opaque) else { return Ok(None) };
-        if length & dtype.size().wrapping_sub(1) != 0 {
-            return self.fault(ErrorKind::NotWhole);
+    fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
+        let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
+        if self.bytes & dtype.size().wrapping_sub(1) != 0 {
+            self.fail(reader, ErrorKind::NotWhole);
         }
-        Ok(Some(length.wrapping_shr(dtype.log2_size())))
+        Some(self.bytes.wrapping_shr(dtype.log2_size()))
     }
 
     /// Holds an index component to an integer type and `count` elements.
-    fn indexes(&self, count: Option<u64>) -> Parsed<()> {
+    fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>) {
         if self.dtype.is_none_or(|dtype| !dtype.is_integer()) {
-            return Err(Fault { kind: ErrorKind::IndexType, item: Item::DType, at: self.at });
+            reader.fail_in(Item::DType, ErrorKind::IndexType, self.at);
         }
-        match (self.elements()?, count) {
-            (Some(have), Some(want)) if have != want => self.fault(ErrorKind::CountMismatch),
-            _ => Ok(()),
+        let is = self.elements(reader);
+        if is.zip(count).is_some_and(|(is, count)| is != count) {
+            self.fail(reader, ErrorKind::CountMismatch);
         }
     }
 }
 
 /// The roles that layouts ask for, in the order of [`Measures`].
-const ROLES: [&str; 5] = ["data", "values", "indices", "indptr", "coords"];
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Data,
+    Values,
+    Indices,
+    Indptr,
+    Coords,
+}
+
+const ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr, Role::Coords];
+const ROLE_NAMES: Words = words!["data", "values", "indices", "indptr", "coords"];
+
+impl Role {
+    pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
+        ROLE_NAMES.value_of(name.bytes(), &ROLES)
+    }
+
+    /// 1.0: the type of its elements (sections 4.2, 5.1 to 5.3), in a tensor of that type.
+    pub(super) fn dtype(self, tensor: Option<DType>) -> Option<DType> {
+        match self {
+            Self::Data | Self::Values => tensor,
+            Self::Indices | Self::Indptr | Self::Coords => Some(DType::U64),
+        }
+    }
+}
 
 /// The components whose roles a layout asks for.
-#[derive(Default)]
 pub(super) struct Measures {
     of_role: [Measure; ROLES.len()],
     /// How many components there are, of any role, and the type of the last.
@@ -225,19 +297,33 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Adds the measure of a component; `false` where one of this known role is there already.
-    pub(super) fn add(&mut self, role: &str, measure: Measure) -> bool {
+    /// Of a tensor without components.
+    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; ROLES.len()], count: 0, last: None };
+
+    /// Adds the measure of `part`, which stands at `at`; `false` where one of this known role is there already.
+    #[inline(never)]
+    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) -> bool {
+        let length = match part.decoded_length {
+            None => Length::Unknown,
+            Some(_) if part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0 => Length::Opaque,
+            Some(_) => Length::Known,
+        };
+        let measure = Measure { at, dtype: part.dtype, length, bytes: part.decoded_length.unwrap_or(0) };
+        measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match self.with_roles().find(|(known, _)| *known == role) {
-            Some((_, place)) => !core::mem::replace(place, measure).is_there,
+        match ROLE_NAMES.place_of(part.role.bytes()).and_then(|place| self.of_role.get_mut(place)) {
+            Some(place) => core::mem::replace(place, measure).at == 0,
             None => true,
         }
     }
 
-    /// Each role with its measure.
-    pub(super) fn with_roles(&mut self) -> impl Iterator<Item = (&'static str, &mut Measure)> {
-        ROLES.into_iter().zip(&mut self.of_role)
+    /// 1.0: gives each the type that follows from its role.
+    pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
+        for (part, role) in self.of_role.iter_mut().zip(ROLES) {
+            part.dtype = role.dtype(tensor);
+            part.elements(reader);
+        }
     }
 
     /// The type of a tensor of that layout: that of `data` or `values`, else of the only component.
@@ -251,56 +337,70 @@ impl Measures {
     }
 }
 
-/// The roles that a layout requires (1.0 sections 5.1 to 5.3).
-pub(super) fn required(layout: Layout) -> &'static [&'static str] {
+/// The roles that a layout requires (1.0 sections 5.1 to 5.3), in order.
+pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
+    let bits = required_bits(layout);
+    ROLE_NAMES.zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
+}
+
+/// The same as bits, in the order of [`ROLES`].
+fn required_bits(layout: Layout) -> u32 {
     match layout {
-        Layout::Dense => &["data"],
-        Layout::SparseCsr => &["values", "indices", "indptr"],
-        Layout::SparseCoo => &["values", "coords"],
+        Layout::Dense => 0b00001,
+        Layout::SparseCsr => 0b01110,
+        Layout::SparseCoo => 0b10010,
         // Real files hold a quantized group to nothing but whole elements, which are checked already.
-        _ => &[],
+        _ => 0,
     }
 }
 
 /// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
-pub(super) fn check(tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) -> Parsed<()> {
-    let fault = |kind, item, at| Err(Fault { kind, item, at });
-    let required = required(tensor.layout);
-    if ROLES.iter().zip(&parts.of_role).any(|(role, part)| !part.is_there && required.contains(role)) {
-        return fault(ErrorKind::MissingComponent, Item::Components, tensor.components);
+#[inline(never)] // off the stack while components are read
+pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) {
+    let is_packed = tensor.is_packed_sparse();
+    let required = if is_packed { 0 } else { required_bits(tensor.layout) };
+    let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && required.wrapping_shr(place) & 1 != 0;
+    if parts.of_role.iter().zip(0_u32..).any(is_missing) {
+        reader.fail_in(Item::Components, ErrorKind::MissingComponent, tensor.components);
     }
     let [data, values, indices, indptr, coords] = &parts.of_role;
     match tensor.layout {
         Layout::Dense => {
             let size = tensor.dtype.map_or(1, DType::size);
-            let Some(length) = volume.elements.and_then(|elements| elements.checked_mul(size)) else {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
-            };
-            match data.length {
-                Some(is) if is != length && data.is_opaque => tensor.dtype = None,
-                Some(is) if is != length => return data.fault(ErrorKind::SizeMismatch),
-                _ => {}
+            let length = product(volume.elements, size);
+            if length.is_none() {
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+            } else if length != Some(data.bytes) {
+                match data.length {
+                    Length::Unknown => {}
+                    Length::Known => data.fail(reader, ErrorKind::SizeMismatch),
+                    Length::Opaque => tensor.dtype = None,
+                }
             }
         }
         Layout::SparseCsr => {
             if tensor.rank != 2 {
-                return fault(ErrorKind::RankMismatch, Item::Shape, volume.at);
+                reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
             }
-            let Some(pointers) = volume.rows.checked_add(1) else {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
-            };
-            indices.indexes(values.elements()?)?;
-            indptr.indexes(Some(pointers))?;
+            if is_packed {
+                return;
+            }
+            let pointers = volume.rows.checked_add(1);
+            if pointers.is_none() {
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+            }
+            let count = values.elements(reader);
+            indices.hold_to(reader, count);
+            indptr.hold_to(reader, pointers);
         }
-        Layout::SparseCoo => {
-            let nnz = values.elements()?;
-            let coordinates = nnz.map(|nnz| nnz.checked_mul(u64::from(tensor.rank)));
-            if coordinates == Some(None) {
-                return fault(ErrorKind::ShapeOverflow, Item::Shape, volume.at);
+        Layout::SparseCoo if !is_packed => {
+            let count = values.elements(reader);
+            let coordinates = product(count, u64::from(tensor.rank));
+            if count.is_some() && coordinates.is_none() {
+                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
-            coords.indexes(coordinates.flatten())?;
+            coords.hold_to(reader, coordinates);
         }
         _ => {}
     }
-    Ok(())
 }

@@ -16,6 +16,7 @@
 //! last 8 bytes has a footer as of 1.0, but keeps its tensors under another key, and is refused.
 #![forbid(unsafe_code)]
 
+mod entry;
 mod explain;
 mod layout;
 mod names;
@@ -24,20 +25,20 @@ mod v1;
 
 pub(crate) use explain::context;
 
-use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use self::layout::Role;
 use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Stop};
-use crate::codec::cbor::{Fault, Field, Left, Reader};
+use crate::bytes::text::{Text, is_before};
+use crate::bytes::words::Words;
+use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
-
-type Parsed<T> = core::result::Result<T, Fault>;
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
@@ -58,7 +59,7 @@ const MAX_COMPARED: u32 = 1024;
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
-    manifest_size: U64,
+    manifest_size: [u8; 8],
     magic: [u8; 8],
 }
 
@@ -84,82 +85,101 @@ pub(crate) struct Manifest<'a> {
 impl<'a> Manifest<'a> {
     /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
     fn locate(opening: &Opening<'a>) -> core::result::Result<Self, Stop> {
-        let fail = |kind, item, at| Stop::Error(Error::at(kind, Format::Ztensor, item, at));
+        let fail = |kind, at| Err(Stop(Error::at(kind, Format::Ztensor, Item::Footer, at)));
         let length = opening.input.length();
-        let Some(tail_at) = length.checked_sub(16) else {
-            return Err(fail(ErrorKind::Truncated, Item::Footer, length));
-        };
+        let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
         let head = opening.keep(Extent::new(0, super::HEAD))?;
         let tail = opening.keep(Extent::new(tail_at, 16))?;
         let Ok(tail) = Tail::ref_from_bytes(tail) else {
-            return Err(fail(ErrorKind::Truncated, Item::Footer, tail_at)); // 16 bytes were asked for
+            return fail(ErrorKind::Truncated, tail_at); // 16 bytes were asked for
         };
-        let short_size = u64::from_le_bytes(tail.magic);
         let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
-            (Generation::V0_1, short_size, 8)
-        } else if tail.magic == MAGIC_1 {
-            (Generation::V1_2, tail.manifest_size.get(), 16)
+            (Generation::V0_1, &tail.magic, 8)
+        } else if tail.magic.starts_with(&MAGIC_1) {
+            (Generation::V1_2, &tail.manifest_size, 16)
         } else {
-            (Generation::V1_0, short_size, 8)
+            (Generation::V1_0, &tail.magic, 8)
         };
+        let size = u64::from_le_bytes(*size);
         let footer_at = length.saturating_sub(footer);
         // The text of 1.0 says `<`; its own empty files need `<=` (section 6 step 2).
         let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
-        let Some(start) = start.filter(|_| size > 0) else {
-            return Err(fail(ErrorKind::ManifestSize, Item::Footer, footer_at));
-        };
+        let Some(start) = start.filter(|_| size > 0) else { return fail(ErrorKind::ManifestSize, footer_at) };
         if size > MAX_MANIFEST {
-            return Err(fail(ErrorKind::ManifestTooLarge, Item::Footer, footer_at));
+            return fail(ErrorKind::ManifestTooLarge, footer_at);
         }
         let bytes = opening.keep(Extent::new(start, size))?;
         Ok(Self { region: Region { bytes, start }, generation })
     }
 
-    /// Length of the file: the manifest stands directly before the footer.
+    /// Length of the file: the manifest stands directly before the footer, so that the sum is what it was found by.
     const fn file_length(&self) -> u64 {
         let footer = match self.generation {
             Generation::V0_1 | Generation::V1_0 => 8,
             Generation::V1_2 => 16,
         };
-        self.region.start.saturating_add(to_u64(self.region.bytes.len())).saturating_add(footer)
+        self.region.start.wrapping_add(to_u64(self.region.bytes.len())).wrapping_add(footer)
     }
 
     fn reader(&self, position: u32) -> Reader<'a> {
         Reader::new(self.region.bytes, position)
     }
 
-    /// A component of which nothing but the role is known yet; its record is `at`, its tensor's entry at `entry`.
-    fn part(&self, role: &'a str, at: u32, entry: u32) -> Part<'a> {
+    /// Whether the manifest is a list of entries, each with one component, and no map.
+    const fn is_list(&self) -> bool {
+        matches!(self.generation, Generation::V0_1)
+    }
+
+    fn error(&self, fault: Fault) -> Error {
+        fault.in_file(Format::Ztensor, self.region.start)
+    }
+
+    /// Whether all that `reader` has read is sound.
+    fn check(&self, reader: &Reader<'_>) -> Result<()> {
+        reader.check().map_err(|fault| self.error(fault))
+    }
+
+    /// The same for an iterator, which keeps the error that ends it.
+    #[inline(never)]
+    fn note(&self, reader: &Reader<'_>, error: &mut Option<Error>) {
+        if let Err(fault) = reader.check() {
+            *error = Some(self.error(fault));
+        }
+    }
+
+    /// A tensor of which nothing is known yet but that its entry begins where `reader` stands.
+    #[inline(never)]
+    fn begin(&self, reader: &mut Reader<'a>, index: u32) -> Tensor<'a> {
+        reader.entry = reader.position();
+        Tensor::new(*self, index, reader.entry)
+    }
+
+    /// Reads the entry at which `reader` stands, with every check of a tensor; `None` where the reader has a fault.
+    #[inline(never)]
+    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Option<Tensor<'a>> {
+        let mut tensor = self.begin(reader, index);
+        entry::entry(&mut tensor, reader);
+        reader.check().is_ok().then_some(tensor)
+    }
+
+    /// A component of which nothing is known yet but where its record begins: where `reader` stands.
+    #[inline(never)]
+    fn part(&self, reader: &Reader<'a>) -> Part<'a> {
+        let at = reader.position();
         Part {
-            role,
+            role: Text::of("data"),
             dtype: None,
             storage: None,
             order: ByteOrder::Little,
             extent: Extent::new(0, 0),
             encoding: Encoding::Raw,
-            encoding_name: "raw",
+            encoding_name: Text::of("raw"),
             decoded_length: None,
             digest: None,
             warnings: 0,
-            at: self.region.start.saturating_add(u64::from(at)),
-            back: at.saturating_sub(entry),
+            at: self.region.start.wrapping_add(u64::from(at)), // in the file
+            back: at.saturating_sub(reader.entry),
         }
-    }
-
-    fn error(&self, fault: Fault, entry: u32) -> Error {
-        fault.in_file(Format::Ztensor, self.region.start, entry)
-    }
-
-    /// Reads the entry at which `reader` stands, with every check of a tensor.
-    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Result<Tensor<'a>> {
-        let at = reader.position();
-        let mut tensor = Tensor::new(*self, index, at);
-        let checked = match self.generation {
-            Generation::V0_1 => v0::entry(&mut tensor, reader),
-            Generation::V1_0 | Generation::V1_2 => v1::entry(&mut tensor, reader),
-        };
-        checked.map_err(|fault| self.error(fault, at))?;
-        Ok(tensor)
     }
 
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
@@ -172,7 +192,7 @@ impl<'a> Manifest<'a> {
                 reader.item = Item::Name;
                 let name = reader.text();
                 reader.skip_record();
-                (name.as_bytes(), at)
+                (name.bytes(), at)
             }
         }
     }
@@ -180,13 +200,16 @@ impl<'a> Manifest<'a> {
     /// Whether another entry follows.
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
-        match self.generation {
-            Generation::V0_1 => reader.more(left),
-            Generation::V1_0 | Generation::V1_2 => reader.more_pairs(left),
-        }
+        reader.entry = 0;
+        self.more_parts(reader, left)
     }
 
-    fn attributes(&self, position: u32, hidden: &'static [Field]) -> Attributes<'a> {
+    /// Whether another component follows: one entry is one component in a list.
+    fn more_parts(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
+        if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
+    }
+
+    fn attributes(&self, position: u32, hidden: Words) -> Attributes<'a> {
         if position == 0 {
             return Attributes::NONE;
         }
@@ -198,7 +221,7 @@ impl<'a> Manifest<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     manifest: Manifest<'a>,
-    version: Option<&'a str>,
+    version: Option<Text<'a>>,
     warnings: Warnings,
     entries: u32,
     left: Left,
@@ -210,33 +233,33 @@ pub struct File<'a> {
 
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
 pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
-    let manifest = Manifest::locate(opening)?;
-    let mut file = File {
-        manifest,
-        version: None,
-        warnings: Warnings::default(),
-        entries: 0,
-        left: Left::NONE,
-        count: 0,
-        attributes: 0,
-        is_sorted: true,
-    };
-    let mut reader = manifest.reader(0);
-    match manifest.generation {
-        Generation::V0_1 => v0::root(&mut file, &mut reader)?,
-        Generation::V1_0 | Generation::V1_2 => v1::root(&mut file, &mut reader)?,
+    // Read where it will stand: a file on its own would be on the stack besides.
+    let mut opened = Manifest::locate(opening).map(File::new);
+    if let Ok(file) = &mut opened {
+        let mut reader = file.manifest.reader(0);
+        file.read(&mut reader);
+        if let Err(error) = file.manifest.check(&reader) {
+            opened = Err(Stop(error));
+        }
     }
-    if !reader.is_at_end() {
-        reader.item = Item::Manifest;
-        return Err(Stop::Error(manifest.error(reader.fault(ErrorKind::TrailingBytes, reader.position()), 0)));
-    }
-    if !file.is_sorted {
-        file.warnings = file.check_few_names()?;
-    }
-    Ok(file)
+    opened
 }
 
 impl<'a> File<'a> {
+    /// A file of which nothing is known yet but where its manifest stands.
+    fn new(manifest: Manifest<'a>) -> Self {
+        Self {
+            manifest,
+            version: None,
+            warnings: Warnings::default(),
+            entries: 0,
+            left: Left::NONE,
+            count: 0,
+            attributes: 0,
+            is_sorted: true,
+        }
+    }
+
     /// What the container tells of the version.
     #[must_use]
     pub const fn generation(&self) -> Generation {
@@ -250,7 +273,10 @@ impl<'a> File<'a> {
     }
 
     pub(crate) const fn version(&self) -> Option<&'a str> {
-        self.version
+        match self.version {
+            Some(version) => Some(version.as_str()),
+            None => None,
+        }
     }
 
     pub(crate) const fn warnings(&self) -> Warnings {
@@ -262,81 +288,97 @@ impl<'a> File<'a> {
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'a> {
-        self.manifest.attributes(self.attributes, &[])
+        self.manifest.attributes(self.attributes, Words::NONE)
     }
 
     pub(crate) const fn tensors(&self) -> Tensors<'a> {
         Tensors { manifest: self.manifest, position: self.entries, left: self.left, index: 0, error: None }
     }
 
+    /// Reads the manifest, with every check.
+    #[inline(never)]
+    fn read(&mut self, reader: &mut Reader<'a>) {
+        if self.manifest.is_list() {
+            v0::root(self, reader);
+        } else {
+            v1::root(self, reader);
+        }
+        reader.entry = 0;
+        if !reader.is_at_end() {
+            reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
+        }
+        if self.is_sorted || reader.check().is_err() {
+            return;
+        }
+        if self.count > MAX_COMPARED {
+            self.warnings.add(Warning::NamesUnchecked);
+        } else {
+            // With a little memory of our own.
+            let repeated = names::repeated_of_few(self, reader);
+            self.judge_names(repeated, reader);
+        }
+    }
+
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
-    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) -> Result<()> {
+    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) {
         let manifest = self.manifest;
         self.entries = reader.position();
         self.left = left;
         let mut last_name = None;
         while manifest.more(reader, &mut left) {
-            let tensor = manifest.entry(reader, self.count)?;
+            let mut tensor = manifest.begin(reader, self.count);
+            entry::entry(&mut tensor, reader);
             self.warnings.add_tensor(tensor.warnings, self.count);
-            self.is_sorted &= last_name.is_none_or(|last| last < tensor.name);
+            self.is_sorted &= last_name.is_none_or(|last: Text<'_>| is_before(last.bytes(), tensor.name.bytes()));
             last_name = Some(tensor.name);
             self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
         }
-        reader.check().map_err(|fault| manifest.error(fault, 0))
     }
 
     /// The first tensor of that name. Linear in the bytes of the manifest up to it.
-    pub(crate) fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        let mut all = self.tensors();
-        let mut reader = all.manifest.reader(all.position);
-        while self.manifest.more(&mut reader, &mut all.left) {
+    pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
+        let mut reader = self.manifest.reader(self.entries);
+        let (mut left, mut index) = (self.left, 0_u32);
+        while self.manifest.more(&mut reader, &mut left) {
             let at = reader.position();
             let (found, _) = self.manifest.name(&mut reader);
-            if found == name.as_bytes() {
-                return self.manifest.entry(&mut self.manifest.reader(at), all.index);
-            }
-            if self.is_sorted && found > name.as_bytes() {
+            if found == name {
+                reader.go_to(at);
+                if let Some(tensor) = self.manifest.entry(&mut reader, index) {
+                    return Ok(tensor);
+                }
                 break;
             }
-            all.index = all.index.saturating_add(1);
+            if self.is_sorted && is_before(name, found) {
+                break;
+            }
+            index = index.saturating_add(1);
         }
-        reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
+        self.manifest.check(&reader)?;
         Err(Error::new(ErrorKind::NotFound))
-    }
-
-    /// Compares the names with a little memory of our own, if they are not too many for that.
-    fn check_few_names(&self) -> Result<Warnings> {
-        if self.count > MAX_COMPARED {
-            let mut warnings = self.warnings;
-            warnings.add(Warning::NamesUnchecked);
-            return Ok(warnings);
-        }
-        let repeated = names::repeated_of_few(self).map_err(|fault| self.manifest.error(fault, 0))?;
-        self.judge_names(self.warnings, repeated)
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
     pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        let warnings = self.warnings.without(Warning::NamesUnchecked);
-        if self.is_sorted {
-            return Ok(warnings);
+        let mut file = *self;
+        file.warnings = self.warnings.without(Warning::NamesUnchecked);
+        if !self.is_sorted {
+            let mut reader = self.manifest.reader(self.entries);
+            file.judge_names(names::repeated(self, scratch)?, &mut reader);
+            self.manifest.check(&reader)?;
         }
-        self.judge_names(warnings, names::repeated(self, scratch)?)
+        Ok(file.warnings)
     }
 
     /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&self, mut warnings: Warnings, repeated: Option<(u32, u32)>) -> Result<Warnings> {
+    fn judge_names(&mut self, repeated: Option<(u32, u32)>, reader: &mut Reader<'_>) {
         match repeated {
+            Some((index, _)) if self.manifest.is_list() => {
+                self.warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
+            }
+            Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
             None => {}
-            Some((index, _)) if self.manifest.generation == Generation::V0_1 => {
-                warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
-            }
-            Some((_, at)) => {
-                let fault = Fault { kind: ErrorKind::RepeatedName, item: Item::Name, at };
-                return Err(self.manifest.error(fault, 0));
-            }
         }
-        Ok(warnings)
     }
 }
 
@@ -351,33 +393,24 @@ pub(crate) struct Tensors<'a> {
     pub(crate) error: Option<Error>,
 }
 
-impl<'a> Tensors<'a> {
-    fn read(&mut self) -> Result<Option<Tensor<'a>>> {
-        let mut reader = self.manifest.reader(self.position);
-        if !self.manifest.more(&mut reader, &mut self.left) {
-            reader.check().map_err(|fault| self.manifest.error(fault, 0))?;
-            self.position = reader.position();
-            self.left = Left::NONE;
-            return Ok(None);
-        }
-        let tensor = self.manifest.entry(&mut reader, self.index)?;
-        self.position = reader.position();
-        self.index = self.index.saturating_add(1);
-        Ok(Some(tensor))
-    }
-}
-
 impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
+    #[inline(never)]
     fn next(&mut self) -> Option<Tensor<'a>> {
         if self.error.is_some() {
             return None;
         }
-        self.read().unwrap_or_else(|error| {
-            self.error = Some(error);
+        let mut reader = self.manifest.reader(self.position);
+        let next = if self.manifest.more(&mut reader, &mut self.left) {
+            self.manifest.entry(&mut reader, self.index)
+        } else {
             None
-        })
+        };
+        self.manifest.note(&reader, &mut self.error);
+        self.position = reader.position();
+        self.index = self.index.saturating_add(1);
+        next
     }
 }
 
@@ -385,9 +418,9 @@ impl<'a> Iterator for Tensors<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensor<'a> {
     manifest: Manifest<'a>,
-    name: &'a str,
+    name: Text<'a>,
     layout: Layout,
-    layout_name: &'a str,
+    layout_name: Text<'a>,
     dtype: Option<DType>,
     index: u32,
     /// `Warning::tensor_bit`s.
@@ -406,9 +439,9 @@ impl<'a> Tensor<'a> {
     const fn new(manifest: Manifest<'a>, index: u32, entry: u32) -> Self {
         Self {
             manifest,
-            name: "",
+            name: Text::of(""),
             layout: Layout::Dense,
-            layout_name: "dense",
+            layout_name: Text::of("dense"),
             dtype: None,
             index,
             warnings: 0,
@@ -420,7 +453,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    pub(crate) const fn name(&self) -> &'a str {
+    pub(crate) const fn name(&self) -> Text<'a> {
         self.name
     }
 
@@ -432,7 +465,7 @@ impl<'a> Tensor<'a> {
         self.layout
     }
 
-    pub(crate) const fn layout_name(&self) -> &'a str {
+    pub(crate) const fn layout_name(&self) -> Text<'a> {
         self.layout_name
     }
 
@@ -450,24 +483,64 @@ impl<'a> Tensor<'a> {
     }
 
     pub(crate) fn shape(&self) -> Shape<'a> {
+        self.shape_of(self.rank)
+    }
+
+    /// The first `rank` dimensions.
+    fn shape_of(&self, rank: u32) -> Shape<'a> {
         let from = to_usize(u64::from(self.dimensions));
         let bytes = from.and_then(|from| self.manifest.region.bytes.get(from..)).unwrap_or_default();
-        Shape::new(bytes, self.rank, layout::read_dimension)
+        Shape::new(bytes, rank, layout::read_dimension)
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'a> {
-        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY } else { &[] };
+        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY.keys } else { Words::NONE };
         self.manifest.attributes(self.attributes, hidden)
     }
 
     pub(crate) fn components(&self) -> Components<'a> {
+        let mut left = Left::ONE;
+        let reader = self.begin_parts(&mut left);
+        let mut components = Components { tensor: *self, position: reader.position(), left, error: None };
+        self.manifest.note(&reader, &mut components.error);
+        components
+    }
+
+    /// The first component of that role.
+    #[inline(never)]
+    pub(crate) fn part(&self, role: &[u8]) -> Result<Part<'a>> {
+        let mut left = Left::ONE;
+        let mut reader = self.begin_parts(&mut left);
+        let mut part = self.manifest.part(&reader);
+        while self.next_part(&mut reader, &mut left, &mut part) {
+            if part.role.bytes() == role {
+                return Ok(part);
+            }
+        }
+        self.manifest.check(&reader)?;
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// A reader that stands at the first component, of which there are `left`.
+    fn begin_parts(&self, left: &mut Left) -> Reader<'a> {
         let mut reader = self.manifest.reader(self.components);
-        let left = match self.manifest.generation {
-            Generation::V0_1 => Left::ONE,
-            Generation::V1_0 | Generation::V1_2 => reader.map(),
-        };
-        let error = reader.check().err().map(|fault| self.manifest.error(fault, self.entry));
-        Components { tensor: *self, position: reader.position(), left, error }
+        reader.entry = self.entry;
+        if !self.manifest.is_list() {
+            *left = reader.map();
+        }
+        reader
+    }
+
+    /// Reads the next component into `part`; `false` at the end, or where the reader has a fault.
+    #[inline(never)]
+    fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left, part: &mut Part<'a>) -> bool {
+        let more = self.manifest.more_parts(reader, left);
+        if more {
+            *part = self.manifest.part(reader);
+            entry::component(&self.manifest, reader, part);
+            self.complete(part);
+        }
+        more && reader.check().is_ok()
     }
 
     /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
@@ -475,32 +548,39 @@ impl<'a> Tensor<'a> {
         self.manifest.generation == Generation::V0_1
     }
 
+    /// Whether it is a sparse tensor of which the one component holds indices and values: `Sparse` checks it.
+    fn is_packed_sparse(&self) -> bool {
+        self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo)
+    }
+
     /// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is
     /// when decoded, where only the shape tells.
     fn complete(&self, part: &mut Part<'a>) {
+        let role = Role::of_name(part.role);
         if self.manifest.generation == Generation::V1_0 {
-            part.dtype = v1::dtype_of_role(part.role, self.dtype);
+            part.dtype = role.and_then(|role| role.dtype(self.dtype));
             part.storage = part.dtype;
-        } else if self.layout == Layout::Dense && part.role == "data" {
+        } else if self.layout == Layout::Dense && role == Some(Role::Data) {
             part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
-        } else if self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo) {
+        } else if self.is_packed_sparse() {
             part.dtype = None; // indices and values: numbers of two types
         }
         let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        if part.decoded_length.is_none() && !is_opaque {
-            let elements = match (self.layout, part.role) {
-                (Layout::Dense, "data") => self.shape().elements(),
-                (Layout::SparseCsr, "indptr") => self.shape().dimension(0).and_then(|rows| rows.checked_add(1)),
-                _ => None,
+        if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
+            // All dimensions, or the rows and one more.
+            let (rank, more) = match (self.layout, role) {
+                (Layout::Dense, Some(Role::Data)) => (self.rank, 0),
+                (Layout::SparseCsr, Some(Role::Indptr)) => (self.rank.min(1), 1),
+                _ => return,
             };
-            let size = part.dtype.map(DType::size);
-            part.decoded_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
+            let elements = self.shape_of(rank).elements().and_then(|elements| elements.checked_add(more));
+            part.decoded_length = product(elements, dtype.size());
         }
     }
 
     /// Where an error of this tensor is: at its entry.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry }, 0)
+        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry, back: 0 })
     }
 }
 
@@ -514,29 +594,6 @@ pub(crate) struct Components<'a> {
     pub(crate) error: Option<Error>,
 }
 
-impl<'a> Components<'a> {
-    fn read(&mut self) -> Parsed<Option<Part<'a>>> {
-        let manifest = self.tensor.manifest;
-        let mut reader = manifest.reader(self.position);
-        // One entry is one component in 0.1.
-        let is_list = manifest.generation == Generation::V0_1;
-        let more = if is_list { reader.more(&mut self.left) } else { reader.more_pairs(&mut self.left) };
-        if !more {
-            self.left = Left::NONE;
-            return reader.check().map(|()| None);
-        }
-        let mut part = manifest.part("data", reader.position(), self.tensor.entry);
-        if is_list {
-            v0::component(manifest, &mut reader, &mut part)?;
-        } else {
-            v1::component(manifest, &mut reader, &mut part)?;
-        }
-        self.position = reader.position();
-        self.tensor.complete(&mut part);
-        Ok(Some(part))
-    }
-}
-
 impl<'a> Iterator for Components<'a> {
     type Item = Part<'a>;
 
@@ -544,9 +601,12 @@ impl<'a> Iterator for Components<'a> {
         if self.error.is_some() {
             return None;
         }
-        self.read().unwrap_or_else(|fault| {
-            self.error = Some(self.tensor.manifest.error(fault, self.tensor.entry));
-            None
-        })
+        let mut reader = self.tensor.manifest.reader(self.position);
+        reader.entry = self.tensor.entry;
+        let mut part = self.tensor.manifest.part(&reader);
+        let is_there = self.tensor.next_part(&mut reader, &mut self.left, &mut part);
+        self.position = reader.position();
+        self.tensor.manifest.note(&reader, &mut self.error);
+        is_there.then_some(part)
     }
 }

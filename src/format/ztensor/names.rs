@@ -4,7 +4,7 @@
 //! of the order of n log n comparisons a block, and no hashes, so that no file can be made to take long.
 #![forbid(unsafe_code)]
 
-use super::{File, Manifest, Parsed};
+use super::{File, Manifest};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::cbor::{Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,9 +18,9 @@ struct Entries<'a> {
 
 impl Entries<'_> {
     /// The position at which the name of the next entry stands.
-    fn next(&mut self) -> Parsed<Option<u32>> {
+    fn next(&mut self) -> Result<Option<u32>> {
         if !self.manifest.more(&mut self.reader, &mut self.left) {
-            return self.reader.check().map(|()| None);
+            return self.manifest.check(&self.reader).map(|()| None);
         }
         let (_, at) = self.manifest.name(&mut self.reader);
         Ok(Some(at))
@@ -28,30 +28,31 @@ impl Entries<'_> {
 }
 
 /// The same as [`repeated`] for a few entries, with a little memory and little code: each name is compared with
-/// those of the block before it.
+/// those of the block before it. The bytes have changed where `reader` has a fault then.
 #[inline(never)] // the memory is not there while entries are checked
-pub(super) fn repeated_of_few(file: &File<'_>) -> Parsed<Option<(u32, u32)>> {
-    let manifest = file.manifest;
+pub(super) fn repeated_of_few<'a>(file: &File<'a>, reader: &mut Reader<'a>) -> Option<(u32, u32)> {
+    let manifest = &file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
-    let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
-    let mut first = 0_u32;
+    // Where the block ends, and so the next one begins.
+    let (mut end, mut left_behind, mut first) = (file.entries, file.left, 0_u32);
     loop {
         let mut names = heapless::Vec::<u32, 64>::new();
-        let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
-        let mut index = first;
-        while let Some(at) = rest.next()? {
+        let (mut left, mut index) = (left_behind, first);
+        reader.go_to(end);
+        while manifest.more(reader, &mut left) {
+            let (this, at) = manifest.name(reader);
             // Before it only those of its own block, if it is in it: it is not yet among them.
-            if names.iter().any(|&other| name(other) == name(at)) {
-                return Ok(Some((index, at)));
+            if names.iter().any(|&other| name(other) == this) {
+                return Some((index, at));
             }
             if names.push(at).is_ok() {
-                block = Entries { manifest, reader: rest.reader.clone(), left: rest.left };
+                (end, left_behind) = (reader.position(), left);
                 first = first.saturating_add(1);
             }
             index = index.saturating_add(1);
         }
         if !names.is_full() {
-            return Ok(None);
+            return None;
         }
     }
 }
@@ -61,10 +62,10 @@ pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    in_blocks(file, scratch).map_err(|fault| file.manifest.error(fault, 0))
+    in_blocks(file, scratch)
 }
 
-fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Parsed<Option<(u32, u32)>> {
+fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
     let manifest = file.manifest;
     let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
     let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };

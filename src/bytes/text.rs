@@ -1,0 +1,99 @@
+//! Texts of a file.
+//!
+//! Depends on nothing. The check that `core` has takes 620 bytes of a chip, a table among them.
+#![forbid(unsafe_code)]
+
+/// A text: bytes that have been found to be UTF-8. They are made a `str` where a Rust program asks for one; C
+/// takes them as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Text<'a>(&'a [u8]);
+
+impl<'a> Text<'a> {
+    /// A text that is one already.
+    pub(crate) const fn of(text: &'a str) -> Self {
+        Self(text.as_bytes())
+    }
+
+    /// `bytes`, if they are a text.
+    pub(crate) fn checked(bytes: &'a [u8]) -> Option<Self> {
+        is_utf8(bytes).then_some(Self(bytes))
+    }
+
+    pub(crate) const fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(crate) const fn as_str(self) -> &'a str {
+        match core::str::from_utf8(self.0) {
+            Ok(text) => text,
+            Err(_) => "", // the bytes have changed since
+        }
+    }
+}
+
+/// Whether a text stands before another in the order of their bytes.
+#[inline(never)]
+pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
+    text < other
+}
+
+/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
+#[inline(never)]
+pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
+    // How many bytes a character still has, and between which the next one lies.
+    let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
+    for &byte in bytes {
+        if left == 0 {
+            (left, low, high) = match byte {
+                0x00..=0x7f => continue,
+                0xc2..=0xdf => (1, 0x80, 0xbf),
+                0xe0 => (2, 0xa0, 0xbf), // below stands what is shorter otherwise
+                0xed => (2, 0x80, 0x9f), // above stand the surrogates
+                0xe1..=0xef => (2, 0x80, 0xbf),
+                0xf0 => (3, 0x90, 0xbf),
+                0xf1..=0xf3 => (3, 0x80, 0xbf),
+                0xf4 => (3, 0x80, 0x8f), // up to U+10FFFF
+                _ => return false,
+            };
+        } else if byte < low || byte > high {
+            return false;
+        } else {
+            (left, low, high) = (left.saturating_sub(1), 0x80, 0xbf);
+        }
+    }
+    left == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::is_utf8;
+
+    /// Every sequence of up to two bytes, and every one of three or four bytes that lie beside a border of the table.
+    #[test]
+    fn agrees_with_core() {
+        let all: Vec<u8> = (0..=0xff).collect();
+        let borders = [
+            0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+            0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+        ];
+        for (next, longest) in [(&all[..], 2), (&borders, 4)] {
+            let mut sequences = vec![Vec::new()];
+            for _ in 0..longest {
+                sequences =
+                    sequences.iter().flat_map(|all| next.iter().map(|byte| [all, &[*byte][..]].concat())).collect();
+                for sequence in &sequences {
+                    assert_eq!(is_utf8(sequence), core::str::from_utf8(sequence).is_ok(), "{sequence:x?}");
+                }
+            }
+        }
+        // A fifth byte behind each kind of character.
+        for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f600}"] {
+            for byte in 0..=0xff {
+                let sequence = [character.as_bytes(), &[byte]].concat();
+                assert_eq!(is_utf8(&sequence), core::str::from_utf8(&sequence).is_ok(), "{sequence:x?}");
+            }
+        }
+    }
+}

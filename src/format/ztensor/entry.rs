@@ -1,0 +1,166 @@
+//! The entry of a tensor and the record of a component, of every version.
+//!
+//! Depends on `super`, `codec::cbor`. What reads them checks them: each rule stands here or in `layout` once. The
+//! first fault stays with the reader, so that nothing here returns early; whoever has called looks for it.
+#![forbid(unsafe_code)]
+
+use super::layout::{self, Measures, Volume};
+use super::{Generation, Manifest, Tensor, v0, v1};
+use crate::bytes::text::{Text, is_before};
+use crate::codec::cbor::{Fields, Left, Reader};
+use crate::error::{ErrorKind, Item};
+use crate::format::Part;
+use crate::vocab::{ByteOrder, Encoding};
+
+/// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
+/// its record, in a list inside it.
+#[inline(never)] // one frame at a time: stack is scarce
+pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
+    let is_list = tensor.manifest.is_list();
+    let mut volume = Volume::default();
+    let mut parts = Measures::NONE;
+    if is_list {
+        tensor.components = tensor.entry;
+        tensor.attributes = tensor.entry;
+    } else {
+        reader.item = Item::Name;
+        tensor.name = reader.text();
+    }
+    reader.item = Item::Tensor;
+    let mut record = reader.record(tensor_fields(tensor.manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
+        match item {
+            Item::Name => tensor.name = reader.text(),
+            Item::DType => tensor.dtype = layout::dtype(reader, &layout::LONG_DTYPES),
+            Item::Shape => layout::shape(reader, tensor, &mut volume),
+            Item::Attributes => tensor.attributes = v1::attributes(reader),
+            Item::Layout => {
+                tensor.layout_name = reader.text();
+                tensor.layout = layout::of_name(tensor.manifest.generation, tensor.layout_name);
+            }
+            Item::Components => {
+                tensor.components = reader.position();
+                let left = reader.map();
+                components(tensor, reader, left, &mut parts);
+            }
+            _ => reader.skip(), // the component's, in a list
+        }
+    }
+    if is_list {
+        let behind = reader.position();
+        reader.go_to(tensor.entry);
+        components(tensor, reader, Left::ONE, &mut parts);
+        reader.go_to(behind);
+    } else if tensor.manifest.generation == Generation::V1_0 {
+        parts.set_types(reader, tensor.dtype);
+    } else {
+        tensor.dtype = parts.dtype(tensor.layout);
+    }
+    layout::check(reader, tensor, &volume, &parts);
+}
+
+/// Reads the components of a tensor: those of a map, or the one of an entry of a list.
+#[inline(never)]
+fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Left, parts: &mut Measures) {
+    let all = left;
+    let mut largest_role = None;
+    while tensor.manifest.more_parts(reader, &mut left) {
+        let at = reader.position();
+        let mut part = tensor.manifest.part(reader);
+        component(&tensor.manifest, reader, &mut part);
+        tensor.warnings |= part.warnings;
+        if tensor.is_packed_sparse() {
+            return;
+        }
+        let is_new = parts.add(reader, &part, at);
+        // Larger than all before, as real programs write them, is different from all; others are compared.
+        let is_largest = largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes()));
+        if !is_new || (!is_largest && stands_before(tensor, all, part.role, at)) {
+            reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+        }
+        if is_largest {
+            largest_role = Some(part.role);
+        }
+        reader.item = Item::Components;
+    }
+}
+
+/// Whether one of the first components, those before position `end`, has this role.
+#[inline(never)] // real programs write roles in order: the reader is not on the stack for them
+fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: Text<'_>, end: u32) -> bool {
+    /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
+    const COMPARED: u32 = 64;
+    let mut reader = tensor.manifest.reader(tensor.components);
+    reader.map();
+    for _ in 0..COMPARED {
+        if !reader.more_pairs(&mut left) || reader.position() >= end {
+            return false;
+        }
+        if reader.text() == role {
+            return true;
+        }
+        reader.skip_record();
+    }
+    false
+}
+
+/// Reads the component at which `reader` stands into `part`: in a map its role and its record, in a list the entry.
+///
+/// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::Role::dtype`].
+#[inline(never)]
+pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) {
+    let at = reader.position();
+    let is_list = manifest.is_list();
+    if is_list {
+        reader.item = Item::Tensor;
+    } else {
+        reader.item = Item::Role;
+        part.role = reader.text();
+        reader.item = Item::Component;
+    }
+    let mut logical = None;
+    let mut record = reader.record(component_fields(manifest.generation));
+    while let Some(item) = reader.field(&mut record) {
+        let at = reader.position();
+        match item {
+            Item::DType => {
+                part.storage =
+                    layout::dtype(reader, if is_list { &layout::LONG_DTYPES } else { &layout::SHORT_DTYPES })
+            }
+            Item::LogicalType => logical = Some((reader.text(), at)),
+            Item::Offset => part.extent.offset = reader.unsigned(),
+            Item::Length => part.extent.length = reader.unsigned(),
+            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()),
+            Item::Encoding => layout::encoding(reader, part),
+            Item::Digest => layout::digest(reader, part),
+            Item::ByteOrder => part.order = layout::byte_order(reader),
+            _ => reader.skip(), // the tensor's, in a list
+        }
+    }
+    if part.encoding != Encoding::Raw {
+        part.order = ByteOrder::Little; // the key is defined for raw data only
+    }
+    part.dtype = part.storage;
+    layout::place(manifest, reader, part, at);
+    if let Some((logical, at)) = logical {
+        layout::logical_type(reader, part, logical, at);
+    }
+}
+
+/// The keys of the record of a tensor.
+pub(super) fn tensor_fields(generation: Generation) -> &'static Fields {
+    match generation {
+        Generation::V0_1 => v0::ENTRY,
+        Generation::V1_0 => v1::TENSOR_1_0,
+        Generation::V1_2 => v1::TENSOR_1_2,
+    }
+}
+
+/// The keys of the record of a component; in a list it is that of its tensor, too.
+pub(super) fn component_fields(generation: Generation) -> &'static Fields {
+    match generation {
+        Generation::V0_1 => v0::ENTRY,
+        Generation::V1_0 => v1::COMPONENT_1_0,
+        Generation::V1_2 => v1::COMPONENT_1_2,
+    }
+}
