@@ -271,6 +271,9 @@ static void regions(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&file, 1, NULL, 0, &chunk, NULL));
     CHECK(chunk.decoded_length == info.chunk_size && chunk.length < b.size && chunk.offset > 100);
     CHECK(chunk.block_count == 2 && chunk.content == 0 && chunk.codec == 1);
+    EXPECT(TENSLICE_OK, tenslice_b2nd_chunk_extent(&file, 1, NULL, 0, &length, &needed, NULL));
+    CHECK(length == chunk.offset && needed == chunk.length);
+    CHECK(info.table_offset > chunk.offset && info.table_length > 0 && info.table_offset + info.table_length < b.size);
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_chunk(&file, 2, NULL, 0, &chunk, NULL));
     EXPECT(TENSLICE_OK, tenslice_b2nd_read_chunk(&file, 1, NULL, whole_chunk, sizeof whole_chunk, scratch, sizeof scratch,
                                                  &length, NULL));

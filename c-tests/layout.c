@@ -41,7 +41,7 @@ int main(void)
     AT(tenslice_tens_chunk, operation, 32);
     AT(tenslice_tens_chunk, map, 32 + 2 * P);
 
-    SIZE(tenslice_b2nd_info, 80 + 2 * P);
+    SIZE(tenslice_b2nd_info, 96 + 2 * P);
     AT(tenslice_b2nd_info, is_array, 4);
     AT(tenslice_b2nd_info, item_size, 8);
     AT(tenslice_b2nd_info, chunk_count, 16);
@@ -50,13 +50,15 @@ int main(void)
     AT(tenslice_b2nd_info, decoded, 40);
     AT(tenslice_b2nd_info, stored, 48);
     AT(tenslice_b2nd_info, table_scratch, 56);
-    AT(tenslice_b2nd_info, dtype, 64);
-    AT(tenslice_b2nd_info, version, 64 + 2 * P);
-    AT(tenslice_b2nd_info, codec, 65 + 2 * P);
-    AT(tenslice_b2nd_info, level, 66 + 2 * P);
-    AT(tenslice_b2nd_info, has_dictionary, 67 + 2 * P);
-    AT(tenslice_b2nd_info, filters, 68 + 2 * P);
-    AT(tenslice_b2nd_info, filters_meta, 74 + 2 * P);
+    AT(tenslice_b2nd_info, table_offset, 64);
+    AT(tenslice_b2nd_info, table_length, 72);
+    AT(tenslice_b2nd_info, dtype, 80);
+    AT(tenslice_b2nd_info, version, 80 + 2 * P);
+    AT(tenslice_b2nd_info, codec, 81 + 2 * P);
+    AT(tenslice_b2nd_info, level, 82 + 2 * P);
+    AT(tenslice_b2nd_info, has_dictionary, 83 + 2 * P);
+    AT(tenslice_b2nd_info, filters, 84 + 2 * P);
+    AT(tenslice_b2nd_info, filters_meta, 90 + 2 * P);
 
     SIZE(tenslice_b2nd_chunk, 56);
     AT(tenslice_b2nd_chunk, block_count, 4);

@@ -979,6 +979,14 @@ typedef struct {
      */
     uint64_t table_scratch;
     /**
+     * Where the table of chunks stands: to be added to a source before chunks are looked up.
+     */
+    uint64_t table_offset;
+    /**
+     * Number of bytes; 0 where there are no chunks.
+     */
+    uint64_t table_length;
+    /**
      * The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
      */
     tenslice_str dtype;
@@ -1720,6 +1728,21 @@ tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file,
                                         size_t scratch_length,
                                         tenslice_b2nd_chunk *chunk,
                                         tenslice_error *error);
+
+/**
+ * Says where chunk `index` stands in the file, for a caller who fetches it: `offset` and `length`, both 0 where nothing
+ * is stored of it. Takes the table, as tenslice_b2nd_get_chunk does, but of the chunk its first 32 bytes at most.
+ *
+ * Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY the error's offset says from where the 32 bytes are
+ * missing.
+ */
+tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file,
+                                           uint64_t index,
+                                           void *scratch,
+                                           size_t scratch_length,
+                                           uint64_t *offset,
+                                           uint64_t *length,
+                                           tenslice_error *error);
 
 /**
  * Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory

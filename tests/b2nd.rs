@@ -319,6 +319,52 @@ fn parts_are_read_like_the_whole() {
     }
 }
 
+/// An array of which nothing is in memory: the table first, then where each chunk stands, then one chunk after the other.
+#[test]
+fn chunks_are_fetched_one_by_one() {
+    let mut fetched = 0;
+    for case in good().iter().filter(|case| case.bytes.len() < 20_000) {
+        let file = File::open(&case.bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let (table, item) = (frame.table_extent(), case.bytes.as_slice());
+        let bytes = |from: u64, length: u64| (from as usize, (from + length) as usize);
+        let with_table = [bytes(table.offset, table.length)];
+        for index in 0..frame.chunk_count().min(5) {
+            let whole = frame.chunk(index, &mut vec![0; frame.table_scratch_len().unwrap() as usize]).unwrap();
+            let mut head = Vec::new();
+            let extent = loop {
+                let mut source = Source::new(item.len() as u64);
+                let given: Vec<_> = with_table.iter().chain(&head).copied().collect();
+                let parts = open_in_parts(item, &given, &mut source).unwrap();
+                let parts = parts.as_b2nd().unwrap();
+                match parts.chunk_extent(index, &mut vec![0; parts.table_scratch_len().unwrap() as usize]) {
+                    Ok(extent) => break extent,
+                    Err(error) => {
+                        assert!(
+                            head.is_empty() && error.kind() == ErrorKind::NotInMemory,
+                            "{}: {error}",
+                            case.name()
+                        );
+                        let at = error.offset().unwrap();
+                        head.push(bytes(at, (item.len() as u64 - at).min(32)));
+                    }
+                }
+            };
+            assert_eq!(extent, whole.extent(), "{}", case.name());
+            let Some(extent) = extent else { continue };
+            let mut source = Source::new(item.len() as u64);
+            let given = [with_table[0], bytes(extent.offset, extent.length)];
+            let parts = open_in_parts(item, &given, &mut source).unwrap();
+            let parts = parts.as_b2nd().unwrap();
+            let chunk = parts.chunk(index, &mut vec![0; parts.table_scratch_len().unwrap() as usize]).unwrap();
+            let mut room = vec![0; chunk.decoded_length() as usize];
+            chunk.read_into(&mut room, &mut vec![0; chunk.scratch_len() as usize]).unwrap();
+            fetched += 1;
+        }
+    }
+    assert!(fetched > 500, "{fetched}");
+}
+
 #[test]
 fn what_was_in_the_memory_before_never_shows() {
     let mut random = Random(7);

@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use super::component::tenslice_bytes;
 use super::decode::{chosen, report, tenslice_decoder};
 use super::file::tenslice_file;
-use super::pointer::{held, numbers, out_info, out_optional, room};
+use super::pointer::{held, numbers, out, out_info, out_optional, room};
 use super::status::{OK, finish, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
@@ -37,6 +37,10 @@ pub struct tenslice_b2nd_info {
     /// How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is broken, or
     /// not in memory.
     pub table_scratch: u64,
+    /// Where the table of chunks stands: to be added to a source before chunks are looked up.
+    pub table_offset: u64,
+    /// Number of bytes; 0 where there are no chunks.
+    pub table_length: u64,
     /// The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
     pub dtype: tenslice_str,
     /// The version of the frame: 1, 2 or 3.
@@ -131,6 +135,8 @@ pub unsafe extern "C" fn tenslice_b2nd_get_info(
                 decoded: defaults.decoded,
                 stored: defaults.stored,
                 table_scratch: b2nd.table_scratch_len().unwrap_or(u64::MAX),
+                table_offset: b2nd.table_extent().offset,
+                table_length: b2nd.table_extent().length,
                 dtype: b2nd.dtype_text().into(),
                 version: defaults.version,
                 codec: defaults.codec,
@@ -202,6 +208,34 @@ pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
                 codec: chunk.codec(),
                 filters: chunk.filters(),
             });
+            Ok(OK)
+        })
+    }
+}
+
+/// Says where chunk `index` stands in the file, for a caller who fetches it: `offset` and `length`, both 0 where nothing
+/// is stored of it. Takes the table, as tenslice_b2nd_get_chunk does, but of the chunk its first 32 bytes at most.
+///
+/// Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY the error's offset says from where the 32 bytes are
+/// missing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_chunk_extent(
+    file: *const tenslice_file,
+    index: u64,
+    scratch: *mut c_void,
+    scratch_length: usize,
+    offset: *mut u64,
+    length: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        finish(error, || {
+            let b2nd = b2nd(file)?;
+            let (offset, length) = (out(offset)?, out(length)?);
+            let extent = b2nd.chunk_extent(index, room(scratch.cast::<u8>(), scratch_length)?)?.unwrap_or_default();
+            offset.set(extent.offset);
+            length.set(extent.length);
             Ok(OK)
         })
     }

@@ -234,6 +234,33 @@ impl<'a> File<'a> {
     /// # Errors
     /// Those of [`chunk`](Self::chunk).
     pub fn chunk_by(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
+        match self.place(decoder, index, scratch)? {
+            Place::Stored(at) => self.stored_chunk(index, at),
+            Place::Special(content) => self.special_chunk(index, content),
+        }
+    }
+
+    /// Where chunk `index` stands in the file; `None` for one of which nothing is stored. For a caller who fetches it:
+    /// takes the table, as [`chunk`](Self::chunk) does, but of the chunk its first 32 bytes at most.
+    ///
+    /// # Errors
+    /// Those of [`chunk`](Self::chunk). `NotInMemory`, at the byte from which the 32 are missing.
+    pub fn chunk_extent(&self, index: u64, scratch: &mut [u8]) -> Result<Option<Extent>> {
+        let Place::Stored(at) = self.place(&mut BuiltIn, index, scratch)? else { return Ok(None) };
+        let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
+        Ok(Some(Extent::new(at, length)))
+    }
+
+    /// Where the table of chunks stands in the file: to be added to a source before chunks are looked up. No bytes in a
+    /// frame without chunks.
+    #[must_use]
+    pub fn table_extent(&self) -> Extent {
+        let end = if self.chunk_count > 0 { self.parts.trailer_at } else { 0 };
+        Extent::new(self.table_at(), end.saturating_sub(self.table_at()))
+    }
+
+    /// Looks up chunk `index`, with `scratch` if that is enough.
+    fn place(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
@@ -242,7 +269,7 @@ impl<'a> File<'a> {
         let memory = if offsets.memory_len() > to_u64(scratch.len()) { 0 } else { memory };
         let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
         let (memory, scratch) = parts.unwrap_or_default();
-        self.chunk_at(&mut offsets, decoder, index, memory, scratch)
+        self.place_in(&mut offsets, decoder, index, memory, scratch)
     }
 
     /// How much scratch memory [`chunk`](Self::chunk) takes to be fast, in bytes: that of a part of the table of offsets.
@@ -325,35 +352,54 @@ impl<'a> File<'a> {
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Chunk<'a>> {
-        let chunksize = self.chunksize();
-        let expected = self.nbytes().saturating_sub(index.saturating_mul(chunksize)).min(chunksize);
-        let is_known = chunksize > 0;
-        let region = self.region();
-        match offsets.get(decoder, index, memory, scratch)? {
-            Place::Special(content) => {
-                let error = |kind| fail(kind, Item::ChunkOffset, self.table_at());
-                let length = u32::try_from(expected).ok().filter(|_| is_known);
-                let length = length.ok_or(error(ErrorKind::SpecialChunk))?;
-                let chunk = Chunk::special(index, self.table_at(), content, length, self.setting(0).typesize);
-                if content == Content::Nans {
-                    chunk.check_nans(self.table_at(), Item::ChunkOffset)?;
-                }
-                Ok(chunk)
-            }
-            Place::Stored(offset) if offset < region.length => {
-                let end = region.end().unwrap_or(u64::MAX);
-                let chunk = Chunk::read(self.setting(end), index, region.offset.saturating_add(offset))?;
-                let is_fitting = match is_known {
-                    true => chunk.decoded_length() == expected,
-                    false => chunk.decoded_length() <= self.nbytes(),
-                };
-                if !is_fitting {
-                    return Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4));
-                }
-                Ok(chunk)
-            }
-            Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Item::ChunkOffset, self.table_at())),
+        match self.place_in(offsets, decoder, index, memory, scratch)? {
+            Place::Stored(at) => self.stored_chunk(index, at),
+            Place::Special(content) => self.special_chunk(index, content),
         }
+    }
+
+    /// Where chunk `index` stands in the file.
+    fn place_in(
+        &self,
+        offsets: &mut Offsets<'a>,
+        decoder: &mut dyn Decoder,
+        index: u64,
+        memory: &mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<Place> {
+        let Extent { offset: start, length } = self.region();
+        match offsets.get(decoder, index, memory, scratch)? {
+            Place::Stored(offset) if offset < length => Ok(Place::Stored(start.saturating_add(offset))),
+            Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Item::ChunkOffset, self.table_at())),
+            special => Ok(special),
+        }
+    }
+
+    /// The bytes that chunk `index` has, decoded; `None` where chunks are of different lengths.
+    fn expected_length(&self, index: u64) -> Option<u64> {
+        let chunksize = self.chunksize();
+        let before = index.saturating_mul(chunksize);
+        (chunksize > 0).then(|| self.nbytes().saturating_sub(before).min(chunksize))
+    }
+
+    /// The chunk that stands at `at`.
+    fn stored_chunk(&self, index: u64, at: u64) -> Result<Chunk<'a>> {
+        let chunk = Chunk::read(self.setting(self.table_at()), index, at)?;
+        let length = chunk.decoded_length();
+        let is_fitting = self.expected_length(index).map_or(length <= self.nbytes(), |expected| length == expected);
+        if is_fitting { Ok(chunk) } else { Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4)) }
+    }
+
+    /// A chunk of which the table says all there is.
+    fn special_chunk(&self, index: u64, content: Content) -> Result<Chunk<'a>> {
+        let at = self.table_at();
+        let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
+        let length = length.ok_or(fail(ErrorKind::SpecialChunk, Item::ChunkOffset, at))?;
+        let chunk = Chunk::special(index, at, content, length, self.setting(0).typesize);
+        if content == Content::Nans {
+            chunk.check_nans(at, Item::ChunkOffset)?;
+        }
+        Ok(chunk)
     }
 }
 
