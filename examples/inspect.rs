@@ -22,6 +22,7 @@ Shows what is in tensor files, or why they are refused.
 
     inspect FILE...                 a table of the tensors, and the attributes of the file
     inspect --tensor NAME FILE...   one tensor: components, attributes, statistics, first values
+                                    (formats of one tensor give it no name: --tensor \"\")
     inspect --json FILE...          one JSON object a line
 
     --digest     read all data: verify digests, decode, check sparse indices; with --json also
@@ -89,11 +90,11 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Options
         match argument.to_str() {
             Some("--") if !only_files => only_files = true,
             Some("--help" | "-h") if !only_files => {
-                println!("{HELP}");
+                let _ = writeln!(io::stdout(), "{HELP}"); // whoever reads it may have seen enough
                 return Ok(None);
             }
             Some("--version" | "-V") if !only_files => {
-                println!("inspect (tenslice {})", env!("CARGO_PKG_VERSION"));
+                let _ = writeln!(io::stdout(), "inspect (tenslice {})", env!("CARGO_PKG_VERSION"));
                 return Ok(None);
             }
             Some("--json") if !only_files => options.json = true,
@@ -484,8 +485,10 @@ fn blz_json(blz: &blz::File<'_>) -> Json {
 fn b2nd_json(b2nd: &b2nd::File<'_>) -> Json {
     let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
     let defaults = b2nd.defaults();
-    let names = |metalayers: b2nd::Metalayers<'_>| {
-        metalayers.map(|one| json!({"name": one.name, "length": one.content.len()})).collect::<Vec<_>>()
+    let metalayer = |one: b2nd::Metalayer<'_>| json!({"name": one.name, "length": one.content.len()});
+    let variable = |one: b2nd::Metalayer<'_>| {
+        let decoded = b2nd.variable_metalayer(&one).ok().map(|chunk| chunk.decoded_length());
+        json!({"name": one.name, "stored_length": one.content.len(), "length": decoded})
     };
     json!({
         "dtype": b2nd.dtype_text(),
@@ -499,8 +502,8 @@ fn b2nd_json(b2nd: &b2nd::File<'_>) -> Json {
         "filters": filters(&defaults.filters),
         "decoded": defaults.decoded,
         "stored": defaults.stored,
-        "metalayers": names(b2nd.metalayers()),
-        "variable_metalayers": names(b2nd.variable_metalayers()),
+        "metalayers": b2nd.metalayers().map(metalayer).collect::<Vec<_>>(),
+        "variable_metalayers": b2nd.variable_metalayers().map(variable).collect::<Vec<_>>(),
     })
 }
 
@@ -550,19 +553,24 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
         let shapes = b2nd.chunk_shape().zip(b2nd.block_shape());
         let shapes = shapes.map(|(chunk, block)| format!(" of {chunk}, blocks of {block}")).unwrap_or_default();
         writeln!(out, "  chunks       {}{shapes}", b2nd.chunk_count())?;
-        if let Some(dtype) = b2nd.dtype_text() {
-            writeln!(out, "  dtype        {}, {} bytes an element", shortened(&printable(dtype)), b2nd.item_size())?;
-        }
+        let (dtype, element) = match b2nd.dtype_text() {
+            Some(dtype) => (shortened(&printable(dtype)), b2nd.item_size()),
+            None => ("not stated".into(), if b2nd.is_array() { b2nd.item_size() } else { defaults.typesize }),
+        };
+        writeln!(out, "  dtype        {dtype}, bytes an element: {element}")?;
         let mut steps = filters(&defaults.filters);
         steps.push(codec(defaults.codec));
         writeln!(out, "  codec        {}, level {}", steps.join(" + "), defaults.level)?;
         if defaults.stored > 0 {
             let ratio = defaults.decoded as f64 / defaults.stored as f64;
-            writeln!(out, "  ratio        {ratio:.2}: {} decoded", size(defaults.decoded))?;
+            writeln!(out, "  ratio        {ratio:.2}: {} decoded, with padding", size(defaults.decoded))?;
         }
         for (kind, all) in [("metalayer", b2nd.metalayers()), ("vlmetalayer", b2nd.variable_metalayers())] {
             for one in all {
-                writeln!(out, "  {kind:<12} \"{}\", {} bytes", printable(one.name), one.content.len())?;
+                let decoded = if kind == "vlmetalayer" { b2nd.variable_metalayer(&one).ok() } else { None };
+                let decoded =
+                    decoded.map(|chunk| format!(", {} decoded", chunk.decoded_length())).unwrap_or_default();
+                writeln!(out, "  {kind:<12} \"{}\", {} bytes{decoded}", printable(one.name), one.content.len())?;
             }
         }
     }

@@ -77,7 +77,7 @@ enum {
     TENSLICE_NEED = 2, /**< bytes have to be fetched first */
     TENSLICE_INVALID_ARGUMENT = 100, /**< an argument is NULL, too large or otherwise unusable */
     TENSLICE_INVALID_HANDLE = 101, /**< the handle is not of the kind that this call takes, or was never set */
-    TENSLICE_NOT_FOUND = 102, /**< there is no such tensor, component or attribute */
+    TENSLICE_NOT_FOUND = 102, /**< there is nothing of that name or at that place in the file */
     TENSLICE_WRONG_TYPE = 103, /**< the elements are not of the type asked for */
     TENSLICE_MISALIGNED = 104, /**< the bytes are not aligned for the type asked for */
     TENSLICE_FOREIGN_ENDIAN = 105, /**< the elements are stored in the other byte order */
@@ -86,7 +86,7 @@ enum {
     TENSLICE_WRONG_LENGTH = 108, /**< the bytes given are not as long as the component */
     TENSLICE_ENCODED = 109, /**< the component is stored encoded */
     TENSLICE_WRONG_RANK = 110, /**< another number of indices is given than there are dimensions */
-    TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index lies outside its dimension */
+    TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index lies outside its dimension, or a region ends before it begins */
     TENSLICE_TRUNCATED = 200, /**< the bytes end too early */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< this is not well-formed CBOR */
@@ -1081,12 +1081,12 @@ typedef struct {
      */
     tenslice_str name;
     /**
-     * What it says, as it is stored: MessagePack mostly; for one of the trailer a compressed chunk, which
-     * tenslice_b2nd_read_metalayer decodes.
+     * What it says, as it is stored: MessagePack mostly. For one of the trailer (a variable-length metalayer) that is
+     * compressed, and tenslice_b2nd_read_metalayer decodes it.
      */
     tenslice_bytes content;
     /**
-     * Bytes of it, decoded; UINT64_MAX where the chunk is broken.
+     * Bytes of it, decoded; UINT64_MAX where the chunk is broken, and reading it says how.
      */
     uint64_t decoded_length;
     /**
@@ -1387,7 +1387,8 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
 
 /**
  * How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
- * (`scratch`): for an array in chunks the headers of all of them are read. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+ * (`scratch`): for an array in chunks the headers of all of them are read, and where one is broken or not in memory it is
+ * UINT64_MAX; tenslice_b2nd_region_lengths says why. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
  * made dense.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
@@ -1404,8 +1405,10 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
  * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
  * UINT64_MAX where the file does not say; then try with more.
  *
- * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
- * COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
+ * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
+ * INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
+ * tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
+ * UNSUPPORTED_FILTER, and what is wrong with a chunk.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
                                           const tenslice_decoder *decoder,
@@ -1507,8 +1510,10 @@ tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_leng
  * is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
  *
  * Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
- * tenslice_tens_element, tenslice_tens_chunks_next) is added before the file is opened: open it once to learn where its
- * components are, then again from a second source that has them, too.
+ * tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) is added before the file is
+ * opened: open it once to learn where its components are, then again from a second source that has them, too. For an
+ * array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+ * tenslice_b2nd_chunk_extent say where they stand.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
  * source is unchanged then.

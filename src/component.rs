@@ -123,7 +123,7 @@ impl<'a> Component<'a> {
     ///
     /// # Errors
     /// `NotInMemory` where the file was opened over a source of which no segment has them all: read
-    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes).
+    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunks add them to the source instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
         let offset = if self.is_bound { 0 } else { self.part.extent.offset };
         let bytes = self.input.get(Extent::new(offset, self.part.extent.length));

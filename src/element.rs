@@ -152,7 +152,10 @@ pub struct Elements<'a, T> {
 }
 
 impl<'a, T: Element> Elements<'a, T> {
-    pub(crate) fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
+    /// The elements that any bytes are, such as those of a region of an array in chunks: `T`s of that byte order, one after
+    /// the other. What is left behind the last whole one is passed over.
+    #[must_use]
+    pub fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
         Self { chunks: bytes.chunks_exact(size_of::<T>()), order, element: core::marker::PhantomData }
     }
 }

@@ -75,7 +75,7 @@ pinned! {
     ErrorKind: u16 {
         InvalidArgument = 100, "an argument is NULL, too large or otherwise unusable";
         InvalidHandle = 101, "the handle is not of the kind that this call takes, or was never set";
-        NotFound = 102, "there is no such tensor, component or attribute";
+        NotFound = 102, "there is nothing of that name or at that place in the file";
         WrongType = 103, "the elements are not of the type asked for";
         Misaligned = 104, "the bytes are not aligned for the type asked for";
         ForeignEndian = 105, "the elements are stored in the other byte order";
@@ -84,7 +84,7 @@ pinned! {
         WrongLength = 108, "the bytes given are not as long as the component";
         Encoded = 109, "the component is stored encoded";
         WrongRank = 110, "another number of indices is given than there are dimensions";
-        NoSuchElement = 111, "an index lies outside its dimension";
+        NoSuchElement = 111, "an index lies outside its dimension, or a region ends before it begins";
 
         Truncated = 200, "the bytes end too early";
         ManifestSize = 201, "the manifest does not fit between header and footer";

@@ -192,7 +192,7 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
             }
             (None, None) => {}
         },
-        K::ManifestSize | K::ManifestTooLarge => {
+        K::ManifestSize | K::ManifestTooLarge | K::Truncated => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
                 out.write_str(": ")?;
                 decimal(out, size)?;

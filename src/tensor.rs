@@ -197,7 +197,7 @@ impl<'a> Tensor<'a> {
 
     /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
     /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train; a block or
-    /// two of an array in chunks, for which the headers of all chunks are read. `None`
+    /// two of an array in chunks, for which the headers of all chunks are read (`None`, too, where one of them is broken or not in memory). `None`
     /// where the file does not say, or where the tensor cannot be made dense.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
@@ -228,7 +228,8 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// `TooSmall`, then nothing was written where [`dense_len`](Self::dense_len) is known. `UnsupportedLayout`,
-    /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]: `room` holds nothing of use then.
+    /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunks `UnsupportedCodec`,
+    /// `UnsupportedFilter`, and what is wrong with them: `room` holds nothing of use then.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");

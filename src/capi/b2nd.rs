@@ -93,10 +93,10 @@ pub struct tenslice_b2nd_metalayer {
     pub reserved: u32,
     /// Its name: 31 bytes at most.
     pub name: tenslice_str,
-    /// What it says, as it is stored: MessagePack mostly; for one of the trailer a compressed chunk, which
-    /// tenslice_b2nd_read_metalayer decodes.
+    /// What it says, as it is stored: MessagePack mostly. For one of the trailer (a variable-length metalayer) that is
+    /// compressed, and tenslice_b2nd_read_metalayer decodes it.
     pub content: tenslice_bytes,
-    /// Bytes of it, decoded; UINT64_MAX where the chunk is broken.
+    /// Bytes of it, decoded; UINT64_MAX where the chunk is broken, and reading it says how.
     pub decoded_length: u64,
     /// How much scratch memory tenslice_b2nd_read_metalayer needs.
     pub scratch: u64,

@@ -207,7 +207,8 @@ pub unsafe extern "C" fn tenslice_component_read_into(
 }
 
 /// How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
-/// (`scratch`): for an array in chunks the headers of all of them are read. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
+/// (`scratch`): for an array in chunks the headers of all of them are read, and where one is broken or not in memory it is
+/// UINT64_MAX; tenslice_b2nd_region_lengths says why. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
 /// made dense.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
@@ -240,8 +241,10 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 /// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
 /// UINT64_MAX where the file does not say; then try with more.
 ///
-/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS, INDEX_OUT_OF_RANGE,
-/// COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of tenslice_component_read_into.
+/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
+/// INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
+/// tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
+/// UNSUPPORTED_FILTER, and what is wrong with a chunk.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tensor_read_into(
     tensor: *const tenslice_tensor,

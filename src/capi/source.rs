@@ -48,8 +48,10 @@ pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file
 /// is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
 ///
 /// Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
-/// tenslice_tens_element, tenslice_tens_chunks_next) is added before the file is opened: open it once to learn where its
-/// components are, then again from a second source that has them, too.
+/// tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) is added before the file is
+/// opened: open it once to learn where its components are, then again from a second source that has them, too. For an
+/// array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+/// tenslice_b2nd_chunk_extent say where they stand.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
 /// source is unchanged then.

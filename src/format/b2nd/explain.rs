@@ -40,6 +40,18 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             };
             context.number = codec.or(format).map(u64::from);
             context.text = codec.and_then(codec_name);
+            context.hint = match codec {
+                Some(4 | 5) => {
+                    Some("it takes a decoder of yours, or the library built with it; a dictionary takes one, too")
+                }
+                Some(6..) => Some("it is a plug-in of the program that wrote the file"),
+                _ => None,
+            };
+        }
+        // What the frame says of its length, against what there is.
+        (ErrorKind::Truncated, Item::File) => {
+            let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
+            context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
         (ErrorKind::SparseFrame, _) => context.hint = Some("only frames of one file are read"),
         _ => {}

@@ -269,7 +269,7 @@ impl<'a> Parts<'a> {
 pub struct Metalayer<'a> {
     /// Its name: 31 bytes at most.
     pub name: &'a str,
-    /// What it says, as it is stored: MessagePack mostly; a chunk of Blosc where it stands in the trailer.
+    /// What it says, as it is stored: MessagePack mostly; in the trailer that is compressed, as a chunk of Blosc.
     pub content: &'a [u8],
     /// Where that stands in the file.
     pub extent: Extent,

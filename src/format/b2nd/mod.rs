@@ -90,7 +90,8 @@ pub struct Defaults {
     pub filters: [u8; 6],
     /// What each filter takes besides: the width of a shuffle, for one.
     pub filters_meta: [u8; 6],
-    /// Bytes of an element, as the header has it: some write 1 for elements of more than 255 bytes.
+    /// Bytes of an element, as the header has it: what the elements of a frame without an array are. For an array see
+    /// [`File::item_size`]: some write 1 for elements of more than 255 bytes.
     pub typesize: u64,
     /// Bytes of a block; 0 where that is left to the chunks.
     pub block_size: u64,
@@ -289,8 +290,8 @@ impl<'a> File<'a> {
         self.parts.metalayers()
     }
 
-    /// The metalayers of the trailer, such as the attributes that programs add: their contents are chunks, see
-    /// [`variable_metalayer`](Self::variable_metalayer).
+    /// The variable-length metalayers (vlmeta) of the trailer, such as the attributes that programs add: their contents
+    /// are chunks, see [`variable_metalayer`](Self::variable_metalayer).
     #[must_use]
     pub fn variable_metalayers(&self) -> Metalayers<'a> {
         self.parts.variable_metalayers(self.input)
