@@ -10,6 +10,7 @@ use super::array::count_of;
 use super::{File, MAX_RANK};
 use crate::bytes::num::to_usize;
 use crate::error::{Error, ErrorKind, Result};
+use crate::shape::Shape;
 
 /// A dimension: how it is cut, what is wanted of it, and where the work stands in it. Without the gap that aligns the
 /// next one, 16 of which a chip would have to find room for.
@@ -19,12 +20,11 @@ pub(super) struct Side {
     /// What is wanted: from `start` up to, but without `stop`.
     start: u64,
     stop: u64,
-    /// How many chunks there are, and their length; the length of blocks.
-    chunks: u32,
-    pub(super) chunk: u32,
-    pub(super) block: u32,
+    /// The length of chunks, the length of blocks.
+    chunk: u32,
+    block: u32,
     /// The chunk at hand, the part at hand of it, the row at hand of that.
-    pub(super) chunk_at: u32,
+    chunk_at: u32,
     part_at: u32,
     row_at: u32,
 }
@@ -40,7 +40,7 @@ struct Cut {
 type Range = (u32, u32);
 
 impl Side {
-    const NONE: Self = Self { start: 0, stop: 0, chunks: 0, chunk: 0, block: 0, chunk_at: 0, part_at: 0, row_at: 0 };
+    const NONE: Self = Self { start: 0, stop: 0, chunk: 0, block: 0, chunk_at: 0, part_at: 0, row_at: 0 };
 
     /// How many elements are wanted.
     const fn wanted(&self) -> u64 {
@@ -148,7 +148,6 @@ impl Grid {
             let chunk = chunks.as_mut().map_or(file.chunksize(), |chunks| chunks.next().unwrap_or(0));
             (side.start, side.stop, side.chunk) = (*start, *stop, narrow(chunk));
             side.block = narrow(blocks.as_mut().and_then(Iterator::next).unwrap_or(0));
-            side.chunks = narrow(count_of(length, chunk));
         }
         Ok(())
     }
@@ -217,10 +216,12 @@ impl Grid {
         false
     }
 
-    /// The place of the chunk at hand among all chunks.
-    pub(super) fn chunk_index(&self) -> u64 {
-        let place = |place: u64, side: &Side| place.saturating_mul(u64::from(side.chunks));
-        self.sides().fold(0, |sum, side| place(sum, side).saturating_add(u64::from(side.chunk_at)))
+    /// The place of the chunk at hand among all chunks of an array of that shape.
+    pub(super) fn chunk_index(&self, shape: Shape<'_>) -> u64 {
+        self.sides().zip(shape).fold(0, |place: u64, (side, length)| {
+            let count = count_of(length, u64::from(side.chunk));
+            place.saturating_mul(count).saturating_add(u64::from(side.chunk_at))
+        })
     }
 
     /// Whether anything is wanted of the chunk at hand.

@@ -212,7 +212,7 @@ impl<'a> File<'a> {
         }
         loop {
             if has_one_length {
-                index = grid.chunk_index();
+                index = grid.chunk_index(self.shape());
             } else if index >= self.chunk_count() || (at >= stop && stop < nbytes) {
                 // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
                 break;
