@@ -197,8 +197,8 @@ impl<'a> Tensor<'a> {
 
     /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
     /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train; a block or
-    /// two of an array in chunks, for which the headers of all chunks are read (`None`, too, where one of them is broken or not in memory). `None`
-    /// where the file does not say, or where the tensor cannot be made dense.
+    /// two of an array in chunks, for which the headers of all chunks are read. `None` where the file does not say,
+    /// where the tensor cannot be made dense, and where a chunk is broken or not in memory.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
         #[cfg(feature = "blz")]

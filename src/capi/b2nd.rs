@@ -268,8 +268,9 @@ impl Reading {
 }
 
 /// Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
-/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder` may be NULL: then what
-/// is built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed.
+/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder`
+/// may be NULL: then what is built in decodes. `length` (may be NULL) gets the number of bytes written or, with
+/// TOO_SMALL, needed.
 ///
 /// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.

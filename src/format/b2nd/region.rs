@@ -117,9 +117,9 @@ impl<'a> File<'a> {
     /// less it may do, if more slowly. Decodes the blocks that the region touches, each once.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`; `UnsupportedCodec`,
-    /// `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `room` holds nothing of use then, but other
-    /// regions can be read.
+    /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
+    /// `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `room` holds nothing of use
+    /// then, but other regions can be read.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_tiny_chunks_0.b2nd");
