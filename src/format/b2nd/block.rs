@@ -263,7 +263,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// All filters can be undone; how many of them are shuffles.
-    pub(super) fn check_filters(&self) -> Result<u32> {
+    fn check_filters(&self) -> Result<u32> {
         let mut shuffles = 0_u32;
         for filter in self.steps() {
             match filter.id {

@@ -58,9 +58,9 @@ pub(super) struct Header {
 /// Bytes of [`Header`].
 pub(super) const HEADER: u64 = 87;
 /// Where its fields stand that an error may be about.
-pub(super) const HEADER_LENGTH_AT: u64 = 11;
-pub(super) const FRAME_LENGTH_AT: u64 = 16;
-pub(super) const FLAGS_AT: u64 = 25;
+const HEADER_LENGTH_AT: u64 = 11;
+const FRAME_LENGTH_AT: u64 = 16;
+const FLAGS_AT: u64 = 25;
 const FRAME_TYPE_AT: u64 = 26;
 pub(super) const NBYTES_AT: u64 = 30;
 pub(super) const CBYTES_AT: u64 = 39;

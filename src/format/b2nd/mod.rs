@@ -235,10 +235,7 @@ impl<'a> File<'a> {
     /// # Errors
     /// Those of [`chunk`](Self::chunk).
     pub fn chunk_by(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        match self.place(decoder, index, scratch)? {
-            Place::Stored(at) => self.stored_chunk(index, at),
-            Place::Special(content) => self.special_chunk(index, content),
-        }
+        self.chunk_of(index, self.place(decoder, index, scratch)?)
     }
 
     /// Where chunk `index` stands in the file; `None` for one of which nothing is stored. For a caller who fetches it:
@@ -353,13 +350,18 @@ impl<'a> File<'a> {
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Chunk<'a>> {
-        match self.place_in(offsets, decoder, index, memory, scratch)? {
+        self.chunk_of(index, self.place_in(offsets, decoder, index, memory, scratch)?)
+    }
+
+    /// The chunk that is at `place`.
+    fn chunk_of(&self, index: u64, place: Place) -> Result<Chunk<'a>> {
+        match place {
             Place::Stored(at) => self.stored_chunk(index, at),
             Place::Special(content) => self.special_chunk(index, content),
         }
     }
 
-    /// Where chunk `index` stands in the file.
+    /// Where chunk `index` stands in the file, for which the table has to say a place among the chunks.
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,

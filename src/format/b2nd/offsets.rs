@@ -15,7 +15,7 @@ use crate::decode::{DecodeError, Decoder};
 use crate::error::{ErrorKind, Item, Result};
 
 /// Bytes of an offset.
-pub(super) const OFFSET: u64 = 8;
+const OFFSET: u64 = 8;
 
 /// How many streams and instructions of BloscLZ are followed before memory is asked for: a few milliseconds.
 const PATIENCE: u32 = 1 << 22;
@@ -30,7 +30,7 @@ pub(super) struct Offsets<'a> {
 /// Where a chunk is.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// So many bytes behind the header of the frame.
+    /// Here: behind the header of the frame as the table counts, in the file once that is checked.
     Stored(u64),
     /// Nowhere: it has this content.
     Special(Content),
