@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Need, Opening, Source};
+use crate::bytes::source::{Input, Need, Opening, Parsed, Source};
 use crate::error::{Error, Format, Result, Warnings};
 use crate::format::{self, dispatch, map_each, one_of_each};
 #[cfg(feature = "digest")]
@@ -67,23 +67,20 @@ impl<'a> File<'a> {
     /// # Errors
     /// The first rule of the format that the file breaks, and where.
     pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
-        let mut need = None;
-        match (Self::open_or_need(source, &mut need), need) {
+        match (Self::open_once(source), source.need()) {
             (Ok(file), _) => Ok(Opened::File(file)),
             (Err(_), Some(need)) => Ok(Opened::Need(need)),
             (Err(error), None) => Err(error),
         }
     }
 
-    /// The same for C, which takes the file or the range from where they are: with `need` the error says nothing.
-    pub(crate) fn open_or_need(source: &'a Source<'_>, need: &mut Option<Need>) -> Result<Self> {
+    /// The same, of which [`Source::need`] tells whether bytes are missing: with them the error says nothing.
+    pub(crate) fn open_once(source: &'a Source<'a>) -> Result<Self> {
         if let Some(error) = source.failed() {
             return Err(error);
         }
-        let opening = Opening::of_source(source);
-        let opened = open(&opening);
-        source.note(&opening, opened.as_ref().err().copied());
-        *need = opening.need();
+        let opened = open(&Opening::of_source(source));
+        source.note(opened.as_ref().err().copied());
         opened
     }
 
@@ -228,18 +225,22 @@ impl<'a> File<'a> {
 
 /// The one way in: for slices and for sources.
 fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
+    parse(opening).map_err(|stop| opening.error(stop))
+}
+
+fn parse<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let input = opening.input;
     let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => Inner::Ztensor(*format::ztensor::open(opening).as_ref().map_err(|stop| stop.0)?),
+        Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
         #[cfg(feature = "blz")]
         Format::Blz => Inner::Blz(format::blz::open(opening)?),
         #[cfg(feature = "tens")]
         Format::Tens => Inner::Tens(format::tens::open(opening)?),
         #[cfg(feature = "b2nd")]
         Format::B2nd => Inner::B2nd(format::b2nd::open(opening)?),
-        other => return Err(format::not_read(head, other)),
+        other => return Err(opening.stop(format::not_read(head, other))),
     };
     Ok(File { input, inner })
 }

@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::extent::{Extent, Region};
 use super::num::to_u64;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Format, Item, Result};
 
 /// How many segments a [`Source`] holds.
 pub const MAX_SEGMENTS: usize = 8;
@@ -81,11 +81,15 @@ struct Segments<'a> {
 
 /// How far a walk over a file came whose earlier parts may be gone: where it stands, and what the format
 /// has to remember of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Walk {
     /// 0: it has not begun.
     pub(crate) at: u64,
     pub(crate) memory: [u64; 3],
+}
+
+impl Walk {
+    const NONE: Self = Self { at: 0, memory: [0; 3] };
 }
 
 impl<'a> Source<'a> {
@@ -93,8 +97,13 @@ impl<'a> Source<'a> {
     #[must_use]
     pub const fn new(length: u64) -> Self {
         let segments = Segments { length, held: heapless::Vec::new() };
-        let walk = Walk { at: 0, memory: [0; 3] };
-        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(walk), failed: Cell::new(None) }
+        Self {
+            segments,
+            asked: Cell::new(None),
+            passing: None,
+            walk: Cell::new(Walk::NONE),
+            failed: Cell::new(None),
+        }
     }
 
     /// Length of the whole file in bytes.
@@ -123,6 +132,30 @@ impl<'a> Source<'a> {
             return Ok(());
         }
         self.segments.add(offset, bytes)
+    }
+
+    /// The bytes of `extent`, if they are among those that are good for this call.
+    fn get_passing(&self, extent: Extent) -> Option<&'a [u8]> {
+        let (at, bytes) = self.passing.filter(|&(at, bytes)| self.asked_in_passing(at, bytes))?;
+        extent.of(bytes, at)
+    }
+
+    /// The range that the last call asked for, if it did.
+    pub(crate) fn need(&self) -> Option<Need> {
+        self.asked.get()
+    }
+
+    /// The error that an earlier call ended with.
+    pub(crate) fn failed(&self) -> Option<Error> {
+        self.failed.get()
+    }
+
+    /// Remembers why a call ended. Where bytes were missing it has been told already which.
+    pub(crate) fn note(&self, error: Option<Error>) {
+        if error.is_none_or(|error| error.kind() != ErrorKind::NotInMemory) {
+            self.asked.set(None);
+            self.failed.set(error);
+        }
     }
 
     /// Whether the last call asked in passing for a range of which these bytes, which stand at `offset`, have all.
@@ -228,93 +261,90 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What a parser opens a file from: the bytes that stay, those that are there for this call alone, and how
-/// far the last call came.
+/// What a parser opens a file from, and where it leaves the reason for which it stops.
 #[derive(Clone)]
 pub(crate) struct Opening<'a> {
     pub(crate) input: Input<'a>,
-    passing: Option<(u64, &'a [u8])>,
-    /// How far the walk came, kept for the next call.
-    pub(crate) walk: Cell<Walk>,
-    /// The range that was asked for last and is not there.
-    lacks: Cell<Option<Need>>,
+    /// The source that the input is that of: it remembers from call to call.
+    source: Option<&'a Source<'a>>,
+    error: Cell<Option<Error>>,
 }
+
+/// A parser stopped: the file is at fault, or bytes are missing. The [`Opening`] knows: handed from call to call, an
+/// error would take more of a chip than the checks that find it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop;
+
+/// What a parser comes to.
+pub(crate) type Parsed<T> = core::result::Result<T, Stop>;
 
 impl<'a> Opening<'a> {
     /// Opens from bytes that all stay.
-    pub(crate) fn of(input: Input<'a>) -> Self {
-        Self { input, passing: None, walk: Cell::default(), lacks: Cell::new(None) }
+    pub(crate) const fn of(input: Input<'a>) -> Self {
+        Self { input, source: None, error: Cell::new(None) }
     }
 
     /// Opens from a source, which is told by [`Source::note`] what came of it.
-    pub(crate) fn of_source(source: &'a Source<'_>) -> Self {
-        let passing = source.passing.filter(|&(at, bytes)| source.asked_in_passing(at, bytes));
-        Self { input: source.into(), passing, walk: source.walk.clone(), lacks: Cell::new(None) }
+    pub(crate) fn of_source(source: &'a Source<'a>) -> Self {
+        Self { source: Some(source), ..Self::of(source.into()) }
     }
 
     /// The bytes of `extent`, which lies in the file, or the range to fetch. What is opened may refer to them.
-    pub(crate) fn keep(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
-        self.find(extent).ok_or(Stop(Error::new(ErrorKind::NotInMemory)))
-    }
-
-    /// The same, without words.
     #[inline(never)]
-    pub(crate) fn find(&self, extent: Extent) -> Option<&'a [u8]> {
-        let bytes = self.input.get(extent);
-        if bytes.is_none() {
-            self.lacks.set(Some(Need { extent, keep: true }));
-        }
-        bytes
+    pub(crate) fn keep(&self, extent: Extent) -> Parsed<&'a [u8]> {
+        self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
     }
 
     /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What
     /// came before is asked for no more if the walk says so.
-    pub(crate) fn pass(&self, extent: Extent) -> core::result::Result<&'a [u8], Stop> {
-        let passing = || self.passing.and_then(|(at, bytes)| extent.of(bytes, at));
-        self.input.get(extent).or_else(passing).ok_or_else(|| {
-            self.lacks.set(Some(Need { extent, keep: false }));
-            Stop(Error::new(ErrorKind::NotInMemory))
-        })
+    #[inline(never)]
+    pub(crate) fn pass(&self, extent: Extent) -> Parsed<&'a [u8]> {
+        let passing = || self.source.and_then(|source| source.get_passing(extent));
+        self.input.get(extent).or_else(passing).ok_or_else(|| self.lack(Need { extent, keep: false }))
     }
 
-    /// The range that has to be fetched, where a parser stopped for the lack of it.
-    pub(crate) fn need(&self) -> Option<Need> {
-        self.lacks.get()
+    /// Stops for the lack of bytes.
+    #[cold]
+    fn lack(&self, need: Need) -> Stop {
+        if let Some(source) = self.source {
+            source.asked.set(Some(need));
+        }
+        self.stop(Error::at(ErrorKind::NotInMemory, Format::Unknown, Item::File, need.extent.offset))
     }
-}
 
-impl Source<'_> {
-    /// Remembers how far a call came, and why it stopped.
-    pub(crate) fn note(&self, opening: &Opening<'_>, error: Option<Error>) {
-        let need = opening.need();
-        self.walk.set(opening.walk.get());
-        self.asked.set(need);
-        if need.is_none() {
-            self.failed.set(error);
+    /// Stops for a fault of `item` at byte `at` of the file, which is of kind `format`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&self, (kind, format, item): Rule, at: u64) -> Stop {
+        self.stop(Error::at(kind, format, item, at))
+    }
+
+    /// Stops for an error.
+    pub(crate) fn stop(&self, error: Error) -> Stop {
+        self.error.set(Some(error));
+        Stop
+    }
+
+    /// Why the parser stopped.
+    pub(crate) fn error(&self, Stop: Stop) -> Error {
+        self.error.get().unwrap_or(Error::new(ErrorKind::NotInMemory)) // always there: only those above make a `Stop`
+    }
+
+    /// How far the walk over the file came before.
+    pub(crate) fn walk(&self) -> Walk {
+        self.source.map_or(Walk::NONE, |source| source.walk.get())
+    }
+
+    /// Keeps how far it came, for the next call.
+    pub(crate) fn set_walk(&self, walk: Walk) {
+        if let Some(source) = self.source {
+            source.walk.set(walk);
         }
     }
-
-    /// The error that an earlier call ended with.
-    pub(crate) fn failed(&self) -> Option<Error> {
-        self.failed.get()
-    }
 }
 
-/// Why a parser stopped: the file is at fault, or bytes are missing, of which the [`Opening`] tells.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stop(pub(crate) Error);
-
-impl From<Stop> for Error {
-    fn from(Stop(error): Stop) -> Self {
-        error
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self(error)
-    }
-}
+/// What a fault says but for its place: the rule, the kind of file, and the part of it.
+pub(crate) type Rule = (ErrorKind, Format, Item);
 
 #[cfg(test)]
 mod tests {

@@ -67,9 +67,9 @@ pub unsafe extern "C" fn tenslice_file_open_source(
     unsafe {
         finish(error, || {
             let (file, need) = (out(file)?, out(need)?);
-            let mut range = None;
-            let found = file.hold_found(&File::open_or_need(held::<Source<'static>, _>(source)?, &mut range));
-            let Some(range) = range else { return found };
+            let source = held::<Source<'static>, _>(source)?;
+            let found = file.hold_found(&File::open_once(source));
+            let Some(range) = source.need() else { return found };
             need.set(tenslice_need {
                 offset: range.extent.offset,
                 length: range.extent.length,

@@ -11,20 +11,21 @@
 use zerocopy::FromBytes;
 use zerocopy::big_endian::{U32, U64};
 
-use super::frame::{CHUNKSIZE_AT, Header, Metalayer, NBYTES_AT, Parts, TYPESIZE_AT};
-use super::{MAX_RANK, fail};
-use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
-use crate::error::{ErrorKind, Item, Result};
+use super::frame::{CHUNKSIZE_AT, Fields, Header, NBYTES_AT, Parts, TYPESIZE_AT};
+use super::{MAX_RANK, stop};
+use crate::bytes::num::{self, to_u64, to_usize};
+use crate::bytes::source::{Opening, Parsed};
+use crate::bytes::text::{Text, is_utf8};
+use crate::error::{ErrorKind, Item};
 use crate::shape::{ReadDimension, Shape};
 
 /// Bytes of a length of the shape, of the chunk shape, of the block shape: a marker and a number.
-const LENGTH: u64 = 9;
-const SHORT_LENGTH: u64 = 5;
+const LENGTH: u32 = 9;
+const SHORT_LENGTH: u32 = 5;
 /// Bytes before the shape: two markers, the version and the number of dimensions.
-const HEAD: u64 = 4;
+const HEAD: u32 = 4;
 /// Bytes before the dtype: its format, a marker, its length.
-const DTYPE_HEAD: u64 = 6;
+const DTYPE_HEAD: u32 = 6;
 
 /// What the metalayer says: positions in its bytes, parsed on demand.
 #[derive(Clone, Copy, Debug)]
@@ -34,171 +35,150 @@ pub(super) struct Array<'a> {
     rank: u8,
 }
 
-/// The array of a frame, if it is one: found and checked, but for what it asks of the frame.
-pub(super) fn of<'a>(parts: &Parts<'a>) -> Result<Option<Array<'a>>> {
+/// The array of a frame, if it is one: found and checked, also against what the frame says. With the bytes of an
+/// element.
+pub(super) fn of<'a>(opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<Option<(Array<'a>, u32)>> {
     let metalayers = parts.metalayers();
-    if let Some(metalayer) = metalayers.get_named("b2nd") {
-        return Array::read(&metalayer, true).map(Some);
+    for (name, has_dtype) in [(&b"b2nd"[..], true), (b"caterva", false)] {
+        if let Some((content, at)) = metalayers.content_of(opening, name) {
+            let mut fields = Fields::new(opening, content, at);
+            let array = Array::read(&mut fields, content, has_dtype)?;
+            return array.check(&fields, opening, parts).map(|item_size| Some((array, item_size)));
+        }
     }
-    metalayers.get_named("caterva").map(|metalayer| Array::read(&metalayer, false)).transpose()
+    Ok(None)
 }
 
 impl<'a> Array<'a> {
     /// Reads a metalayer of seven fields, or of the five before the dtype that `caterva` had.
-    fn read(metalayer: &Metalayer<'a>, has_dtype: bool) -> Result<Self> {
-        let Metalayer { content, extent, .. } = metalayer;
-        let start = extent.offset;
-        let place = |at: u64| start.saturating_add(at);
-        let end = extent.end().unwrap_or(u64::MAX);
-        let truncated = || fail(ErrorKind::Truncated, Item::Metalayer, end);
-        let (version, rank) = match content {
-            [0x97, version, rank, ..] if has_dtype => (*version, *rank),
-            [0x95, version, rank, ..] if !has_dtype => (*version, *rank),
-            [_, _, _, ..] => return Err(fail(ErrorKind::WrongMarker, Item::Metalayer, start)),
-            _ => return Err(truncated()),
+    fn read(fields: &mut Fields<'_, 'a>, content: &'a [u8], has_dtype: bool) -> Parsed<Self> {
+        let marker = if has_dtype { 0x97 } else { 0x95 };
+        let (version, rank) = match fields.take(3)? {
+            [found, version, rank] if *found == marker => (*version, *rank),
+            _ => return Err(fields.stop(ErrorKind::WrongMarker, Item::Metalayer, 0)),
         };
         if version != 0 {
-            return Err(fail(ErrorKind::UnsupportedVersion, Item::Metalayer, place(1)));
+            return Err(fields.stop(ErrorKind::UnsupportedVersion, Item::Metalayer, 1));
         }
         if u64::from(rank) > to_u64(MAX_RANK) {
-            return Err(fail(ErrorKind::TooMany, Item::Metalayer, place(2)));
+            return Err(fields.stop(ErrorKind::TooMany, Item::Metalayer, 2));
         }
-        let array = Self { bytes: content.get(3..).unwrap_or_default(), rank };
-        let count = u64::from(rank);
-        let mut at = 3_u64;
         for (item, marker, width) in [
             (Item::Shape, 0xd3, LENGTH),
             (Item::ChunkShape, 0xd2, SHORT_LENGTH),
             (Item::BlockShape, 0xd2, SHORT_LENGTH),
         ] {
             // For 16 dimensions this is no marker of a list any more, but what programs write.
-            let list = to_usize(at).and_then(|at| content.get(at)).ok_or_else(truncated)?;
-            if *list != 0x90_u8.saturating_add(rank) {
-                return Err(fail(ErrorKind::WrongMarker, item, place(at)));
+            let at = fields.at;
+            if *fields.take(1)? != [0x90_u8.saturating_add(rank)] {
+                return Err(fields.stop(ErrorKind::WrongMarker, item, at));
             }
-            at = at.saturating_add(1);
-            for _ in 0..count {
-                let number = Extent::new(at, width).of(content, 0).ok_or_else(truncated)?;
-                match number {
-                    [found, ..] if *found != marker => return Err(fail(ErrorKind::WrongMarker, item, place(at))),
-                    [_, 0x80..=0xff, ..] => return Err(fail(ErrorKind::NegativeLength, item, place(at))),
-                    _ => at = at.saturating_add(width),
+            for _ in 0..rank {
+                let at = fields.at;
+                match fields.take(width)? {
+                    [found, ..] if *found != marker => return Err(fields.stop(ErrorKind::WrongMarker, item, at)),
+                    [_, 0x80..=0xff, ..] => return Err(fields.stop(ErrorKind::NegativeLength, item, at)),
+                    _ => {}
                 }
             }
         }
+        let at = fields.at;
+        let end = fields.length();
         if has_dtype {
-            let head = Extent::new(at, DTYPE_HEAD).of(content, 0).ok_or_else(truncated)?;
-            let length = match head {
-                [0x80..=0xff, ..] => return Err(fail(ErrorKind::WrongMarker, Item::DType, place(at))),
-                [_, 0xdb, a, b, c, d] => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
-                _ => return Err(fail(ErrorKind::WrongMarker, Item::DType, place(at).saturating_add(1))),
+            let length = match fields.take(DTYPE_HEAD)? {
+                [0x80..=0xff, ..] => return Err(fields.stop(ErrorKind::WrongMarker, Item::DType, at)),
+                [_, 0xdb, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
+                _ => return Err(fields.stop(ErrorKind::WrongMarker, Item::DType, at.saturating_add(1))),
             };
-            let text_at = at.saturating_add(DTYPE_HEAD);
-            if length != to_u64(content.len()).saturating_sub(text_at) {
-                return Err(fail(ErrorKind::OutOfPlace, Item::DType, place(at).saturating_add(2)));
+            if length != end.saturating_sub(fields.at) {
+                return Err(fields.stop(ErrorKind::OutOfPlace, Item::DType, at.saturating_add(2)));
             }
-            let text = Extent::new(text_at, length).of(content, 0).ok_or_else(truncated)?;
-            if core::str::from_utf8(text).is_err() {
-                return Err(fail(ErrorKind::InvalidUtf8, Item::DType, place(text_at)));
+            let text_at = fields.at;
+            if !is_utf8(fields.take(length)?) {
+                return Err(fields.stop(ErrorKind::InvalidUtf8, Item::DType, text_at));
             }
+        } else if at != end {
+            return Err(fields.stop(ErrorKind::TrailingBytes, Item::Metalayer, at));
         }
-        if !has_dtype && at != to_u64(content.len()) {
-            return Err(fail(ErrorKind::TrailingBytes, Item::Metalayer, place(at)));
-        }
-        array.check_shapes(start)?;
-        Ok(array)
+        Ok(Self { bytes: content.get(3..).unwrap_or_default(), rank })
     }
 
-    /// Holds shape, chunk shape and block shape to each other.
-    fn check_shapes(&self, start: u64) -> Result<()> {
-        let mut at = start.saturating_add(HEAD);
+    /// Holds shape, chunk shape and block shape to each other, and the chunks of the frame to them; the bytes of an
+    /// element.
+    fn check(&self, fields: &Fields<'_, 'a>, opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<u32> {
+        // Products: of the three shapes, of the shape with all chunks whole; how many chunks there are, and how
+        // many elements a chunk has whose blocks are whole.
+        let mut products = [Some(1); 6];
+        let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
             if length > 0 && (chunk == 0 || block == 0) || block > chunk {
-                return Err(fail(ErrorKind::BlockShape, Item::BlockShape, at));
+                return Err(fields.stop(ErrorKind::BlockShape, Item::BlockShape, at));
             }
             at = at.saturating_add(LENGTH);
-        }
-        // Products are held to the types of those who write them: signed, of 64 and of 32 bits.
-        let fits = |product: Option<u64>, most: u64| product.is_some_and(|product| product <= most);
-        let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
-        let products = [
-            (product(self.shape().iter()), long, Item::Shape),
-            (product(self.chunk_shape().iter()), short, Item::ChunkShape),
-            (product(self.block_shape().iter()), short, Item::BlockShape),
-            (product(self.padded_shape()), long, Item::Shape),
-        ];
-        for (product, most, item) in products {
-            if !fits(product, most) {
-                return Err(fail(ErrorKind::ShapeOverflow, item, start.saturating_add(HEAD)));
+            let count = count_of(length, chunk);
+            let padded_chunk = count_of(chunk, block).saturating_mul(block);
+            let factors = [length, chunk, block, count.saturating_mul(chunk), count, padded_chunk];
+            for (product, factor) in products.iter_mut().zip(factors) {
+                *product = num::product(*product, factor);
             }
         }
-        Ok(())
+        // They are held to the types of those who write them: signed, of 64 and of 32 bits.
+        let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
+        let limits =
+            [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
+        for (product, (most, item)) in products.iter().zip(limits) {
+            if product.is_none_or(|product| product > most) {
+                return Err(fields.stop(ErrorKind::ShapeOverflow, item, HEAD));
+            }
+        }
+        let [.., chunks, elements] = products.map(|product| product.unwrap_or(u64::MAX));
+        let grid = |at| Err(stop(opening, ErrorKind::ChunkGrid, Item::Shape, at));
+        let (nbytes, chunksize) = (parts.number(Header::nbytes), parts.number(Header::chunksize));
+        let typesize = parts.number(Header::typesize);
+        let mut item_size = typesize;
+        if chunks > 0 {
+            item_size = count_of(chunksize, elements);
+            if item_size == 0 || item_size.checked_mul(elements) != Some(chunksize) {
+                return grid(CHUNKSIZE_AT);
+            }
+            // One byte is written for elements of more than 255, by some.
+            if item_size != typesize && !(typesize == 1 && item_size > u64::from(u8::MAX)) {
+                return grid(TYPESIZE_AT);
+            }
+        }
+        if chunks.checked_mul(chunksize) != Some(nbytes) {
+            return grid(NBYTES_AT);
+        }
+        u32::try_from(item_size).or_else(|_| grid(CHUNKSIZE_AT)) // no longer than a chunk, or a number of 32 bits
     }
 
     pub(super) fn shape(&self) -> Shape<'a> {
-        self.lengths(1, read_length)
+        self.lengths(1, 0, read_length)
     }
 
     pub(super) fn chunk_shape(&self) -> Shape<'a> {
-        let shape = u64::from(self.rank).saturating_mul(LENGTH);
-        self.lengths(shape.saturating_add(2), read_short_length)
+        self.lengths(2, LENGTH, read_short_length)
     }
 
     pub(super) fn block_shape(&self) -> Shape<'a> {
-        let shapes = u64::from(self.rank).saturating_mul(LENGTH.saturating_add(SHORT_LENGTH));
-        self.lengths(shapes.saturating_add(3), read_short_length)
+        self.lengths(3, LENGTH.saturating_add(SHORT_LENGTH), read_short_length)
     }
 
-    fn lengths(&self, at: u64, read: ReadDimension) -> Shape<'a> {
-        let bytes = to_usize(at).and_then(|at| self.bytes.get(at..));
-        Shape::new(bytes.unwrap_or_default(), u32::from(self.rank), read)
+    fn lengths(&self, markers: u32, each: u32, read: ReadDimension) -> Shape<'a> {
+        Shape::new(self.behind(markers, each), u32::from(self.rank), read)
     }
 
-    /// The shape with all chunks whole.
-    fn padded_shape(&self) -> impl Iterator<Item = u64> + use<'a> {
-        let lengths = self.shape().iter().zip(self.chunk_shape());
-        lengths.map(|(length, chunk)| padded(length, chunk))
+    /// What stands behind so many markers, and so many bytes for each dimension.
+    fn behind(&self, markers: u32, each: u32) -> &'a [u8] {
+        let at = u32::from(self.rank).saturating_mul(each).saturating_add(markers);
+        to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default()
     }
 
     /// The format of the dtype, and the dtype; `None` where the file states none.
-    pub(super) fn dtype(&self) -> Option<(u8, &'a str)> {
-        let shapes =
-            u64::from(self.rank).saturating_mul(LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH));
-        let head = to_usize(shapes.saturating_add(3))?;
-        let (head, text) = self.bytes.get(head..)?.split_first_chunk::<6>()?;
-        Some((*head.first()?, core::str::from_utf8(text).ok()?))
-    }
-
-    /// Holds the chunks to the shape; the bytes of an element.
-    pub(super) fn check_frame(&self, parts: &Parts<'_>) -> Result<u32> {
-        let (nbytes, chunksize) = (parts.number(Header::nbytes), parts.number(Header::chunksize));
-        let typesize = parts.number(Header::typesize);
-        let grid = |at| fail(ErrorKind::ChunkGrid, Item::Shape, at);
-        let lengths = self.shape().iter().zip(self.chunk_shape());
-        let counts = lengths.map(|(length, chunk)| count_of(length, chunk));
-        let chunks = product(counts).ok_or(grid(NBYTES_AT))?;
-        if chunks == 0 {
-            return if nbytes == 0 {
-                u32::try_from(typesize).map_err(|_| grid(TYPESIZE_AT))
-            } else {
-                Err(grid(NBYTES_AT))
-            };
-        }
-        let elements =
-            product(self.chunk_shape().iter().zip(self.block_shape()).map(|(chunk, block)| padded(chunk, block)));
-        let elements = elements.filter(|elements| *elements > 0).ok_or(grid(CHUNKSIZE_AT))?;
-        let item_size = chunksize.checked_div(elements).unwrap_or(0);
-        if item_size == 0 || item_size.checked_mul(elements) != Some(chunksize) {
-            return Err(grid(CHUNKSIZE_AT));
-        }
-        // One byte is written for elements of more than 255, by some.
-        if item_size != typesize && !(typesize == 1 && item_size > u64::from(u8::MAX)) {
-            return Err(grid(TYPESIZE_AT));
-        }
-        if chunks.checked_mul(chunksize) != Some(nbytes) {
-            return Err(grid(NBYTES_AT));
-        }
-        u32::try_from(item_size).map_err(|_| grid(CHUNKSIZE_AT))
+    pub(super) fn dtype(&self) -> Option<(u8, Text<'a>)> {
+        let each = LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH);
+        let (head, text) = self.behind(3, each).split_first_chunk::<6>()?;
+        Some((*head.first()?, Text::checked(text)?))
     }
 }
 
@@ -217,18 +197,9 @@ fn read_short_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
     U32::ref_from_prefix(bytes).ok().map(|(length, rest)| (u64::from(length.get()), rest))
 }
 
-fn product(mut lengths: impl Iterator<Item = u64>) -> Option<u64> {
-    lengths.try_fold(1_u64, u64::checked_mul)
-}
-
 /// How many parts of `part` it takes for `length`; 0 where the part is 0.
 pub(super) fn count_of(length: u64, part: u64) -> u64 {
-    let count = length.checked_div(part).unwrap_or(0);
+    let count = num::quotient(length, part);
     let is_whole = count.saturating_mul(part) == length;
     if is_whole || part == 0 { count } else { count.saturating_add(1) }
-}
-
-/// A length with its last part whole; saturating, which no product allows.
-fn padded(length: u64, part: u64) -> u64 {
-    count_of(length, part).saturating_mul(part)
 }

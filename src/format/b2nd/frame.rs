@@ -10,11 +10,12 @@ use core::iter::FusedIterator;
 use zerocopy::big_endian::{I16, I32, I64, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::fail;
+use super::stop;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Input, Opening, Stop};
-use crate::error::{ErrorKind, Item, Result};
+use crate::bytes::source::{Input, Opening, Parsed, Stop};
+use crate::bytes::text::Text;
+use crate::error::{ErrorKind, Item};
 
 /// The first bytes of a header; the metalayers follow.
 #[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -70,8 +71,8 @@ pub(super) const CHUNKSIZE_AT: u64 = 58;
 const HAS_VARIABLE_METALAYERS_AT: u64 = 68;
 const FILTER_COUNT_AT: u64 = 70;
 
-/// The markers of MessagePack before the fields of the header.
-const MARKERS: &[(u64, u8)] = &[
+/// The markers of MessagePack before the fields of the header, and where they stand.
+const MARKERS: &[(u8, u8)] = &[
     (0, 0x9e),
     (1, 0xa8),
     (10, 0xd2),
@@ -86,6 +87,9 @@ const MARKERS: &[(u64, u8)] = &[
     (65, 0xd1),
     (69, 0xd8),
 ];
+
+/// Where lengths stand in the header, which begin with a bit for the sign.
+const LENGTHS: &[u64] = &[HEADER_LENGTH_AT, NBYTES_AT, CBYTES_AT, BLOCKSIZE_AT, TYPESIZE_AT];
 
 /// The end of the trailer: the marker and the length of the trailer, and a fingerprint that nobody writes.
 const TAIL: u64 = 23;
@@ -147,99 +151,97 @@ impl Header {
 }
 
 /// Reads header and trailer, and checks all that concerns neither the chunks nor a metalayer of its own.
-pub(super) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<Parts<'a>, Stop> {
+pub(super) fn open<'a>(opening: &Opening<'a>) -> Parsed<Parts<'a>> {
     let length = opening.input.length();
+    let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
     if length < HEADER {
-        return Err(fail(ErrorKind::Truncated, Item::Header, length).into());
+        return Err(truncated());
     }
     let bytes = opening.keep(Extent::new(0, HEADER))?;
-    let Some(header) = Header::of(bytes) else {
-        return Err(fail(ErrorKind::Truncated, Item::Header, length).into()); // 87 bytes were asked for
-    };
-    let header_length = header.check(bytes, length)?;
+    let header = Header::of(bytes).ok_or_else(truncated)?; // 87 bytes were asked for
+    let header_length = header.check(opening, bytes)?;
     let frame_length = header.frame_length.get();
     let tail_at = frame_length.saturating_sub(TAIL);
-    let tail = opening.keep(Extent::new(tail_at, TAIL))?;
-    let trailer_length = match tail {
+    let wrong_marker = |item, at| stop(opening, ErrorKind::WrongMarker, item, at);
+    let trailer_length = match opening.keep(Extent::new(tail_at, TAIL))? {
         [0xce, a, b, c, d, 0xd8, 0x00, ..] => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
         [0xce, _, _, _, _, rest @ ..] => {
             let at = tail_at.saturating_add(if rest.first() == Some(&0xd8) { 6 } else { 5 });
-            return Err(fail(ErrorKind::WrongMarker, Item::Trailer, at).into());
+            return Err(wrong_marker(Item::Trailer, at));
         }
-        _ => return Err(fail(ErrorKind::WrongMarker, Item::Trailer, tail_at).into()),
+        _ => return Err(wrong_marker(Item::Trailer, tail_at)),
     };
     let room = frame_length.saturating_sub(header_length);
     if trailer_length < MIN_TRAILER || trailer_length > room {
-        return Err(fail(ErrorKind::FrameLengths, Item::Trailer, tail_at.saturating_add(1)).into());
+        return Err(stop(opening, ErrorKind::FrameLengths, Item::Trailer, tail_at.saturating_add(1)));
     }
     if header_length > MAX_METADATA || trailer_length > MAX_METADATA {
-        return Err(fail(ErrorKind::ManifestTooLarge, Item::Header, HEADER_LENGTH_AT).into());
+        return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, HEADER_LENGTH_AT));
     }
     let trailer_at = frame_length.saturating_sub(trailer_length);
     if header.cbytes() > trailer_at.saturating_sub(header_length) {
-        return Err(fail(ErrorKind::FrameLengths, Item::Chunk, CBYTES_AT).into());
+        return Err(stop(opening, ErrorKind::FrameLengths, Item::Chunk, CBYTES_AT));
     }
     let parts = Parts { header: opening.keep(Extent::new(0, header_length))?, trailer_at };
-    let trailer = opening.keep(Extent::new(trailer_at, trailer_length))?;
-    match trailer {
-        [0x94, version, ..] if *version < 0x80 => {}
-        [0x94, ..] => return Err(fail(ErrorKind::WrongMarker, Item::Version, trailer_at.saturating_add(1)).into()),
-        _ => return Err(fail(ErrorKind::WrongMarker, Item::Trailer, trailer_at).into()),
+    match opening.keep(Extent::new(trailer_at, trailer_length))? {
+        [0x94, 0..0x80, ..] => {}
+        [0x94, ..] => return Err(wrong_marker(Item::Version, trailer_at.saturating_add(1))),
+        _ => return Err(wrong_marker(Item::Trailer, trailer_at)),
     }
-    parts.metalayers().check()?;
-    parts.variable_metalayers(opening.input).check()?;
+    parts.metalayers().check(opening)?;
+    parts.variable_metalayers(opening.input).check(opening)?;
     Ok(parts)
 }
 
 impl Header {
     /// Holds the fields to what they must be; the length of the header with its metalayers.
-    fn check(&self, bytes: &[u8], length: u64) -> Result<u64> {
+    fn check(&self, opening: &Opening<'_>, bytes: &[u8]) -> Parsed<u64> {
+        let fail = |kind, item, at| Err(stop(opening, kind, item, at));
         for (at, marker) in MARKERS {
-            if to_usize(*at).and_then(|at| bytes.get(at)) != Some(marker) {
-                return Err(fail(ErrorKind::WrongMarker, Item::Header, *at));
+            if bytes.get(usize::from(*at)) != Some(marker) {
+                return fail(ErrorKind::WrongMarker, Item::Header, u64::from(*at));
             }
         }
         if !matches!(self.has_variable_metalayers, 0xc2 | 0xc3) {
-            return Err(fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT));
+            return fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT);
         }
-        match self.general_flags {
-            // Version, then the width of chunk offsets: 1 for 64 bits. The other flags say what the chunks say, too.
-            flags if !matches!(flags & 0x0f, 1..=3) => {
-                Err(fail(ErrorKind::UnsupportedVersion, Item::Version, FLAGS_AT))
-            }
-            flags if flags & 0x30 != 0x10 => Err(fail(ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)),
-            _ => Ok(()),
-        }?;
+        // Version, then the width of chunk offsets: 1 for 64 bits. The other flags say what the chunks say, too.
+        if !matches!(self.version(), 1..=3) {
+            return fail(ErrorKind::UnsupportedVersion, Item::Version, FLAGS_AT);
+        }
+        if self.general_flags & 0x30 != 0x10 {
+            return fail(ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT);
+        }
         match self.frame_type {
             0 => {}
-            1 => return Err(fail(ErrorKind::SparseFrame, Item::Header, FRAME_TYPE_AT)),
-            _ => return Err(fail(ErrorKind::UnknownFlags, Item::Header, FRAME_TYPE_AT)),
+            1 => return fail(ErrorKind::SparseFrame, Item::Header, FRAME_TYPE_AT),
+            _ => return fail(ErrorKind::UnknownFlags, Item::Header, FRAME_TYPE_AT),
         }
-        let positive =
-            |number: i64, at| u64::try_from(number).map_err(|_| fail(ErrorKind::NegativeLength, Item::Header, at));
-        let header_length = positive(self.header_length.get().into(), HEADER_LENGTH_AT)?;
-        let nbytes = positive(self.nbytes.get(), NBYTES_AT)?;
-        positive(self.cbytes.get(), CBYTES_AT)?;
-        positive(self.blocksize.get().into(), BLOCKSIZE_AT)?;
-        if positive(self.typesize.get().into(), TYPESIZE_AT)? == 0 {
-            return Err(fail(ErrorKind::ZeroLength, Item::Header, TYPESIZE_AT));
-        }
+        let is_negative = |at: u64| to_usize(at).and_then(|at| bytes.get(at)).is_none_or(|byte| *byte >= 0x80);
         // -1 is written for a frame that never had a chunk.
-        if nbytes > 0 || self.chunksize.get() != -1 {
-            positive(self.chunksize.get().into(), CHUNKSIZE_AT)?;
+        let has_no_chunk = self.chunksize.get() == -1 && self.nbytes.get() == 0;
+        let chunk_size = if has_no_chunk { None } else { Some(&CHUNKSIZE_AT) };
+        for at in LENGTHS.iter().chain(chunk_size) {
+            if is_negative(*at) {
+                return fail(ErrorKind::NegativeLength, Item::Header, *at);
+            }
+            if *at == TYPESIZE_AT && self.typesize.get() == 0 {
+                return fail(ErrorKind::ZeroLength, Item::Header, TYPESIZE_AT);
+            }
         }
         if self.filter_count > 6 {
-            return Err(fail(ErrorKind::TooMany, Item::Filter, FILTER_COUNT_AT));
+            return fail(ErrorKind::TooMany, Item::Filter, FILTER_COUNT_AT);
         }
+        let header_length = u64::try_from(self.header_length.get()).unwrap_or(0);
         let frame_length = self.frame_length.get();
-        if frame_length > length {
-            return Err(fail(ErrorKind::Truncated, Item::File, FRAME_LENGTH_AT));
+        if frame_length > opening.input.length() {
+            return fail(ErrorKind::Truncated, Item::File, FRAME_LENGTH_AT);
         }
         if frame_length < HEADER.saturating_add(MIN_TRAILER) {
-            return Err(fail(ErrorKind::FrameLengths, Item::Header, FRAME_LENGTH_AT));
+            return fail(ErrorKind::FrameLengths, Item::Header, FRAME_LENGTH_AT);
         }
         if header_length < HEADER || header_length > frame_length.saturating_sub(MIN_TRAILER) {
-            return Err(fail(ErrorKind::FrameLengths, Item::Header, HEADER_LENGTH_AT));
+            return fail(ErrorKind::FrameLengths, Item::Header, HEADER_LENGTH_AT);
         }
         Ok(header_length)
     }
@@ -248,7 +250,7 @@ impl Header {
 impl<'a> Parts<'a> {
     /// The metalayers of the header. Their places are counted from the start of the frame.
     pub(super) fn metalayers(&self) -> Metalayers<'a> {
-        Metalayers::new(self.header, 0, HEADER)
+        Metalayers::new(self.header, 0, METALAYERS_AT)
     }
 
     /// Those of the trailer: chunks of their own. Their places are counted from the start of the trailer.
@@ -262,6 +264,50 @@ impl<'a> Parts<'a> {
     pub(super) fn number(&self, number: fn(&Header) -> u64) -> u64 {
         Header::of(self.header).map_or(0, number)
     }
+}
+
+/// Reads bytes one after the other; places are counted from their start, and never beyond 32 bits.
+pub(super) struct Fields<'o, 'a> {
+    opening: &'o Opening<'a>,
+    bytes: &'a [u8],
+    /// Where they stand in the file.
+    start: u64,
+    /// Where the next one is.
+    pub(super) at: u32,
+}
+
+impl<'o, 'a> Fields<'o, 'a> {
+    pub(super) const fn new(opening: &'o Opening<'a>, bytes: &'a [u8], start: u64) -> Self {
+        Self { opening, bytes, start, at: 0 }
+    }
+
+    /// The next `count` bytes.
+    #[inline(never)]
+    pub(super) fn take(&mut self, count: u32) -> Parsed<&'a [u8]> {
+        match part(self.bytes, self.at, count) {
+            Some(taken) => {
+                self.at = self.at.saturating_add(count);
+                Ok(taken)
+            }
+            None => Err(self.stop(ErrorKind::Truncated, Item::Metalayer, self.length())),
+        }
+    }
+
+    /// How many bytes there are.
+    pub(super) fn length(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Stops for a fault of `item` at `at`.
+    #[inline(never)]
+    pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Stop {
+        stop(self.opening, kind, item, self.start.saturating_add(u64::from(at)))
+    }
+}
+
+/// `length` bytes from `at` on.
+fn part(bytes: &[u8], at: u32, length: u32) -> Option<&[u8]> {
+    bytes.get(to_usize(at.into())?..)?.get(..to_usize(length.into())?)
 }
 
 /// A named content of a frame.
@@ -283,108 +329,107 @@ pub struct Metalayers<'a> {
     /// What the places of contents are counted in, up to where they have to end; it stands at `start` in the file.
     bytes: &'a [u8],
     start: u64,
-    /// Where the section begins in it, and where the iterator stands.
-    section: u64,
-    at: u64,
+    /// Where the iterator stands.
+    at: u32,
     left: u16,
 }
 
+/// Where the metalayers of the header begin: behind it.
+const METALAYERS_AT: u32 = 87;
 /// Bytes before the first entry: the markers and numbers of the index.
-const INDEX_HEAD: u64 = 7;
+const INDEX_HEAD: u32 = 7;
 /// Bytes before the first content: the marker and the number of contents.
-const CONTENTS_HEAD: u64 = 3;
+const CONTENTS_HEAD: u32 = 3;
 /// Bytes before a content: its marker and its length.
-const CONTENT_HEAD: u64 = 5;
+const CONTENT_HEAD: u32 = 5;
+/// How far behind the start of a place it ends: so that a place can be said where its entry has been read.
+const PLACE: u32 = 4;
 
 impl<'a> Metalayers<'a> {
-    fn new(bytes: &'a [u8], start: u64, section: u64) -> Self {
-        let mut metalayers = Self { bytes, start, section, at: section.saturating_add(INDEX_HEAD), left: 0 };
-        metalayers.left = match metalayers.get(section, INDEX_HEAD) {
+    /// Those of which the index begins at `index`.
+    fn new(bytes: &'a [u8], start: u64, index: u32) -> Self {
+        let left = match part(bytes, index, INDEX_HEAD) {
             Some([_, _, _, _, _, a, b]) => u16::from_be_bytes([*a, *b]),
             _ => 0,
         };
-        metalayers
+        Self { bytes, start, at: index.saturating_add(INDEX_HEAD), left }
     }
 
-    fn get(&self, at: u64, length: u64) -> Option<&'a [u8]> {
-        Extent::new(at, length).of(self.bytes, 0)
+    /// Reads what stands at `at`.
+    fn fields<'o>(&self, opening: &'o Opening<'a>, at: u32) -> Fields<'o, 'a> {
+        Fields { at, ..Fields::new(opening, self.bytes, self.start) }
     }
 
     /// Holds all of them to the rules.
-    fn check(self) -> Result<()> {
-        let end = to_u64(self.bytes.len());
-        let error = |kind, at: u64| fail(kind, Item::Metalayer, self.start.saturating_add(at));
-        let section = self.section;
-        match self.get(section, INDEX_HEAD) {
-            None => return Err(error(ErrorKind::Truncated, end)),
-            // The number behind the first 0xcd is the length of the index, which no reader uses.
-            Some([0x93, 0xcd, _, _, 0xde, ..]) => {}
-            Some(_) => return Err(error(ErrorKind::WrongMarker, section)),
+    fn check(self, opening: &Opening<'a>) -> Parsed<()> {
+        let mut index = self.fields(opening, self.at.saturating_sub(INDEX_HEAD));
+        let index_at = index.at;
+        let fail = |kind, at| Err(self.fields(opening, at).stop(kind, Item::Metalayer, at));
+        // The number behind the first 0xcd is the length of the index, which no reader uses.
+        if !matches!(index.take(INDEX_HEAD)?, [0x93, 0xcd, _, _, 0xde, ..]) {
+            return fail(ErrorKind::WrongMarker, index_at);
         }
         if self.left > MAX_METALAYERS {
-            return Err(error(ErrorKind::TooMany, section.saturating_add(5)));
+            return fail(ErrorKind::TooMany, index_at.saturating_add(5));
         }
-        let mut index = self;
-        while index.left > 0 {
-            index.entry().map_err(|(kind, at)| error(kind, at))?;
+        for _ in 0..self.left {
+            entry(&mut index)?;
         }
         let contents = index.at;
-        match index.get(contents, CONTENTS_HEAD) {
-            Some([0xdc, a, b]) if u16::from_be_bytes([*a, *b]) == self.left => {}
-            Some([0xdc, ..]) => return Err(error(ErrorKind::CountsDiffer, contents.saturating_add(1))),
-            Some(_) => return Err(error(ErrorKind::WrongMarker, contents)),
-            None => return Err(error(ErrorKind::Truncated, end)),
+        match index.take(CONTENTS_HEAD)? {
+            [0xdc, a, b] if u16::from_be_bytes([*a, *b]) == self.left => {}
+            [0xdc, ..] => return fail(ErrorKind::CountsDiffer, contents.saturating_add(1)),
+            _ => return fail(ErrorKind::WrongMarker, contents),
         }
-        let mut all = self;
-        while all.left > 0 {
-            let (name, place) = all.entry().map_err(|(kind, at)| error(kind, at))?;
-            if place < contents.saturating_add(CONTENTS_HEAD) {
-                return Err(error(ErrorKind::OutOfPlace, all.at.saturating_sub(4)));
+        let mut all = self.fields(opening, self.at);
+        for before in 1..=self.left {
+            let (name, place) = entry(&mut all)?;
+            if place < index.at {
+                return fail(ErrorKind::OutOfPlace, all.at.saturating_sub(PLACE));
             }
-            all.content(place).map_err(|(kind, at)| error(kind, at))?;
-            let mut others = all;
-            while others.left > 0 {
+            self.content(&all, place)?;
+            let mut others = self.fields(opening, all.at);
+            for _ in before..self.left {
                 let at = others.at;
-                if others.entry().is_ok_and(|(other, _)| other == name) {
-                    return Err(error(ErrorKind::RepeatedKey, at));
+                if entry(&mut others)?.0 == name {
+                    return fail(ErrorKind::RepeatedKey, at);
                 }
             }
         }
         Ok(())
     }
 
-    /// The next entry of the index: a name, and where its content stands.
-    fn entry(&mut self) -> core::result::Result<(&'a str, u64), (ErrorKind, u64)> {
-        let end = to_u64(self.bytes.len());
-        let marker = self.get(self.at, 1).and_then(<[u8]>::first).ok_or((ErrorKind::Truncated, end))?;
-        if !matches!(marker, 0xa0..=0xbf) {
-            return Err((ErrorKind::WrongMarker, self.at));
-        }
-        let name_at = self.at.saturating_add(1);
-        let length = u64::from(marker & 0x1f);
-        let name = self.get(name_at, length).ok_or((ErrorKind::Truncated, end))?;
-        let place_at = name_at.saturating_add(length);
-        let place = match self.get(place_at, 5) {
-            Some([0xd2, a, b, c, d]) => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
-            Some(_) => return Err((ErrorKind::WrongMarker, place_at)),
-            None => return Err((ErrorKind::Truncated, end)),
-        };
-        let name = core::str::from_utf8(name).map_err(|_| (ErrorKind::InvalidUtf8, name_at))?;
-        self.at = place_at.saturating_add(5);
-        self.left = self.left.saturating_sub(1);
-        Ok((name, place))
-    }
-
-    /// The content at `place`, and where it begins.
-    fn content(&self, place: u64) -> core::result::Result<(&'a [u8], u64), (ErrorKind, u64)> {
-        let length = match self.get(place, CONTENT_HEAD) {
-            Some([0xc6, a, b, c, d]) => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
-            Some(_) => return Err((ErrorKind::WrongMarker, place)),
-            None => return Err((ErrorKind::OutOfPlace, self.at.saturating_sub(4))),
+    /// The content at the place that the entry says which `index` has read; also where it begins.
+    fn content(&self, index: &Fields<'_, 'a>, place: u32) -> Parsed<(&'a [u8], u32)> {
+        let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
+        let length = match part(self.bytes, place, CONTENT_HEAD) {
+            Some([0xc6, a, b, c, d]) => u32::from_be_bytes([*a, *b, *c, *d]),
+            Some(_) => return Err(stop(ErrorKind::WrongMarker, place)),
+            None => return Err(stop(ErrorKind::OutOfPlace, index.at.saturating_sub(PLACE))),
         };
         let at = place.saturating_add(CONTENT_HEAD);
-        let content = self.get(at, length).ok_or((ErrorKind::OutOfPlace, place.saturating_add(1)))?;
-        Ok((content, at))
+        let content = part(self.bytes, at, length);
+        Ok((content.ok_or_else(|| stop(ErrorKind::OutOfPlace, place.saturating_add(1)))?, at))
+    }
+
+    /// The next one: its name, its content, and where that stands.
+    fn read(&mut self, opening: &Opening<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
+        self.left = self.left.checked_sub(1)?;
+        let mut index = self.fields(opening, self.at);
+        let (name, place) = entry(&mut index).ok()?;
+        let (content, at) = self.content(&index, place).ok()?;
+        self.at = index.at;
+        Some((name, content, self.start.saturating_add(u64::from(at))))
+    }
+
+    /// The content of the first of that name, and where it stands.
+    pub(super) fn content_of(mut self, opening: &Opening<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
+        loop {
+            let (found, content, at) = self.read(opening)?;
+            if found.bytes() == name {
+                return Some((content, at));
+            }
+        }
     }
 
     /// The first of that name.
@@ -395,15 +440,30 @@ impl<'a> Metalayers<'a> {
     }
 }
 
+/// Reads an entry of the index: a name, and where its content stands.
+#[inline(never)]
+fn entry<'a>(index: &mut Fields<'_, 'a>) -> Parsed<(Text<'a>, u32)> {
+    let at = index.at;
+    let length = match index.take(1)? {
+        [marker @ 0xa0..=0xbf] => u32::from(marker & 0x1f),
+        _ => return Err(index.stop(ErrorKind::WrongMarker, Item::Metalayer, at)),
+    };
+    let (name_at, name) = (index.at, index.take(length)?);
+    let place_at = index.at;
+    let place = match index.take(5)? {
+        [0xd2, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
+        _ => return Err(index.stop(ErrorKind::WrongMarker, Item::Metalayer, place_at)),
+    };
+    let name = Text::checked(name);
+    Ok((name.ok_or_else(|| index.stop(ErrorKind::InvalidUtf8, Item::Metalayer, name_at))?, place))
+}
+
 impl<'a> Iterator for Metalayers<'a> {
     type Item = Metalayer<'a>;
 
     fn next(&mut self) -> Option<Metalayer<'a>> {
-        self.left.checked_sub(1)?;
-        let (name, place) = self.entry().ok()?;
-        let (content, at) = self.content(place).ok()?;
-        let extent = Extent::new(self.start.saturating_add(at), to_u64(content.len()));
-        Some(Metalayer { name, content, extent })
+        let (name, content, at) = self.read(&Opening::of(self.bytes.into()))?;
+        Some(Metalayer { name: name.as_str(), content, extent: Extent::new(at, to_u64(content.len())) })
     }
 }
 

@@ -30,8 +30,9 @@ use super::{Part, Single, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
+use crate::bytes::words::words;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
@@ -48,6 +49,11 @@ pub const MAX_RANK: usize = 16;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::B2nd, item, at)
+}
+
+/// Stops opening.
+fn stop(opening: &Opening<'_>, kind: ErrorKind, item: Item, at: u64) -> Stop {
+    opening.fail((kind, Format::B2nd, item), at)
 }
 
 /// A Blosc2 frame: the one array that it holds, or the bytes that its chunks have, one after the other.
@@ -107,13 +113,13 @@ pub struct Defaults {
 
 /// Opens a file of which the magic is known to be ours: checks header, trailer and metalayers, and where the chunks
 /// are said to be. The table of their offsets and the chunks are checked where they are read.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let parts = frame::open(opening)?;
-    let array = array::of(&parts)?;
+    let array = array::of(opening, &parts)?;
     let mut file = File {
         input: opening.input,
         parts,
-        array,
+        array: array.map(|(array, _)| array),
         dtype: Some(DType::U8),
         byte_order: ByteOrder::NATIVE,
         version: Header::of(parts.header).map_or(0, Header::version),
@@ -121,10 +127,10 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
         chunk_count: 0,
         warnings: 0,
     };
-    if let Some(array) = array {
-        file.item_size = array.check_frame(&parts)?;
+    if let Some((_, item_size)) = array {
+        file.item_size = item_size;
         // The dtype may be of another size than the elements are.
-        let dtype = file.dtype_text().and_then(of_numpy).filter(|(dtype, _)| dtype.size() == file.item_size());
+        let dtype = file.dtype_bytes().and_then(|text| of_numpy(text.bytes())).filter(|(dtype, _)| dtype.size() == file.item_size());
         file.dtype = dtype.map(|(dtype, _)| dtype);
         file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
     }
@@ -135,10 +141,11 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
         let at = file.table_at();
         let room = parts.trailer_at.saturating_sub(at);
         opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
-        file.chunk_count = offsets::count(file.setting(parts.trailer_at), at, count)?;
+        let counted = offsets::count(file.setting(parts.trailer_at), at, count);
+        file.chunk_count = counted.map_err(|error| opening.stop(error))?;
         // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
         if file.chunk_count() > nbytes {
-            return Err(fail(ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)).into());
+            return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
         }
     }
     if parts.number(Header::frame_length) < opening.input.length() {
@@ -182,6 +189,10 @@ impl<'a> File<'a> {
     /// says none, or in another way than NumPy's. It may disagree with [`item_size`](Self::item_size), which counts.
     #[must_use]
     pub fn dtype_text(&self) -> Option<&'a str> {
+        self.dtype_bytes().map(Text::as_str)
+    }
+
+    fn dtype_bytes(&self) -> Option<Text<'a>> {
         let (format, text) = self.array?.dtype()?;
         (format == 0).then_some(text)
     }
@@ -497,30 +508,32 @@ impl<'a> Tensor<'a> {
 
 /// The dtype that NumPy writes so, and its byte order; `None` for those that have no such name here: times,
 /// texts, records.
-fn of_numpy(text: &str) -> Option<(DType, ByteOrder)> {
-    let (order, name) = text.as_bytes().split_first()?;
+fn of_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
+    let (order, name) = text.split_first()?;
     let order = match order {
         b'<' => ByteOrder::Little,
         b'>' => ByteOrder::Big,
         b'|' | b'=' => ByteOrder::NATIVE,
         _ => return None,
     };
-    let dtype = match name {
-        b"b1" => DType::BOOL,
-        b"u1" => DType::U8,
-        b"u2" => DType::U16,
-        b"u4" => DType::U32,
-        b"u8" => DType::U64,
-        b"i1" => DType::I8,
-        b"i2" => DType::I16,
-        b"i4" => DType::I32,
-        b"i8" => DType::I64,
-        b"f2" => DType::F16,
-        b"f4" => DType::F32,
-        b"f8" => DType::F64,
-        b"c8" => DType::C64,
-        b"c16" => DType::C128,
-        _ => return None,
-    };
+    let names =
+        words!["b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"];
+    let dtypes = [
+        DType::BOOL,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::C64,
+        DType::C128,
+    ];
+    let dtype = names.value_of(name, &dtypes)?;
     Some((dtype, order))
 }

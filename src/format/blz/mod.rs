@@ -26,7 +26,7 @@ use super::{Part, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
-use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::source::{Input, Opening, Parsed};
 use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
@@ -85,12 +85,12 @@ struct Tables<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but the numbers.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let input = opening.input;
     let (tables, start) = Tables::read(opening)?;
     let mut file =
         File { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
-    file.check()?;
+    file.check().map_err(|error| opening.stop(error))?;
     // Directly before the lengths.
     if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
         file.warnings |= Warning::ReservedBytes.bit();
@@ -103,9 +103,10 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
 
 impl<'a> Tables<'a> {
     /// Reads header and tables; also where the cores begin.
-    fn read(opening: &Opening<'a>) -> core::result::Result<(Self, u64), Stop> {
+    fn read(opening: &Opening<'a>) -> Parsed<(Self, u64)> {
         let length = opening.input.length();
-        let truncated = |item| Stop(fail(ErrorKind::Truncated, item, length));
+        let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
+        let truncated = |item| stop(ErrorKind::Truncated, item, length);
         if length < HEADER {
             return Err(truncated(Item::Header));
         }
@@ -115,12 +116,12 @@ impl<'a> Tables<'a> {
         let dtype = match header.dtype {
             0 => DType::F64,
             1 => DType::C128,
-            _ => return Err(fail(ErrorKind::UnknownDType, Item::DType, DTYPE_AT).into()),
+            _ => return Err(stop(ErrorKind::UnknownDType, Item::DType, DTYPE_AT)),
         };
         // The text has 2 to 255 dimensions; the program that wrote it writes 1, too.
         let dimensions = u64::from(header.dimensions);
         if dimensions == 0 {
-            return Err(fail(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT).into());
+            return Err(stop(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT));
         }
         let bonds_at = HEADER.saturating_add(dimensions.saturating_mul(NUMBER));
         let cores_at = bonds_at.saturating_add(dimensions.saturating_add(1).saturating_mul(NUMBER));

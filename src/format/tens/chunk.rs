@@ -7,10 +7,10 @@
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{DimensionHeader, File, INDEX, fail};
+use super::{DimensionHeader, File, INDEX, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Opening, Stop, Walk};
+use crate::bytes::source::{Opening, Parsed, Walk};
 use crate::error::{Error, ErrorKind, Item, Warning};
 use crate::vocab::Layout;
 
@@ -133,10 +133,12 @@ impl<'a> Iterator for Chunks<'a> {
                 self.at = if chunk.magic == DENSE { None } else { chunk.extent.end() };
                 Some(chunk)
             }
-            Err(Stop(error)) => {
-                let need = opening.need();
-                self.error =
-                    Some(need.map_or(error, |need| fail(ErrorKind::NotInMemory, Item::Chunk, need.extent.offset)));
+            Err(stop) => {
+                let error = opening.error(stop);
+                self.error = Some(match error.kind() {
+                    kind @ ErrorKind::NotInMemory => fail(kind, Item::Chunk, error.offset().unwrap_or(at)),
+                    _ => error,
+                });
                 None
             }
         }
@@ -144,17 +146,17 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 /// Whether a chunk of a known kind stands where the data would.
-pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>, volume: u64) -> Result<bool, Stop> {
+pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<bool> {
     /// In the memory of the walk: none does.
     const NONE: u64 = 1 << 62;
-    let mut walk = opening.walk.get();
+    let mut walk = opening.walk();
     if walk.at == 0 {
         let start = Extent::new(file.data.offset, 8);
         let is_known =
             start.is_within(file.input.length()) && [&SYMMETRY[..], &DENSE].contains(&opening.pass(start)?);
         walk.at = start.offset;
         walk.memory = [if is_known { 0 } else { NONE }, 0, volume];
-        opening.walk.set(walk);
+        opening.set_walk(walk);
     }
     let [state, ..] = walk.memory;
     Ok(state & NONE == 0)
@@ -162,7 +164,7 @@ pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>, volume: 
 
 /// The number of elements, where an earlier call has come to the chunks and so through all before them.
 pub(super) fn known_volume(opening: &Opening<'_>) -> Option<u64> {
-    let Walk { at, memory: [.., volume] } = opening.walk.get();
+    let Walk { at, memory: [.., volume] } = opening.walk();
     if at == 0 { None } else { Some(volume) }
 }
 
@@ -204,8 +206,8 @@ impl Memory {
 }
 
 /// Walks over the chunks, with every check of them, and sets where the data of `file` is.
-pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64) -> Result<(), Stop> {
-    let mut walk = opening.walk.get();
+pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<()> {
+    let mut walk = opening.walk();
     if walk.at == 0 {
         walk.at = file.data.offset;
     }
@@ -214,7 +216,7 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
     while memory.data_length.is_none() {
         (walk.at, memory) = step(file, opening, volume, walk.at, memory)?;
         walk.memory = memory.words(volume);
-        opening.walk.set(walk);
+        opening.set_walk(walk);
     }
     file.data = Extent::new(walk.at, memory.data_length.unwrap_or(0));
     if memory.padding > 0 {
@@ -224,7 +226,7 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
         }
         memory.padding = 0;
         walk.memory = memory.words(volume);
-        opening.walk.set(walk);
+        opening.set_walk(walk);
     }
     file.warnings = memory.warnings;
     if file.layout == Layout::Dense && memory.packed > 0 {
@@ -240,21 +242,21 @@ fn step(
     volume: u64,
     at: u64,
     mut memory: Memory,
-) -> Result<(u64, Memory), Stop> {
+) -> Parsed<(u64, Memory)> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest == 0 {
-        return Err(fail(ErrorKind::MissingData, Item::Data, at).into());
+        return Err(stop(opening, ErrorKind::MissingData, Item::Data, at));
     }
     if file.layout == Layout::IndexValue {
         if rest < INDEX {
-            return Err(fail(ErrorKind::Truncated, Item::Pairs, length).into());
+            return Err(stop(opening, ErrorKind::Truncated, Item::Pairs, length));
         }
         let start = opening.pass(Extent::new(at, INDEX))?;
         // The pairs have no magic: their number is no text, as a magic is. (As a number, eight printable
         // bytes would be more than 2^61 pairs.)
         if !start.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
-            let data = pairs(file, U64::read_from_bytes(start).unwrap_or_default().get(), at, volume)?;
+            let data = pairs(file, opening, U64::read_from_bytes(start).unwrap_or_default().get(), at, volume)?;
             return found(file, data, data.end().unwrap_or(length), memory);
         }
     }
@@ -276,7 +278,7 @@ fn step(
             Extent::new(data_at, stored.min(length.saturating_sub(data_at)))
         }
         // "only index-value storage is supported"
-        _ => return Err(fail(ErrorKind::UnexpectedData, Item::Data, at).into()),
+        _ => return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at)),
     };
     if memory.packed == 0 {
         // Of a chunk that is too long there is a warning already.
@@ -287,7 +289,7 @@ fn step(
 }
 
 /// The data has been found, and what it stands in ends at `end`.
-fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Result<(u64, Memory), Stop> {
+fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
     if end < file.input.length() {
         memory.warn(Warning::TrailingBytes);
     }
@@ -296,13 +298,14 @@ fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Result<
 }
 
 /// The extent of `count` pairs, whose count stands at `at` (section "Index-value storage").
-fn pairs(file: &File<'_>, count: u64, at: u64, volume: u64) -> Result<Extent, Error> {
+fn pairs(file: &File<'_>, opening: &Opening<'_>, count: u64, at: u64, volume: u64) -> Parsed<Extent> {
     if count > volume {
-        return Err(fail(ErrorKind::TooManyPairs, Item::Pairs, at));
+        return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
     }
     let start = at.saturating_add(INDEX);
     let extent = count.checked_mul(file.pair_size()).map(|length| Extent::new(start, length));
-    extent.filter(|extent| extent.is_within(file.input.length())).ok_or(fail(ErrorKind::OutOfFile, Item::Pairs, at))
+    let extent = extent.filter(|extent| extent.is_within(file.input.length()));
+    extent.ok_or_else(|| stop(opening, ErrorKind::OutOfFile, Item::Pairs, at))
 }
 
 /// `n` rounded up to a multiple of 8; `None` beyond 64 bits.
@@ -311,24 +314,24 @@ fn align8(n: u64) -> Option<u64> {
 }
 
 /// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
-fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Result<Chunk<'a>, Stop> {
+fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Parsed<Chunk<'a>> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest < HEAD {
-        return Err(fail(ErrorKind::Truncated, Item::Chunk, length).into());
+        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length));
     }
     let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.pass(Extent::new(at, HEAD))?) else {
-        return Err(fail(ErrorKind::Truncated, Item::Chunk, length).into()); // 16 bytes were asked for
+        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length)); // 16 bytes were asked for
     };
     let size = size.get();
-    let refused = |kind| Stop(fail(kind, Item::Chunk, at.saturating_add(SIZE_AT)));
+    let refused = |kind| stop(opening, kind, Item::Chunk, at.saturating_add(SIZE_AT));
     if size < HEAD {
         return Err(refused(ErrorKind::ChunkSize));
     }
     let mut chunk = Chunk { magic, extent: Extent::new(at, size), symmetry: None };
     if magic == DENSE {
         if file.layout == Layout::IndexValue {
-            return Err(fail(ErrorKind::UnexpectedData, Item::Data, at).into());
+            return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at));
         }
         check_dense(file, size, rest, memory).map_err(refused)?;
         return Ok(chunk);
@@ -379,13 +382,13 @@ fn symmetry<'a>(
     opening: &Opening<'a>,
     extent: Extent,
     memory: &mut Memory,
-) -> Result<Symmetry<'a>, Stop> {
+) -> Parsed<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
     // What it takes with the longest operation, and its padding.
     let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
     let bytes = opening.pass(Extent::new(extent.offset, extent.length.min(longest)))?;
-    let too_short = || fail(ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
+    let too_short = || stop(opening, ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
     let parts = bytes.split_at_checked(18).and_then(|(head, rest)| {
         let [.., flags, length] = *head else { return None };
         let (operation, rest) = rest.split_at_checked(usize::from(length))?;
@@ -403,7 +406,7 @@ fn symmetry<'a>(
         memory.warn(Warning::ReservedBytes);
     }
     let checked = is_unclear(dimensions, symmetry.map);
-    symmetry.is_unclear = checked.map_err(|kind| fail(kind, Item::Symmetry, extent.offset))?;
+    symmetry.is_unclear = checked.map_err(|kind| stop(opening, kind, Item::Symmetry, extent.offset))?;
     if symmetry.is_unclear || symmetry.operation.is_empty() {
         memory.warn(Warning::UnclearSymmetry);
     }

@@ -27,7 +27,7 @@ use super::{Part, Single, holds_one_tensor};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
-use crate::bytes::source::{Input, Opening, Stop};
+use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
@@ -90,6 +90,11 @@ const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::Tens, item, at)
 }
 
+/// Stops opening.
+fn stop(opening: &Opening<'_>, kind: ErrorKind, item: Item, at: u64) -> Stop {
+    opening.fail((kind, Format::Tens, item), at)
+}
+
 /// The types that the header announces.
 #[derive(Clone, Copy)]
 struct Types {
@@ -101,7 +106,7 @@ struct Types {
 }
 
 impl Types {
-    fn of(header: &Header) -> Result<Self> {
+    fn of(opening: &Opening<'_>, header: &Header) -> Parsed<Self> {
         let width = header.bytes_per_number.get();
         let lanes = header.numbers_per_element.get();
         let number_type = header.number_type;
@@ -110,10 +115,10 @@ impl Types {
             b"sint" | b"SINT" => (signed(width), number_type),
             // The sentence on capitals names integers alone; all real files are little-endian.
             b"IEEE" => (float(width), *b"ieee"),
-            _ => return Err(fail(ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT)),
+            _ => return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT)),
         };
         if !matches!(lanes, 1 | 2 | 4 | 8) {
-            return Err(fail(ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
+            return Err(stop(opening, ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
         }
         let is_float = number_type == *b"IEEE";
         Ok(Self {
@@ -190,31 +195,31 @@ pub struct File<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but indices and values.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let input = opening.input;
     let length = input.length();
     let Some(rest) = length.checked_sub(HEADER) else {
-        return Err(fail(ErrorKind::Truncated, Item::Header, length).into());
+        return Err(stop(opening, ErrorKind::Truncated, Item::Header, length));
     };
     let Ok(header) = Header::ref_from_bytes(opening.keep(Extent::new(0, HEADER))?) else {
-        return Err(fail(ErrorKind::Truncated, Item::Header, length).into()); // 32 bytes were asked for
+        return Err(stop(opening, ErrorKind::Truncated, Item::Header, length)); // 32 bytes were asked for
     };
     let version = header.version.get();
     if version != VERSION_1_0 && version != VERSION_0_9 {
         let is_swapped = matches!(version.swap_bytes(), VERSION_1_0 | VERSION_0_9);
         let kind = if is_swapped { ErrorKind::ByteSwapped } else { ErrorKind::UnsupportedVersion };
-        return Err(fail(kind, Item::Version, VERSION_AT).into());
+        return Err(stop(opening, kind, Item::Version, VERSION_AT));
     }
-    let types = Types::of(header)?;
+    let types = Types::of(opening, header)?;
     if header.flags.get() & !IX != 0 {
-        return Err(fail(ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT).into()); // they may change how data is stored
+        return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // they may change how data is stored
     }
     let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
     if dimensions > rest {
-        return Err(fail(ErrorKind::CountTooLarge, Item::Header, ORDER_AT).into());
+        return Err(stop(opening, ErrorKind::CountTooLarge, Item::Header, ORDER_AT));
     }
     if dimensions > MAX_DIMENSIONS {
-        return Err(fail(ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT).into());
+        return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT));
     }
     let start = HEADER.saturating_add(dimensions);
     let mut file = File {
@@ -233,13 +238,13 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
     }
     let volume = match chunk::known_volume(opening) {
         Some(volume) => volume,
-        None => check_dimensions(&mut file)?,
+        None => check_dimensions(&mut file, opening)?,
     };
     if version == VERSION_0_9 && file.layout == Layout::Dense && raw(&mut file, opening, types, volume)? {
         return Ok(file);
     }
     if types.element.is_none() {
-        return Err(fail(ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT).into());
+        return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
     }
     if version == VERSION_0_9 {
         file.warn(Warning::LegacyVersion);
@@ -249,18 +254,18 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, 
 }
 
 /// Checks the headers of the dimensions; the number of elements.
-fn check_dimensions(file: &mut File<'_>) -> Result<u64> {
+fn check_dimensions(file: &mut File<'_>, opening: &Opening<'_>) -> Parsed<u64> {
     // Programs leave these bytes as they find them; the text of 1.0 has them 0.
     let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
         file.warn(Warning::ReservedBytes);
     }
-    file.shape().elements().ok_or(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER))
+    file.shape().elements().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
 }
 
 /// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
 /// they are, or if no chunk begins there. `false` where one does.
-fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> core::result::Result<bool, Stop> {
+fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> Parsed<bool> {
     let rest = file.data.length;
     let bytes = |dtype: DType| volume.checked_mul(dtype.size());
     let stated = types.element.and_then(bytes);
@@ -272,13 +277,13 @@ fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) ->
         } else if chunk::begins_with_known(file, opening, volume)? {
             return Ok(false);
         } else if types.element.is_none() {
-            return Err(fail(ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT).into());
+            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
         } else {
             let Some(stated) = stated else {
-                return Err(fail(ErrorKind::ShapeOverflow, Item::Shape, HEADER).into());
+                return Err(stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER));
             };
             if stated > rest {
-                return Err(fail(ErrorKind::Truncated, Item::Data, file.input.length()).into());
+                return Err(stop(opening, ErrorKind::Truncated, Item::Data, file.input.length()));
             }
             file.data.length = stated;
             file.warn(Warning::TrailingBytes);

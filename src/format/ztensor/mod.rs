@@ -32,7 +32,7 @@ use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::{product, to_u64, to_usize};
-use crate::bytes::source::{Opening, Stop};
+use crate::bytes::source::{Opening, Parsed};
 use crate::bytes::text::{Text, is_before};
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
@@ -84,8 +84,8 @@ pub(crate) struct Manifest<'a> {
 
 impl<'a> Manifest<'a> {
     /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
-    fn locate(opening: &Opening<'a>) -> core::result::Result<Self, Stop> {
-        let fail = |kind, at| Err(Stop(Error::at(kind, Format::Ztensor, Item::Footer, at)));
+    fn locate(opening: &Opening<'a>) -> Parsed<Self> {
+        let fail = |kind, at| Err(opening.fail((kind, Format::Ztensor, Item::Footer), at));
         let length = opening.input.length();
         let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
         let head = opening.keep(Extent::new(0, super::HEAD))?;
@@ -232,14 +232,14 @@ pub struct File<'a> {
 }
 
 /// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> core::result::Result<File<'a>, Stop> {
+pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     // Read where it will stand: a file on its own would be on the stack besides.
     let mut opened = Manifest::locate(opening).map(File::new);
     if let Ok(file) = &mut opened {
         let mut reader = file.manifest.reader(0);
         file.read(&mut reader);
         if let Err(error) = file.manifest.check(&reader) {
-            opened = Err(Stop(error));
+            opened = Err(opening.stop(error));
         }
     }
     opened
