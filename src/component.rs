@@ -42,19 +42,24 @@ pub enum Verification {
 }
 
 impl<'a> Component<'a> {
-    pub(crate) const fn new(part: Part<'a>, input: Input<'a>, format: Format) -> Self {
-        Self { part, input, format, is_bound: false }
+    /// A component of which nothing has been read yet.
+    pub(crate) fn unread(input: Input<'a>, format: Format) -> Self {
+        Self { part: Part::unread(), input, format, is_bound: false }
+    }
+
+    pub(crate) const fn part_mut(&mut self) -> &mut Part<'a> {
+        &mut self.part
     }
 
     /// What it is to its tensor, in the format's own words: `data`, `values`, `indices`, …
     #[must_use]
-    pub const fn role(&self) -> &'a str {
-        self.part.role.as_str()
+    pub fn role(&self) -> &'a str {
+        self.part.role().as_str()
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) const fn role_text(&self) -> Text<'a> {
-        self.part.role
+    pub(crate) fn role_text(&self) -> Text<'a> {
+        self.part.role()
     }
 
     /// The type of its elements; `None` where the format does not say.
@@ -239,7 +244,7 @@ impl<'a> Component<'a> {
         }
         let decoded = room.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
         if let Some(dtype) = self.part.dtype {
-            if to_u64(length) & dtype.size().wrapping_sub(1) != 0 {
+            if !dtype.is_whole(to_u64(length)) {
                 return Err(fail(ErrorKind::NotWhole));
             }
             self.part.order.to_native(decoded, dtype);
@@ -319,8 +324,7 @@ impl<'a> Component<'a> {
     }
 
     fn is_whole(&self, bytes: &[u8]) -> bool {
-        let size = self.part.dtype.map_or(1, DType::size);
-        to_u64(bytes.len()) & size.wrapping_sub(1) == 0
+        self.part.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
     }
 
     /// An error of this component: at its record.

@@ -57,10 +57,9 @@ macro_rules! pinned {
             pub(crate) const TEXTS_FOR_C: &'static str = concat!($($text, "\0"),*);
 
             /// The value of a pinned number.
-            #[cfg(feature = "capi")]
-            #[allow(dead_code)]
-            pub(crate) fn from_code(code: $repr) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.code() == code)
+            #[allow(dead_code)] // not every enum is read so
+            pub(crate) const fn from_code(code: $repr) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
             }
         }
     };
@@ -233,7 +232,7 @@ pinned! {
 pinned! {
     /// What a format's text says to warn about. The number is the bit in [`Warnings`].
     ///
-    /// Bits 0 to 7 concern a tensor, and the first one concerned is known; the others concern the file.
+    /// Bits 0 to 7 are for those that concern a tensor: the first one concerned is known. The others concern the file.
     Warning: u8 {
         MisalignedOffset = 0, "an offset is not a multiple of the format's alignment";
         UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is shown";
@@ -272,7 +271,7 @@ impl Warning {
 }
 
 /// How many warnings can name the tensor they concern: bits `0..TENSOR_WARNINGS`.
-const TENSOR_WARNINGS: usize = 8;
+const TENSOR_WARNINGS: usize = 4;
 
 /// The warnings of a file: a set, and for each that concerns a tensor the first one concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -336,9 +335,8 @@ impl Warnings {
         if new == 0 {
             return;
         }
-        for warning in Warning::ALL {
-            let first = self.first.get_mut(usize::from(warning.code()));
-            if let (Some(first), true) = (first, new & warning.bit() != 0) {
+        for (first, bit) in self.first.iter_mut().zip(0_u32..) {
+            if new.wrapping_shr(bit) & 1 != 0 {
                 *first = index;
             }
         }

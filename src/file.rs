@@ -8,8 +8,10 @@ use core::iter::FusedIterator;
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Need, Opening, Parsed, Source};
-use crate::error::{Error, Format, Result, Warnings};
-use crate::format::{self, dispatch, map_each, one_of_each};
+use crate::error::{Error, ErrorKind, Format, Result, Warnings};
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+use crate::format::single::{self, Of};
+use crate::format::{self, dispatch, map_both, map_each, one_of_each};
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
 use crate::tensor::{Inner as InnerTensor, Tensor};
@@ -79,29 +81,26 @@ impl<'a> File<'a> {
         if let Some(error) = source.failed() {
             return Err(error);
         }
-        let opened = open(&Opening::of_source(source));
-        source.note(opened.as_ref().err().copied());
+        let opening = Opening::of_source(source);
+        let opened = open(&opening);
+        source.note(&opening, opened.as_ref().err().copied());
         opened
     }
 
     /// The kind of file.
     #[must_use]
     pub const fn format(&self) -> Format {
-        match self.inner {
+        match &self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
-            #[cfg(feature = "blz")]
-            Inner::Blz(_) => Format::Blz,
-            #[cfg(feature = "b2nd")]
-            Inner::B2nd(_) => Format::B2nd,
-            #[cfg(feature = "tens")]
-            Inner::Tens(_) => Format::Tens,
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            Inner::Single(file) => file.format(),
         }
     }
 
     /// The version as the file states it, such as `1.2.0`; `None` where it states none.
     #[must_use]
-    pub const fn version(&self) -> Option<&'a str> {
+    pub fn version(&self) -> Option<&'a str> {
         dispatch!(Inner &self.inner, file => file.version())
     }
 
@@ -113,7 +112,7 @@ impl<'a> File<'a> {
 
     /// What the format's text says to warn about.
     #[must_use]
-    pub const fn warnings(&self) -> Warnings {
+    pub fn warnings(&self) -> Warnings {
         dispatch!(Inner &self.inner, file => file.warnings())
     }
 
@@ -134,15 +133,19 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; or the bytes are not what they were when the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        self.find_bytes(name.as_bytes())
+        let mut tensor = self.unread_tensor();
+        self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
-    /// The same: what is no text is the name of nothing.
-    pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
-        Ok(Tensor::new(
-            map_each!(Inner &self.inner, file => InnerTensor *file.find(name).as_ref().map_err(|error| *error)?),
-            self.input,
-        ))
+    /// A tensor of which nothing has been read yet.
+    pub(crate) fn unread_tensor(&self) -> Tensor<'a> {
+        Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.unread_tensor()), self.input)
+    }
+
+    /// Reads the tensor into `tensor`, an unread one of this file: where it is to be, it is large for a chip.
+    pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
+        map_both!(Inner &self.inner, InnerTensor tensor.inner_mut(), file tensor => file.find(name, tensor))
+            .unwrap_or(Err(Error::new(ErrorKind::InvalidArgument)))
     }
 
     /// What else the file says about itself.
@@ -195,7 +198,7 @@ impl<'a> File<'a> {
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_b2nd(&self) -> Option<format::b2nd::File<'a>> {
         match self.inner {
-            Inner::B2nd(file) => Some(file),
+            Inner::Single(single::File { of: Of::B2nd(file), .. }) => Some(file),
             _ => None,
         }
     }
@@ -206,7 +209,7 @@ impl<'a> File<'a> {
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_blz(&self) -> Option<format::blz::File<'a>> {
         match self.inner {
-            Inner::Blz(file) => Some(file),
+            Inner::Single(single::File { of: Of::Blz(file), .. }) => Some(file),
             _ => None,
         }
     }
@@ -217,7 +220,7 @@ impl<'a> File<'a> {
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_tens(&self) -> Option<format::tens::File<'a>> {
         match self.inner {
-            Inner::Tens(file) => Some(file),
+            Inner::Single(single::File { of: Of::Tens(file), .. }) => Some(file),
             _ => None,
         }
     }
@@ -225,21 +228,34 @@ impl<'a> File<'a> {
 
 /// The one way in: for slices and for sources.
 fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
-    parse(opening).map_err(|stop| opening.error(stop))
+    #[cfg_attr(not(feature = "ztensor"), allow(unused_mut))]
+    let mut opened = begin(opening).map_err(|stop| opening.error(stop));
+    // Read where it will stand: a file on its own would be on the stack besides.
+    #[cfg(feature = "ztensor")]
+    if let Ok(File { inner: Inner::Ztensor(file), .. }) = &mut opened {
+        if let Err(error) = file.read() {
+            opened = Err(error);
+        }
+    }
+    opened
 }
 
-fn parse<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
+/// Opens a file, but for the tensors of one that has several.
+#[inline]
+fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let input = opening.input;
     let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
+    #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+    let single = |of| Inner::Single(single::File::new(of));
     let inner = match format::detect(head, input.length()) {
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => Inner::Ztensor(format::ztensor::open(opening)?),
+        Format::Ztensor => Inner::Ztensor(format::ztensor::begin(opening)?),
         #[cfg(feature = "blz")]
-        Format::Blz => Inner::Blz(format::blz::open(opening)?),
+        Format::Blz => single(Of::Blz(format::blz::open(opening)?)),
         #[cfg(feature = "tens")]
-        Format::Tens => Inner::Tens(format::tens::open(opening)?),
+        Format::Tens => single(Of::Tens(format::tens::open(opening)?)),
         #[cfg(feature = "b2nd")]
-        Format::B2nd => Inner::B2nd(format::b2nd::open(opening)?),
+        Format::B2nd => single(Of::B2nd(format::b2nd::open(opening)?)),
         other => return Err(opening.stop(format::not_read(head, other))),
     };
     Ok(File { input, inner })
@@ -261,7 +277,20 @@ impl Tensors<'_> {
     /// Why the iterator ended early: the bytes are not what they were when the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
-        dispatch!(InnerTensors &self.inner, tensors => tensors.error)
+        dispatch!(InnerTensors &self.inner, tensors => tensors.error())
+    }
+}
+
+impl<'a> Tensors<'a> {
+    /// A tensor of which nothing has been read yet.
+    pub(crate) fn unread(&self) -> Tensor<'a> {
+        Tensor::new(map_each!(InnerTensors &self.inner, tensors => InnerTensor tensors.unread()), self.input)
+    }
+
+    /// Reads the next tensor into `tensor`, an unread one; `false` at the end.
+    pub(crate) fn advance(&mut self, tensor: &mut Tensor<'a>) -> bool {
+        map_both!(InnerTensors &mut self.inner, InnerTensor tensor.inner_mut(), tensors tensor => tensors.advance(tensor))
+            .unwrap_or(false)
     }
 }
 
@@ -269,8 +298,8 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     fn next(&mut self) -> Option<Tensor<'a>> {
-        let next = map_each!(InnerTensors &mut self.inner, tensors => InnerTensor *tensors.next().as_ref()?);
-        Some(Tensor::new(next, self.input))
+        let mut tensor = self.unread();
+        self.advance(&mut tensor).then_some(tensor)
     }
 }
 

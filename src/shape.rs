@@ -53,10 +53,10 @@ impl<'a> Shape<'a> {
         let mut product = Some(1_u64);
         let mut dimensions = self.iter();
         for length in dimensions.by_ref() {
-            product = if length == 0 { Some(0) } else { num::product(product, length) };
-            if product == Some(0) {
-                return product;
+            if length == 0 {
+                return Some(0);
             }
+            product = num::product(product, length);
         }
         product.filter(|_| dimensions.left == 0) // else the bytes have changed since
     }

@@ -15,6 +15,8 @@ use crate::component::Component;
 use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Result};
+#[cfg(any(feature = "b2nd", feature = "blz"))]
+use crate::format::single::{self, Of};
 use crate::format::{self, dispatch, map_each, one_of_each};
 use crate::shape::Shape;
 use crate::sparse::Sparse;
@@ -39,20 +41,24 @@ impl<'a> Tensor<'a> {
         Self { input, inner }
     }
 
+    pub(crate) const fn inner_mut(&mut self) -> &mut Inner<'a> {
+        &mut self.inner
+    }
+
     /// Its name, which may be empty or hold any character.
     #[must_use]
-    pub const fn name(&self) -> &'a str {
+    pub fn name(&self) -> &'a str {
         self.name_text().as_str()
     }
 
-    pub(crate) const fn name_text(&self) -> Text<'a> {
+    pub(crate) fn name_text(&self) -> Text<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.name())
     }
 
     /// The type of its elements; `None` where the file does not say: that of `data` or `values`, of the values of
     /// pairs, of the numbers of a tensor train, else of the only component.
     #[must_use]
-    pub const fn dtype(&self) -> Option<DType> {
+    pub fn dtype(&self) -> Option<DType> {
         dispatch!(Inner &self.inner, tensor => tensor.dtype())
     }
 
@@ -66,37 +72,33 @@ impl<'a> Tensor<'a> {
     /// The order of the elements, as they are stored in a dense array, or as [`read_into`](Self::read_into)
     /// writes them.
     #[must_use]
-    pub const fn order(&self) -> Order {
+    pub fn order(&self) -> Order {
         dispatch!(Inner &self.inner, tensor => tensor.order())
     }
 
     /// How its components add up to it.
     #[must_use]
-    pub const fn layout(&self) -> Layout {
+    pub fn layout(&self) -> Layout {
         dispatch!(Inner &self.inner, tensor => tensor.layout())
     }
 
     /// The name of the layout, as the file spells it.
     #[must_use]
-    pub const fn layout_name(&self) -> &'a str {
+    pub fn layout_name(&self) -> &'a str {
         self.layout_name_text().as_str()
     }
 
-    pub(crate) const fn layout_name_text(&self) -> Text<'a> {
+    pub(crate) fn layout_name_text(&self) -> Text<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.layout_name())
     }
 
     /// The kind of file that it is in.
     const fn format(&self) -> Format {
-        match self.inner {
+        match &self.inner {
             #[cfg(feature = "ztensor")]
             Inner::Ztensor(_) => Format::Ztensor,
-            #[cfg(feature = "blz")]
-            Inner::Blz(_) => Format::Blz,
-            #[cfg(feature = "tens")]
-            Inner::Tens(_) => Format::Tens,
-            #[cfg(feature = "b2nd")]
-            Inner::B2nd(_) => Format::B2nd,
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            Inner::Single(tensor) => tensor.0.format(),
         }
     }
 
@@ -135,10 +137,18 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        match &dispatch!(Inner &self.inner, tensor => tensor.part(role.as_bytes())) {
-            Ok(part) => Ok(Component::new(*part, self.input, self.format())),
-            Err(error) => Err(*error),
-        }
+        let mut component = self.unread_component();
+        self.component_into(role, &mut component).map(|()| component)
+    }
+
+    /// A component of which nothing has been read yet.
+    pub(crate) fn unread_component(&self) -> Component<'a> {
+        Component::unread(self.input, self.format())
+    }
+
+    /// Reads the component into `component`, an unread one of this tensor: where it is to be, it is large for a chip.
+    pub(crate) fn component_into(&self, role: &str, component: &mut Component<'a>) -> Result<()> {
+        dispatch!(Inner &self.inner, tensor => tensor.part(role.as_bytes(), component.part_mut()))
     }
 
     /// The component that holds a dense tensor, all of it.
@@ -146,10 +156,16 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotDense` for any other layout.
     pub fn data(&self) -> Result<Component<'a>> {
+        let mut component = self.unread_component();
+        self.data_into(&mut component).map(|()| component)
+    }
+
+    /// The same into `component`, an unread one of this tensor.
+    pub(crate) fn data_into(&self, component: &mut Component<'a>) -> Result<()> {
         if self.layout() != Layout::Dense {
             return Err(self.error(ErrorKind::NotDense));
         }
-        self.component("data")
+        self.component_into("data", component)
     }
 
     /// How far apart elements lie whose indices differ by one in a dimension, for each dimension: in elements
@@ -183,7 +199,7 @@ impl<'a> Tensor<'a> {
     pub fn dense_len(&self) -> Option<u64> {
         #[cfg(feature = "b2nd")]
         #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::B2nd(array) = &self.inner {
+        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
             return array.dense_len();
         }
         match self.layout() {
@@ -203,13 +219,13 @@ impl<'a> Tensor<'a> {
     pub fn scratch_len(&self) -> Option<u64> {
         #[cfg(feature = "blz")]
         #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Blz(train) = &self.inner {
-            return train.scratch_len();
+        if let Inner::Single(single::Tensor(single::File { of: Of::Blz(train), .. })) = &self.inner {
+            return Some(train.scratch_len());
         }
         #[cfg(feature = "b2nd")]
         #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::B2nd(array) = &self.inner {
-            return array.scratch_len();
+        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
+            return array.scratch_for_all();
         }
         if self.layout() == Layout::Dense {
             return Some(0);
@@ -255,13 +271,13 @@ impl<'a> Tensor<'a> {
     ) -> Result<&'r mut [u8]> {
         #[cfg(feature = "blz")]
         #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Blz(train) = &self.inner {
+        if let Inner::Single(single::Tensor(single::File { of: Of::Blz(train), .. })) = &self.inner {
             return train.contract(room, scratch);
         }
         #[cfg(feature = "b2nd")]
         #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::B2nd(array) = &self.inner {
-            return array.read(decoder, room, scratch);
+        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
+            return array.read_all(decoder, room, scratch);
         }
         match self.layout() {
             Layout::Dense => self.data()?.read_into_by(decoder, room),
@@ -422,12 +438,24 @@ impl Components<'_> {
     }
 }
 
+impl<'a> Components<'a> {
+    /// A component of which nothing has been read yet.
+    pub(crate) fn unread(&self) -> Component<'a> {
+        Component::unread(self.input, self.format)
+    }
+
+    /// Reads the next component into `component`, an unread one; `false` at the end.
+    pub(crate) fn advance(&mut self, component: &mut Component<'a>) -> bool {
+        dispatch!(InnerComponents &mut self.inner, components => components.advance(component.part_mut()))
+    }
+}
+
 impl<'a> Iterator for Components<'a> {
     type Item = Component<'a>;
 
     fn next(&mut self) -> Option<Component<'a>> {
-        let part = dispatch!(InnerComponents &mut self.inner, components => components.next()?);
-        Some(Component::new(part, self.input, self.format))
+        let mut component = self.unread();
+        self.advance(&mut component).then_some(component)
     }
 }
 

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::num::NonZeroU16;
 
+use crate::bytes::words::UNKNOWN;
 use crate::error::pinned;
 
 /// The type of an element.
@@ -110,6 +111,27 @@ impl DType {
         }
     }
 
+    /// The type of the same kind of numbers, such as unsigned integers, that are `width` bytes long: 16 at most. Their
+    /// codes follow one another.
+    pub(crate) fn widened_to(self, width: u32) -> Option<Self> {
+        if !width.is_power_of_two() || width > 16 {
+            return None;
+        }
+        let steps = width.trailing_zeros().checked_sub(self.log2_size())?;
+        Some(Self::of_number(self.code().checked_add(u16::try_from(steps).ok()?)?))
+    }
+
+    /// The code of one without lanes, in a byte.
+    pub(crate) const fn short_code(self) -> u8 {
+        let [code, _] = self.code().to_le_bytes();
+        code
+    }
+
+    /// The dtype of the number that a list of names gave: such a code, or [`UNKNOWN`].
+    pub(crate) fn of_word(number: u8) -> Option<Self> {
+        if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
+    }
+
     /// The dtype of a code; `None` for a number that is no dtype's.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
@@ -164,15 +186,19 @@ impl DType {
         }
     }
 
+    /// Whether so many bytes are whole elements, of which each is 128 bytes long at most.
+    pub(crate) const fn is_whole(self, bytes: u64) -> bool {
+        let [low, ..] = bytes.to_le_bytes();
+        low & 1_u8.wrapping_shl(self.log2_size()).wrapping_sub(1) == 0
+    }
+
     /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
-        match self.number_size() {
-            2 => align_of::<u16>(),
-            4 => align_of::<u32>(),
+        // Those of 64 bits are aligned to less than their size on some machines, those of 128 bits on others.
+        match self.number_size().min(align_of::<u128>()) {
             8 => align_of::<u64>(),
-            16 => align_of::<u128>(),
-            _ => 1,
+            natural => natural,
         }
     }
 
@@ -276,6 +302,19 @@ pinned! {
 #[cfg(test)]
 mod tests {
     use super::DType;
+
+    #[test]
+    fn widths() {
+        use DType as D;
+        let widths = [1, 2, 4, 8, 16];
+        assert_eq!(widths.map(|n| D::U8.widened_to(n)), [D::U8, D::U16, D::U32, D::U64, D::U128].map(Some));
+        assert_eq!(widths.map(|n| D::I8.widened_to(n)), [D::I8, D::I16, D::I32, D::I64, D::I128].map(Some));
+        let floats = [None, None, Some(D::F32), Some(D::F64), Some(D::F128)];
+        assert_eq!(widths.map(|n| D::F32.widened_to(n)), floats);
+        for width in [0, 3, 12, 17, 32, u32::MAX] {
+            assert_eq!((D::U8.widened_to(width), D::F32.widened_to(width)), (None, None), "{width}");
+        }
+    }
 
     #[test]
     fn lanes() {

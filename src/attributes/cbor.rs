@@ -5,7 +5,7 @@
 
 use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
-use crate::bytes::words::Words;
+use crate::bytes::words::{Found, Words};
 use crate::codec::cbor::{Fault, Left, Reader, Token};
 use crate::error::{Error, ErrorKind, Format};
 
@@ -52,7 +52,7 @@ impl<'a> Items<'a> {
             } else if self.is_map {
                 let key = self.value(&mut reader)?;
                 let value = self.value(&mut reader)?;
-                if matches!(key, Value::Text(text) if self.hidden.place_of(text.as_bytes()).is_some()) {
+                if matches!(key, Value::Text(text) if self.hidden.find(text.as_bytes()) != Found::NOTHING) {
                     continue;
                 }
                 Some(Attribute { key: Some(key), value })

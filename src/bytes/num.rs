@@ -20,11 +20,25 @@ pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     a.and_then(|a| a.checked_mul(b))
 }
 
+/// How many parts of `part` it takes for `length`; 0 where the part is 0.
+pub(crate) fn count_of(length: u64, part: u64) -> u64 {
+    let count = quotient(length, part);
+    let is_whole = count.saturating_mul(part) == length;
+    if is_whole || part == 0 { count } else { count.saturating_add(1) }
+}
+
+/// The same for numbers that a chip divides by an instruction.
+pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
+    let count = length.checked_div(part).unwrap_or(0);
+    let is_whole = count.saturating_mul(part) == length;
+    if is_whole || part == 0 { count } else { count.saturating_add(1) }
+}
+
 /// How often `part` goes into `n`, without the rest; 0 where there is no part.
 ///
 /// Most numbers have 32 bits, which a chip divides by an instruction; what a compiler brings along for 64 takes 536
 /// bytes of it.
-#[inline(never)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     #[cfg(target_pointer_width = "64")]
     return n.checked_div(part).unwrap_or(0);
@@ -54,9 +68,14 @@ fn quotient_of_words(n: u64, part: u64) -> u64 {
     quotient
 }
 
+/// What is left of `n` when as many of `part` are taken away as there are; `n` where there is no part.
+pub(crate) fn remainder(n: u64, part: u64) -> u64 {
+    n.wrapping_sub(quotient(n, part).wrapping_mul(part))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{quotient, quotient_of_words};
+    use super::{quotient, quotient_of_words, remainder};
 
     #[test]
     fn quotients() {
@@ -69,6 +88,7 @@ mod tests {
             let (n, part) = (next(), next());
             let expected = n.checked_div(part).unwrap_or(0);
             assert_eq!((quotient(n, part), quotient_of_words(n, part)), (expected, expected), "{n} {part}");
+            assert_eq!(remainder(n, part), n.checked_rem(part).unwrap_or(n), "{n} {part}");
         }
         for (n, part) in [(u64::MAX, 1), (u64::MAX, u64::MAX), (u64::MAX, 1 << 63), (5, 0), (u64::MAX, 0), (0, 7)] {
             assert_eq!(quotient_of_words(n, part), n.checked_div(part).unwrap_or(0), "{n} {part}");

@@ -66,7 +66,7 @@ pub struct Source<'a> {
     segments: Segments<'a>,
     /// The range that the last call asked for. If in passing, its bytes are good for the next call alone.
     asked: Cell<Option<Need>>,
-    passing: Option<(u64, &'a [u8])>,
+    passing: Option<Segment<'a>>,
     /// How far the last call came, and the error that it ended with: the next one ends with it, too.
     walk: Cell<Walk>,
     failed: Cell<Option<Error>>,
@@ -76,8 +76,11 @@ pub struct Source<'a> {
 #[derive(Clone)]
 struct Segments<'a> {
     length: u64,
-    held: heapless::Vec<(u64, &'a [u8]), MAX_SEGMENTS>,
+    held: [Option<Segment<'a>>; MAX_SEGMENTS],
 }
+
+/// Where bytes begin in the file, and the bytes.
+type Segment<'a> = (u64, &'a [u8]);
 
 /// How far a walk over a file came whose earlier parts may be gone: where it stands, and what the format
 /// has to remember of them.
@@ -96,14 +99,8 @@ impl<'a> Source<'a> {
     /// A file of `length` bytes, none of them in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
-        let segments = Segments { length, held: heapless::Vec::new() };
-        Self {
-            segments,
-            asked: Cell::new(None),
-            passing: None,
-            walk: Cell::new(Walk::NONE),
-            failed: Cell::new(None),
-        }
+        let segments = Segments { length, held: [None; MAX_SEGMENTS] };
+        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(Walk::NONE), failed: Cell::new(None) }
     }
 
     /// Length of the whole file in bytes.
@@ -151,8 +148,8 @@ impl<'a> Source<'a> {
     }
 
     /// Remembers why a call ended. Where bytes were missing it has been told already which.
-    pub(crate) fn note(&self, error: Option<Error>) {
-        if error.is_none_or(|error| error.kind() != ErrorKind::NotInMemory) {
+    pub(crate) fn note(&self, opening: &Opening<'_>, error: Option<Error>) {
+        if !opening.lacks.get() {
             self.asked.set(None);
             self.failed.set(error);
         }
@@ -166,32 +163,30 @@ impl<'a> Source<'a> {
 
 /// Whether `outer` has all of `inner`.
 #[inline(never)]
-fn covers((at, outer): &(u64, &[u8]), (offset, inner): &(u64, &[u8])) -> bool {
+fn covers((at, outer): &Segment<'_>, (offset, inner): &Segment<'_>) -> bool {
     Extent::new(*offset, to_u64(inner.len())).of(outer, *at).is_some()
 }
 
 impl<'a> Segments<'a> {
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = (offset, bytes);
-        // Those that the new one covers make room.
-        let mut held = heapless::Vec::new();
-        for old in &self.held {
-            if !covers(&new, old) {
-                let _ = held.push(*old); // no more than there are
+        let mut place = None;
+        for slot in &mut self.held {
+            match slot {
+                Some(old) if covers(&new, old) => *slot = None,  // makes room
+                Some(old) if covers(old, &new) => return Ok(()), // a part of what is there, and so covers none
+                Some(_) => continue,
+                None => {}
             }
+            place = place.or(Some(slot));
         }
-        let is_new = held.len() == self.held.len();
-        if is_new && self.held.iter().any(|old| covers(old, &new)) {
-            return Ok(()); // a part of what is there
-        }
-        held.push(new).map_err(|_| Error::new(ErrorKind::TooManySegments))?;
-        self.held = held;
+        *place.ok_or(Error::new(ErrorKind::TooManySegments))? = Some(new);
         Ok(())
     }
 
     /// The bytes of `extent`, if one segment has them all.
     fn get(&self, extent: Extent) -> Option<&'a [u8]> {
-        self.held.iter().find_map(|&(at, bytes)| extent.of(bytes, at))
+        self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
     }
 }
 
@@ -208,7 +203,7 @@ enum Bytes<'a> {
 /// Prints where the segments lie, not what is in them.
 impl fmt::Debug for Segments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let segments = self.held.iter().map(|&(start, bytes)| Region { bytes, start });
+        let segments = self.held.iter().flatten().map(|&(start, bytes)| Region { bytes, start });
         write!(f, "{} bytes, of which ", self.length)?;
         f.debug_list().entries(segments).finish()
     }
@@ -267,7 +262,9 @@ pub(crate) struct Opening<'a> {
     pub(crate) input: Input<'a>,
     /// The source that the input is that of: it remembers from call to call.
     source: Option<&'a Source<'a>>,
-    error: Cell<Option<Error>>,
+    error: Cell<Error>,
+    /// Whether it is for the lack of bytes.
+    lacks: Cell<bool>,
 }
 
 /// A parser stopped: the file is at fault, or bytes are missing. The [`Opening`] knows: handed from call to call, an
@@ -281,7 +278,8 @@ pub(crate) type Parsed<T> = core::result::Result<T, Stop>;
 impl<'a> Opening<'a> {
     /// Opens from bytes that all stay.
     pub(crate) const fn of(input: Input<'a>) -> Self {
-        Self { input, source: None, error: Cell::new(None) }
+        let error = Cell::new(Error::new(ErrorKind::NotInMemory));
+        Self { input, source: None, error, lacks: Cell::new(false) }
     }
 
     /// Opens from a source, which is told by [`Source::note`] what came of it.
@@ -306,6 +304,7 @@ impl<'a> Opening<'a> {
     /// Stops for the lack of bytes.
     #[cold]
     fn lack(&self, need: Need) -> Stop {
+        self.lacks.set(true);
         if let Some(source) = self.source {
             source.asked.set(Some(need));
         }
@@ -321,13 +320,13 @@ impl<'a> Opening<'a> {
 
     /// Stops for an error.
     pub(crate) fn stop(&self, error: Error) -> Stop {
-        self.error.set(Some(error));
+        self.error.set(error);
         Stop
     }
 
     /// Why the parser stopped.
     pub(crate) fn error(&self, Stop: Stop) -> Error {
-        self.error.get().unwrap_or(Error::new(ErrorKind::NotInMemory)) // always there: only those above make a `Stop`
+        self.error.get() // has been set: only those above make a `Stop`
     }
 
     /// How far the walk over the file came before.
@@ -379,6 +378,6 @@ mod tests {
         source.add(10, &moved).unwrap(); // and so does the same range from another place
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
-        assert_eq!(source.segments.held.len(), MAX_SEGMENTS);
+        assert!(source.segments.held.iter().all(Option::is_some));
     }
 }

@@ -3,8 +3,8 @@
 use core::ffi::c_char;
 
 use super::pointer::{held, held_mut, out, out_info};
-use super::status::{END, OK, finish, tenslice_error, tenslice_status};
-use crate::error::{Error, ErrorKind, Result};
+use super::status::{Answer, OK, answer, plain, tenslice_error, tenslice_status};
+use crate::error::{Error, ErrorKind};
 use crate::{Attributes, Value};
 
 /// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
@@ -58,7 +58,7 @@ impl tenslice_value {
         items: tenslice_items { opaque: [0; 12] },
     };
 
-    fn new(value: Option<Value<'static>>) -> Result<Self> {
+    fn new(value: Option<Value<'static>>) -> Answer<Self> {
         let Some(value) = value else { return Ok(Self::NONE) };
         let mut new = Self { kind: u32::from(value.kind().code()), ..Self::NONE };
         match value {
@@ -98,14 +98,13 @@ pub unsafe extern "C" fn tenslice_attributes_next(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let attributes = held_mut::<Attributes<'static>, _>(cursor)?;
             let key_out = if key.is_null() { None } else { Some(out_info(key)?) };
             let value_out = out_info(value)?;
             let (key, value) = match (attributes.next(), attributes.error()) {
                 (Some(next), _) => (tenslice_value::new(next.key)?, tenslice_value::new(Some(next.value))?),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(END),
+                (None, error) => return details.end(error),
             };
             if let Some(key_out) = key_out {
                 key_out.fill(key);
@@ -127,7 +126,7 @@ pub unsafe extern "C" fn tenslice_value_items(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let _ = out_info(value.cast_mut())?; // neither NULL nor misaligned, and filled as a whole
             let cursor = out(cursor)?;
             let items = held::<Attributes<'static>, _>(&raw const (*value).items);

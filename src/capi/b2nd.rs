@@ -6,13 +6,13 @@ use super::component::tenslice_bytes;
 use super::decode::{chosen, report, tenslice_decoder};
 use super::file::tenslice_file;
 use super::pointer::{held, numbers, out, out_info, out_optional, room};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{Answer, Details, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
 use crate::File;
 use crate::b2nd::{self, Chunk};
 use crate::bytes::num::to_u64;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 /// What there is to know of a Blosc2 frame. Set `struct_size` to `sizeof` before the call. What is said of codec,
 /// filters and blocks are the writer's defaults: each chunk has its own.
@@ -106,10 +106,10 @@ pub struct tenslice_b2nd_metalayer {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn b2nd(file: *const tenslice_file) -> Result<b2nd::File<'static>> {
+unsafe fn b2nd(file: *const tenslice_file) -> Answer<b2nd::File<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_b2nd().ok_or(Error::new(ErrorKind::InvalidArgument))
+    file.as_b2nd().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn tenslice_b2nd_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let b2nd = b2nd(file)?;
             let defaults = b2nd.defaults();
             out_info(info)?.fill(tenslice_b2nd_info {
@@ -165,10 +165,10 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let b2nd = b2nd(file)?;
             let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
-            write_shape(shape.ok_or(Error::new(ErrorKind::NotFound))?, dimensions, capacity, rank)
+            Ok(write_shape(shape.ok_or(Error::new(ErrorKind::NotFound))?, dimensions, capacity, rank)?)
         })
     }
 }
@@ -191,10 +191,11 @@ pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let b2nd = b2nd(file)?;
             let info = out_info(chunk)?;
-            let chunk = b2nd.chunk(index, room(scratch.cast::<u8>(), scratch_length)?)?;
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            let chunk = details.of(b2nd.chunk(index, scratch))?;
             let extent = chunk.extent().unwrap_or_default();
             info.fill(tenslice_b2nd_chunk {
                 struct_size: 0,
@@ -230,10 +231,11 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_extent(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let b2nd = b2nd(file)?;
             let (offset, length) = (out(offset)?, out(length)?);
-            let extent = b2nd.chunk_extent(index, room(scratch.cast::<u8>(), scratch_length)?)?.unwrap_or_default();
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            let extent = details.of(b2nd.chunk_extent(index, scratch))?.unwrap_or_default();
             offset.set(extent.offset);
             length.set(extent.length);
             Ok(OK)
@@ -254,13 +256,13 @@ struct Reading {
 impl Reading {
     /// # Safety
     /// As the header asks of the pointers.
-    unsafe fn read(&self, chunk: &Chunk<'_>) -> Result<tenslice_status> {
+    unsafe fn read(&self, details: Details, chunk: &Chunk<'_>) -> Answer<tenslice_status> {
         // SAFETY: as the caller says.
         unsafe {
             let mut decoder = chosen(self.decoder)?;
             let destination = room(self.destination.cast::<u8>(), self.capacity)?;
             let scratch = room(self.scratch.cast::<u8>(), self.scratch_length)?;
-            report(self.length, Some(chunk.decoded_length()), || {
+            report(details, self.length, Some(chunk.decoded_length()), || {
                 chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
             })
         }
@@ -288,12 +290,12 @@ pub unsafe extern "C" fn tenslice_b2nd_read_chunk(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let b2nd = b2nd(file)?;
             let mut table_decoder = chosen(decoder)?;
             let table = room(scratch.cast::<u8>(), scratch_length)?;
-            let chunk = b2nd.chunk_by(&mut table_decoder, index, table)?;
-            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(&chunk)
+            let chunk = details.of(b2nd.chunk_by(&mut table_decoder, index, table))?;
+            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(details, &chunk)
         })
     }
 }
@@ -306,12 +308,12 @@ unsafe fn metalayer(
     file: *const tenslice_file,
     in_trailer: u32,
     index: u32,
-) -> Result<(b2nd::File<'static>, b2nd::Metalayer<'static>)> {
+) -> Answer<(b2nd::File<'static>, b2nd::Metalayer<'static>)> {
     // SAFETY: as the caller says.
     let b2nd = unsafe { b2nd(file)? };
     let mut all = if in_trailer == 0 { b2nd.metalayers() } else { b2nd.variable_metalayers() };
     let found = usize::try_from(index).ok().and_then(|index| all.nth(index));
-    found.map(|found| (b2nd, found)).ok_or(Error::new(ErrorKind::NotFound))
+    found.map(|found| (b2nd, found)).ok_or(Refused::new(ErrorKind::NotFound))
 }
 
 /// Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
@@ -327,7 +329,7 @@ pub unsafe extern "C" fn tenslice_b2nd_get_metalayer(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let info = out_info(metalayer)?;
             let (b2nd, found) = self::metalayer(file, in_trailer, index)?;
             let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
@@ -364,10 +366,10 @@ pub unsafe extern "C" fn tenslice_b2nd_read_metalayer(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let (b2nd, metalayer) = metalayer(file, 1, index)?;
-            let chunk = b2nd.variable_metalayer(&metalayer)?;
-            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(&chunk)
+            let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
+            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(details, &chunk)
         })
     }
 }
@@ -390,12 +392,12 @@ pub unsafe extern "C" fn tenslice_b2nd_region_lengths(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let b2nd = b2nd(file)?;
             let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
             let (length, scratch) = (out_optional(length)?, out_optional(scratch)?);
-            let bytes = b2nd.region_len(start, stop)?;
-            let memory = if scratch.is_some() { b2nd.scratch_len(start, stop)? } else { 0 };
+            let bytes = details.of(b2nd.region_len(start, stop))?;
+            let memory = if scratch.is_some() { details.of(b2nd.scratch_len(start, stop))? } else { 0 };
             if let Some(length) = length {
                 length.set(bytes);
             }
@@ -434,7 +436,7 @@ pub unsafe extern "C" fn tenslice_b2nd_read_region(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let b2nd = b2nd(file)?;
             let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
             let mut decoder = chosen(decoder)?;
@@ -451,7 +453,7 @@ pub unsafe extern "C" fn tenslice_b2nd_read_region(
             if let (Some(needed), Some(count)) = (needed, count) {
                 needed.set(count);
             }
-            read.map(|_| OK)
+            details.of(read).map(|_| OK)
         })
     }
 }

@@ -6,11 +6,11 @@ use core::ffi::c_void;
 use super::decode::report;
 use super::file::tenslice_file;
 use super::pointer::{bytes, held, numbers, out, out_info, out_optional, room};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::to_code;
 use crate::File;
 use crate::blz::{self, Scaled, Train};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 /// A tensor train to compute with: its tables and the numbers of its cores, wherever they lie.
 #[repr(C)]
@@ -95,10 +95,10 @@ impl From<Scaled> for tenslice_scaled {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn blz(file: *const tenslice_file) -> Result<blz::File<'static>> {
+unsafe fn blz(file: *const tenslice_file) -> Answer<blz::File<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_blz().ok_or(Error::new(ErrorKind::InvalidArgument))
+    file.as_blz().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// The index that is asked for, where C has UINT64_MAX for all.
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn tenslice_blz_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let blz = blz(file)?;
             out_info(info)?.fill(tenslice_blz_info {
                 struct_size: 0,
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn tenslice_blz_get_core(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let blz = blz(file)?;
             let core = out_info(core)?;
             let found = usize::try_from(index).ok().and_then(|index| blz.cores().nth(index));
@@ -173,10 +173,11 @@ pub unsafe extern "C" fn tenslice_blz_train(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let blz = blz(file)?;
             let train = out(train)?;
-            train.hold_found(&blz.train())
+            train.hold_found(details, &blz.train())?;
+            Ok(OK)
         })
     }
 }
@@ -195,10 +196,11 @@ pub unsafe extern "C" fn tenslice_blz_train_in(
     // SAFETY: as the header asks; the cores outlive the train, which is all that the 'static of a handle
     // stands for.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let blz = blz(file)?;
             let train = out(train)?;
-            train.hold_found(&blz.train_in(bytes(cores, length)?))
+            train.hold_found(details, &blz.train_in(bytes(cores, length)?))?;
+            Ok(OK)
         })
     }
 }
@@ -213,7 +215,7 @@ pub unsafe extern "C" fn tenslice_blz_get_scratch(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let train = held::<Train<'static>, _>(train)?;
             out_info(scratch)?.fill(tenslice_blz_scratch {
                 struct_size: 0,
@@ -243,11 +245,12 @@ pub unsafe extern "C" fn tenslice_blz_element(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let train = held::<Train<'static>, _>(train)?;
             let index = numbers(index, count)?;
             let value = out(value.cast::<[f64; 2]>())?;
-            value.set(train.element(index, room(scratch.cast::<u8>(), scratch_length)?)?);
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            value.set(details.of(train.element(index, scratch))?);
             Ok(OK)
         })
     }
@@ -274,13 +277,13 @@ pub unsafe extern "C" fn tenslice_blz_slice(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let train = held::<Train<'static>, _>(train)?;
             let fixed = numbers(fixed, count)?;
             let destination = room(destination.cast::<u8>(), capacity)?;
             let scratch = room(scratch.cast::<u8>(), scratch_length)?;
-            train.check_rank(fixed.len())?;
-            report(length, train.slice_len_by(&fixed_of(fixed)), || {
+            details.of(train.check_rank(fixed.len()))?;
+            report(details, length, train.slice_len_by(&fixed_of(fixed)), || {
                 train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
             })
         })
@@ -300,10 +303,11 @@ pub unsafe extern "C" fn tenslice_blz_sum(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let train = held::<Train<'static>, _>(train)?;
             let sum = out(sum)?;
-            sum.set(train.sum(room(scratch.cast::<u8>(), scratch_length)?)?.into());
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            sum.set(details.of(train.sum(scratch))?.into());
             Ok(OK)
         })
     }
@@ -322,10 +326,11 @@ pub unsafe extern "C" fn tenslice_blz_norm(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let train = held::<Train<'static>, _>(train)?;
             let norm = out(norm)?;
-            norm.set(train.norm(room(scratch.cast::<u8>(), scratch_length)?)?.into());
+            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
+            norm.set(details.of(train.norm(scratch))?.into());
             Ok(OK)
         })
     }
@@ -348,7 +353,7 @@ pub unsafe extern "C" fn tenslice_blz_inner(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let train = held::<Train<'static>, _>(train)?;
             let other = held::<Train<'static>, _>(other)?;
             let inner = out(inner)?;
@@ -356,7 +361,7 @@ pub unsafe extern "C" fn tenslice_blz_inner(
             if let Some(needed) = out_optional(needed)? {
                 needed.set(train.inner_scratch(other));
             }
-            inner.set(train.inner(other, scratch)?.into());
+            inner.set(details.of(train.inner(other, scratch))?.into());
             Ok(OK)
         })
     }

@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use super::pointer::{bytes, held, out, out_info};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
 use crate::error::{Error, ErrorKind, Item, Result};
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn tenslice_component_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let component = held::<Component<'static>, _>(component)?;
             out_info(info)?.fill(tenslice_component_info {
                 struct_size: 0,
@@ -116,9 +116,9 @@ pub unsafe extern "C" fn tenslice_component_bytes(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(typed_bytes(component, dtype)?.into());
+            out(bytes)?.set(details.of(typed_bytes(component, dtype))?.into());
             Ok(OK)
         })
     }
@@ -135,9 +135,9 @@ pub unsafe extern "C" fn tenslice_component_stored(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(component.stored()?.into());
+            out(bytes)?.set(details.of(component.stored())?.into());
             Ok(OK)
         })
     }
@@ -158,8 +158,9 @@ pub unsafe extern "C" fn tenslice_component_with_bytes(
     // SAFETY: as the header asks; the bytes outlive the new handle. It may be the old one: that has been
     // read when it is written.
     unsafe {
-        finish(error, || {
-            let component = held::<Component<'static>, _>(component)?.with_bytes(bytes(data, length)?)?;
+        answer(error, |details| {
+            let (component, data) = (held::<Component<'static>, _>(component)?, bytes(data, length)?);
+            let component = details.of(component.with_bytes(data))?;
             out(bound)?.hold::<Component<'static>>(&component);
             Ok(OK)
         })

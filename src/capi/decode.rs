@@ -5,10 +5,10 @@ use core::ffi::c_void;
 use super::component::tenslice_component;
 use super::file::tenslice_file;
 use super::pointer::{held, out_info, out_optional, room};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{Answer, Details, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
 use crate::{BuiltIn, Component, DecodeError, Decoder, Tensor};
 #[cfg(feature = "digest")]
@@ -68,12 +68,12 @@ pub(super) enum Chosen {
 
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
-pub(super) unsafe fn chosen(decoder: *const tenslice_decoder) -> Result<Chosen> {
+pub(super) unsafe fn chosen(decoder: *const tenslice_decoder) -> Answer<Chosen> {
     // SAFETY: as the caller says; only read.
     let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else { return Ok(Chosen::BuiltIn(BuiltIn)) };
     // SAFETY: as the caller says. A copy, since the function may change its struct while it runs.
     match unsafe { decoder.read() } {
-        tenslice_decoder { decode: None, .. } => Err(Error::new(ErrorKind::InvalidArgument)),
+        tenslice_decoder { decode: None, .. } => Err(Refused::new(ErrorKind::InvalidArgument)),
         decoder => Ok(Chosen::Callers(decoder)),
     }
 }
@@ -158,10 +158,11 @@ fn came_to(status: tenslice_status, length: usize, capacity: usize) -> core::res
 /// # Safety
 /// `length` is NULL or can be written.
 pub(super) unsafe fn report(
+    details: Details,
     length: *mut u64,
     needed: Option<u64>,
     read: impl FnOnce() -> Result<usize>,
-) -> Result<tenslice_status> {
+) -> Answer<tenslice_status> {
     // SAFETY: as the caller says.
     let length = unsafe { out_optional(length)? };
     let result = read();
@@ -173,7 +174,7 @@ pub(super) unsafe fn report(
     if let (Some(length), Some(count)) = (length, count) {
         length.set(count);
     }
-    result.map(|_| OK)
+    details.of(result).map(|_| OK)
 }
 
 /// Writes the elements of a component, decoded, to the `capacity` bytes at `destination`: in stored order, in this
@@ -195,11 +196,11 @@ pub unsafe extern "C" fn tenslice_component_read_into(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let component = *held::<Component<'static>, _>(component)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let destination = room(destination.cast::<u8>(), capacity)?;
-            report(length, component.decoded_length(), || {
+            report(details, length, component.decoded_length(), || {
                 component.read_into_by(&mut decoder, destination).map(|written| written.len())
             })
         })
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let (dense, scratch) = (out_optional(dense)?, out_optional(scratch)?);
             if let Some(dense) = dense {
@@ -258,12 +259,12 @@ pub unsafe extern "C" fn tenslice_tensor_read_into(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let destination = room(destination.cast::<u8>(), capacity)?;
             let scratch = room(scratch.cast::<u8>(), scratch_length)?;
-            report(length, tensor.dense_len(), || {
+            report(details, length, tensor.dense_len(), || {
                 tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
             })
         })
@@ -312,13 +313,13 @@ pub unsafe extern "C" fn tenslice_component_verify(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let component = held::<Component<'static>, _>(component)?;
             let verified = out_info(verified)?;
             #[cfg(feature = "digest")]
             {
                 let mut counts = Verified::default();
-                match component.verify()? {
+                match details.of(component.verify())? {
                     Verification::Verified => counts.verified = 1,
                     Verification::NoDigest => counts.without_digest = 1,
                     Verification::UnknownDigest => counts.unknown_digest = 1,
@@ -328,8 +329,8 @@ pub unsafe extern "C" fn tenslice_component_verify(
             }
             #[cfg(not(feature = "digest"))]
             {
-                let _ = (component, verified);
-                Err(Error::new(ErrorKind::NotBuiltIn))
+                let _ = (component, verified, details);
+                Err(Refused::new(ErrorKind::NotBuiltIn))
             }
         })
     }
@@ -347,18 +348,18 @@ pub unsafe extern "C" fn tenslice_file_verify(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let file = held::<crate::File<'static>, _>(file)?;
             let verified = out_info(verified)?;
             #[cfg(feature = "digest")]
             {
-                verified.fill(file.verify()?.into());
+                verified.fill(details.of(file.verify())?.into());
                 Ok(OK)
             }
             #[cfg(not(feature = "digest"))]
             {
-                let _ = (file, verified);
-                Err(Error::new(ErrorKind::NotBuiltIn))
+                let _ = (file, verified, details);
+                Err(Refused::new(ErrorKind::NotBuiltIn))
             }
         })
     }

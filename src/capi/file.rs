@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::attributes::tenslice_cursor;
 use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{NEED, OK, finish, tenslice_error, tenslice_status};
+use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Warning, Warnings};
@@ -49,7 +49,13 @@ pub unsafe extern "C" fn tenslice_file_open(
     error: *mut tenslice_error,
 ) -> tenslice_status {
     // SAFETY: as the header asks; the bytes outlive the handle, which is all that its 'static stands for.
-    unsafe { finish(error, || out(file)?.hold_found::<File<'static>>(&File::open(bytes(data, length)?))) }
+    unsafe {
+        answer(error, |details| {
+            let file = out(file)?;
+            file.hold_found::<File<'static>>(details, &File::open(bytes(data, length)?))?;
+            Ok(OK)
+        })
+    }
 }
 
 /// Opens a file of which only some ranges are in memory. TENSLICE_NEED asks for another range: fetch just
@@ -65,18 +71,21 @@ pub unsafe extern "C" fn tenslice_file_open_source(
 ) -> tenslice_status {
     // SAFETY: as the header asks; the source outlives the handle.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let (file, need) = (out(file)?, out(need)?);
             let source = held::<Source<'static>, _>(source)?;
-            let found = file.hold_found(&File::open_once(source));
-            let Some(range) = source.need() else { return found };
-            need.set(tenslice_need {
-                offset: range.extent.offset,
-                length: range.extent.length,
-                keep: u32::from(range.keep),
-                reserved: 0,
-            });
-            Ok(NEED)
+            let found = File::open_once(source);
+            if let Some(range) = source.need() {
+                need.set(tenslice_need {
+                    offset: range.extent.offset,
+                    length: range.extent.length,
+                    keep: u32::from(range.keep),
+                    reserved: 0,
+                });
+                return Ok(NEED);
+            }
+            file.hold_found(details, &found)?;
+            Ok(OK)
         })
     }
 }
@@ -91,7 +100,7 @@ pub unsafe extern "C" fn tenslice_file_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let file = held::<File<'static>, _>(file)?;
             out_info(info)?.fill(tenslice_file_info {
                 struct_size: 0,
@@ -120,7 +129,7 @@ pub unsafe extern "C" fn tenslice_file_warning_tensor(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let warnings: Warnings = held::<File<'static>, _>(file)?.warnings();
             let index = out(index)?;
             let warning = Warning::ALL.iter().find(|known| known.bit() == warning);
@@ -147,9 +156,10 @@ pub unsafe extern "C" fn tenslice_file_check_names(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let warnings = out_optional(warnings)?;
-            let found = held::<File<'static>, _>(file)?.check_names(room(scratch, count)?)?;
+            let (file, scratch) = (held::<File<'static>, _>(file)?, room(scratch, count)?);
+            let found = details.of(file.check_names(scratch))?;
             if let Some(warnings) = warnings {
                 warnings.set(found.bits());
             }
@@ -172,10 +182,13 @@ pub unsafe extern "C" fn tenslice_file_find(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let file = held::<File<'static>, _>(file)?;
             let tensor = out(tensor)?;
-            tensor.hold_found(&file.find_bytes(bytes(name.cast(), length)?))
+            let mut found = file.unread_tensor();
+            details.of(file.find_into(bytes(name.cast(), length)?, &mut found))?;
+            tensor.hold(&found);
+            Ok(OK)
         })
     }
 }
@@ -190,7 +203,7 @@ pub unsafe extern "C" fn tenslice_file_tensors(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let file = held::<File<'static>, _>(file)?;
             out(cursor)?.hold(&file.tensors());
             Ok(OK)
@@ -210,9 +223,14 @@ pub unsafe extern "C" fn tenslice_tensors_next(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
-            let tensors = held_mut::<Tensors<'static>, _>(cursor)?;
-            out(tensor)?.hold_next(&tensors.next(), tensors.error())
+        answer(error, |details| {
+            let (tensors, tensor) = (held_mut::<Tensors<'static>, _>(cursor)?, out(tensor)?);
+            let mut next = tensors.unread();
+            if !tensors.advance(&mut next) {
+                return details.end(tensors.error());
+            }
+            tensor.hold(&next);
+            Ok(OK)
         })
     }
 }
@@ -227,7 +245,7 @@ pub unsafe extern "C" fn tenslice_file_attributes(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let file = held::<File<'static>, _>(file)?;
             out(cursor)?.hold(&file.attributes());
             Ok(OK)

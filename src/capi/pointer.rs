@@ -3,8 +3,8 @@
 use core::ffi::{c_char, c_void};
 use core::ptr;
 
-use super::status::{END, OK, tenslice_status};
-use crate::error::{Error, ErrorKind, Result};
+use super::status::{Answer, Details, Refused};
+use crate::error::{ErrorKind, Result};
 use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
 
 /// Length of the words that every handle begins with and that name what it holds.
@@ -70,8 +70,8 @@ pub(super) struct Out<T>(*mut T);
 
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a `T` that may be written.
-pub(super) unsafe fn out<T>(pointer: *mut T) -> Result<Out<T>> {
-    if usable(pointer) { Ok(Out(pointer)) } else { Err(Error::new(ErrorKind::InvalidArgument)) }
+pub(super) unsafe fn out<T>(pointer: *mut T) -> Answer<Out<T>> {
+    if usable(pointer) { Ok(Out(pointer)) } else { Err(Refused::new(ErrorKind::InvalidArgument)) }
 }
 
 impl<H> Out<H> {
@@ -92,19 +92,14 @@ impl<H> Out<H> {
     }
 
     /// The same for what was found: nothing is written for an error.
-    pub(super) fn hold_found<T: Held>(self, found: &Result<T>) -> Result<tenslice_status> {
-        self.hold(found.as_ref().map_err(|error| *error)?);
-        Ok(OK)
-    }
-
-    /// The same for what an iterator gave, whose error tells why it ended.
-    pub(super) fn hold_next<T: Held>(self, next: &Option<T>, error: Option<Error>) -> Result<tenslice_status> {
-        match (next, error) {
-            (Some(next), _) => self.hold(next),
-            (None, Some(error)) => return Err(error),
-            (None, None) => return Ok(END),
+    pub(super) fn hold_found<T: Held>(self, details: Details, found: &Result<T>) -> Answer<()> {
+        match found {
+            Ok(found) => {
+                self.hold(found);
+                Ok(())
+            }
+            Err(error) => Err(details.tell(error)),
         }
-        Ok(OK)
     }
 }
 
@@ -130,7 +125,7 @@ pub(super) struct OutInfo<T>(*mut T);
 /// # Safety
 /// As for [`out`], for as many bytes as the struct says at its beginning; `T` is `repr(C)` and begins with
 /// that size as a `u32`.
-pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Result<OutInfo<T>> {
+pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Answer<OutInfo<T>> {
     // SAFETY: as the caller says.
     let Out(pointer) = unsafe { out(pointer)? };
     // SAFETY: as the caller says, the size can be read.
@@ -139,7 +134,7 @@ pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Result<OutInfo<T>> {
     if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
         Ok(OutInfo(pointer))
     } else {
-        Err(Error::new(ErrorKind::InvalidArgument))
+        Err(Refused::new(ErrorKind::InvalidArgument))
     }
 }
 
@@ -158,7 +153,7 @@ impl<T> OutInfo<T> {
 ///
 /// # Safety
 /// As for [`out`].
-pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> {
+pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Answer<Option<Out<T>>> {
     if pointer.is_null() {
         return Ok(None);
     }
@@ -171,14 +166,14 @@ pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Result<Option<Out<T>>> 
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a handle of type `H`, set to zero or last
 /// written by this library. What it was made from is still there, unmoved and unchanged.
-pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Result<&'a T> {
+pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Answer<&'a T> {
     const { fits::<H, T>() };
     // SAFETY: as the caller says; every handle begins with a tag.
     if unsafe { is_tagged(handle.cast(), T::KIND) } {
         // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
         Ok(unsafe { &(*handle.cast::<Slot<T>>()).held })
     } else {
-        Err(Error::new(ErrorKind::InvalidHandle))
+        Err(Refused::new(ErrorKind::InvalidHandle))
     }
 }
 
@@ -196,63 +191,64 @@ unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
 ///
 /// # Safety
 /// As for [`held`], and nobody else uses the handle meanwhile.
-pub(super) unsafe fn held_mut<'a, T: Held, H>(handle: *mut H) -> Result<&'a mut T> {
+pub(super) unsafe fn held_mut<'a, T: Held, H>(handle: *mut H) -> Answer<&'a mut T> {
     // SAFETY: as the caller says.
     unsafe { held::<T, H>(handle)? };
     // SAFETY: `held` found the tag, so there is a `T` behind it.
     Ok(unsafe { &mut (*handle.cast::<Slot<T>>()).held })
 }
 
+/// Whether `count` values of that size and alignment may stand at an address at all. NULL is good for none.
+#[inline(never)]
+fn is_range(address: usize, count: usize, size: usize, alignment: usize) -> bool {
+    let Some(length) = count.checked_mul(size) else { return false };
+    let is_inside = address != 0 && isize::try_from(length).is_ok() && address.checked_add(length).is_some();
+    count == 0 || is_inside && address & alignment.wrapping_sub(1) == 0
+}
+
+/// The `count` values at `data`. NULL is good for none at all.
+///
+/// # Safety
+/// Where `count` is not absurd, `data` points to that many values of a type of plain numbers, which stay there for `'a`.
+unsafe fn values<'a, T>(data: *const T, count: usize) -> Answer<&'a [T]> {
+    if !is_range(data.addr(), count, size_of::<T>(), align_of::<T>()) {
+        return Err(Refused::new(ErrorKind::InvalidArgument));
+    }
+    if count == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
+    Ok(unsafe { core::slice::from_raw_parts(data, count) })
+}
+
 /// The bytes at `data`. NULL is good for no bytes at all.
 ///
 /// # Safety
 /// Where `length` is not absurd, `data` points to that many bytes, which stay there for `'a`.
-pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a [u8]> {
-    if length == 0 {
-        return Ok(&[]);
-    }
-    let is_absurd = isize::try_from(length).is_err() || data.addr().checked_add(length).is_none();
-    if data.is_null() || is_absurd {
-        return Err(Error::new(ErrorKind::InvalidArgument));
-    }
-    // SAFETY: not NULL, any alignment does, no longer than memory, and as the caller says.
-    Ok(unsafe { core::slice::from_raw_parts(data.cast(), length) })
+pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Answer<&'a [u8]> {
+    // SAFETY: as the caller says.
+    unsafe { values(data.cast(), length) }
 }
 
 /// The `count` numbers at `data`. NULL is good for none at all.
 ///
 /// # Safety
 /// As for [`bytes`], for as many numbers.
-pub(super) unsafe fn numbers<'a>(data: *const u64, count: usize) -> Result<&'a [u64]> {
-    if count == 0 {
-        return Ok(&[]);
-    }
-    let Some(length) = count.checked_mul(size_of::<u64>()) else {
-        return Err(Error::new(ErrorKind::InvalidArgument));
-    };
-    // SAFETY: as the caller says. Refuses NULL and what exceeds memory.
-    unsafe { bytes(data.cast(), length)? };
-    if !usable(data) {
-        return Err(Error::new(ErrorKind::InvalidArgument));
-    }
-    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
-    Ok(unsafe { core::slice::from_raw_parts(data, count) })
+pub(super) unsafe fn numbers<'a>(data: *const u64, count: usize) -> Answer<&'a [u64]> {
+    // SAFETY: as the caller says.
+    unsafe { values(data, count) }
 }
 
 /// The same as [`bytes`], to be written to.
 ///
 /// # Safety
 /// As for [`bytes`], and nobody else uses them for `'a`; `T` is a plain number.
-pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Result<&'a mut [T]> {
+pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Answer<&'a mut [T]> {
+    if !is_range(data.addr(), count, size_of::<T>(), align_of::<T>()) {
+        return Err(Refused::new(ErrorKind::InvalidArgument));
+    }
     if count == 0 {
         return Ok(&mut []);
-    }
-    // Refuses NULL and what exceeds memory.
-    let Some(length) = count.checked_mul(size_of::<T>()) else { return Err(Error::new(ErrorKind::InvalidArgument)) };
-    // SAFETY: as the caller says.
-    unsafe { bytes(data.cast(), length)? };
-    if !usable(data) {
-        return Err(Error::new(ErrorKind::InvalidArgument));
     }
     // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
     Ok(unsafe { core::slice::from_raw_parts_mut(data, count) })
@@ -262,8 +258,8 @@ pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Result<&'a mut [
 ///
 /// # Safety
 /// As for [`bytes`].
-pub(super) unsafe fn text<'a>(data: *const c_char, length: usize) -> Result<&'a str> {
+pub(super) unsafe fn text<'a>(data: *const c_char, length: usize) -> Answer<&'a str> {
     // SAFETY: as the caller says.
     let bytes = unsafe { bytes(data.cast(), length)? };
-    core::str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::NotFound))
+    core::str::from_utf8(bytes).map_err(|_| Refused::new(ErrorKind::NotFound))
 }

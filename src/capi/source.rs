@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use super::pointer::{bytes, held_mut, out};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
 /// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
@@ -36,7 +36,7 @@ pub struct tenslice_need {
 pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file_length: u64) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             out(source)?.hold(&Source::new(file_length));
             Ok(OK)
         })
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn tenslice_source_add(
     // SAFETY: as the header asks; the bytes outlive what is opened from the source, which is all that the
     // 'static of a handle stands for.
     unsafe {
-        finish(core::ptr::null_mut::<tenslice_error>(), || {
+        plain(|| {
             held_mut::<Source<'static>, _>(source)?.add(offset, bytes(data, length)?)?;
             Ok(OK)
         })

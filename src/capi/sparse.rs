@@ -5,10 +5,10 @@ use core::ffi::c_void;
 use super::component::tenslice_bytes;
 use super::decode::{chosen, tenslice_decoder};
 use super::pointer::{held, held_mut, out, out_info, room};
-use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::status::{END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::{Sparse, Tensor};
 
 /// A sparse tensor whose indices have been checked, and a position among its values.
@@ -63,12 +63,13 @@ pub unsafe extern "C" fn tenslice_tensor_sparse(
     // SAFETY: as the header asks; the scratch memory outlives what is made of it, which is all that the
     // 'static of a handle stands for.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let sparse = out(sparse)?;
             let scratch = room(scratch.cast::<u8>(), scratch_length)?;
-            sparse.hold(&SparseCursor { sparse: tensor.sparse_by(&mut decoder, scratch)?, next: 0, row: 0 });
+            let found = details.of(tensor.sparse_by(&mut decoder, scratch))?;
+            sparse.hold(&SparseCursor { sparse: found, next: 0, row: 0 });
             Ok(OK)
         })
     }
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn tenslice_sparse_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let SparseCursor { sparse, .. } = held::<SparseCursor, _>(sparse)?;
             out_info(info)?.fill(tenslice_sparse_info {
                 struct_size: 0,
@@ -116,16 +117,16 @@ pub unsafe extern "C" fn tenslice_sparse_next(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |_| {
             let cursor = held_mut::<SparseCursor, _>(sparse)?;
             let (index, value) = (room(index, capacity)?, out(value)?);
             let rank = cursor.sparse.shape().rank();
             if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
-                return Err(Error::new(ErrorKind::TooSmall));
+                return Err(Refused::new(ErrorKind::TooSmall));
             }
             let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
             let Some(entry) = rest.next() else { return Ok(END) };
-            let changed = Error::new(ErrorKind::IndexOutOfRange);
+            let changed = Refused::new(ErrorKind::IndexOutOfRange);
             entry.indices(index).ok_or(changed)?;
             value.set(entry.bytes().ok_or(changed)?.into());
             (cursor.next, cursor.row) = rest.position();

@@ -40,37 +40,90 @@ impl tenslice_error {
     }
 }
 
+/// Why a call came to nothing: the caller's own mistake, or an error whose details are where they belong already.
+///
+/// Small enough for a register: an error of 16 bytes that every check of an argument hands on takes more of a chip than
+/// the check.
+#[derive(Clone, Copy)]
+pub(super) struct Refused {
+    kind: ErrorKind,
+    is_told: bool,
+}
+
+/// A result of C's side of a call.
+pub(super) type Answer<T> = core::result::Result<T, Refused>;
+
+impl Refused {
+    /// For the caller's own mistake.
+    pub(super) const fn new(kind: ErrorKind) -> Self {
+        Self { kind, is_told: false }
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        Self::new(refused.kind)
+    }
+}
+
+/// Where the details of an error go: nowhere, if the caller wants none.
+#[derive(Clone, Copy)]
+pub(super) struct Details(*mut tenslice_error);
+
+impl Details {
+    /// What the library found, or its error told.
+    pub(super) fn of<T>(self, result: Result<T>) -> Answer<T> {
+        result.map_err(|error| self.tell(&error))
+    }
+
+    /// What an iterator came to that gives nothing more: the end, or the `error` for which it ended early.
+    pub(super) fn end(self, error: Option<Error>) -> Answer<tenslice_status> {
+        match error {
+            Some(error) => Err(self.tell(&error)),
+            None => Ok(END),
+        }
+    }
+
+    /// The status of a call that came to nothing, which is told if it has not been.
+    #[cold]
+    #[inline(never)]
+    fn status(self, refused: Refused) -> tenslice_status {
+        if !refused.is_told {
+            self.tell(&Error::new(refused.kind));
+        }
+        tenslice_status::from(refused.kind.code())
+    }
+
+    /// Tells an error.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell(self, error: &Error) -> Refused {
+        if !self.0.is_null() {
+            let (offset, back, kind, format, item) = error.parts();
+            // SAFETY: `answer` was told that it may be written, and has looked whether it is aligned.
+            unsafe { self.0.write(tenslice_error { offset, back, kind, format, item }) };
+        }
+        Refused { kind: error.kind(), is_told: true }
+    }
+}
+
 /// The status of a call, its details written where the caller wants them.
 ///
 /// # Safety
 /// `details` is NULL or points to an error that may be written.
-pub(super) unsafe fn finish(
+pub(super) unsafe fn answer(
     details: *mut tenslice_error,
-    call: impl FnOnce() -> Result<tenslice_status>,
+    call: impl FnOnce(Details) -> Answer<tenslice_status>,
 ) -> tenslice_status {
     if !details.is_null() && !details.is_aligned() {
         return tenslice_status::from(ErrorKind::InvalidArgument.code());
     }
-    match call() {
-        Ok(status) => status,
-        // What has no details is known to have none where it is compiled, and stores no error.
-        Err(error) if details.is_null() => tenslice_status::from(error.kind().code()),
-        // SAFETY: as the caller says.
-        Err(error) => unsafe { report(details, &error) },
-    }
+    call(Details(details)).unwrap_or_else(|refused| Details(details).status(refused))
 }
 
-/// The status of an error, its details written to `details`.
-///
-/// # Safety
-/// The pointer may be written.
-#[cold]
-#[inline(never)]
-unsafe fn report(details: *mut tenslice_error, error: &Error) -> tenslice_status {
-    let (offset, back, kind, format, item) = error.parts();
-    // SAFETY: as the caller says.
-    unsafe { details.write(tenslice_error { offset, back, kind, format, item }) };
-    tenslice_status::from(error.kind().code())
+/// The status of a call that has no details to tell.
+pub(super) fn plain(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_status {
+    call().unwrap_or_else(|error| tenslice_status::from(error.kind().code()))
 }
 
 /// The number of the ABI that the library was built with. Compare it with TENSLICE_ABI_VERSION.

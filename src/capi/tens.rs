@@ -6,9 +6,9 @@ use super::attributes::tenslice_cursor;
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
 use super::pointer::{held, held_mut, numbers, out, out_info, room};
-use super::status::{END, OK, finish, tenslice_error, tenslice_status};
+use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 use crate::tens::{Chunk, Chunks, Symmetry};
 use crate::{File, binary128_to_f64, tens};
 
@@ -51,10 +51,10 @@ pub struct tenslice_tens_chunk {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn tens(file: *const tenslice_file) -> Result<tens::File<'static>> {
+unsafe fn tens(file: *const tenslice_file) -> Answer<tens::File<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_tens().ok_or(Error::new(ErrorKind::InvalidArgument))
+    file.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// Bytes of the file as a text.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn tenslice_tens_get_dimension(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tens = tens(file)?;
             let dimension = out_info(dimension)?;
             let found = usize::try_from(index).ok().and_then(|index| tens.dimensions().nth(index));
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn tenslice_tens_chunks(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tens = tens(file)?;
             out(cursor)?.hold(&tens.chunks());
             Ok(OK)
@@ -124,13 +124,12 @@ pub unsafe extern "C" fn tenslice_tens_chunks_next(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let chunks = held_mut::<Chunks<'static>, _>(cursor)?;
             let chunk = out_info(chunk)?;
             match (chunks.next(), chunks.error()) {
                 (Some(next), _) => chunk.fill(of_chunk(&next)),
-                (None, Some(error)) => return Err(error),
-                (None, None) => return Ok(END),
+                (None, error) => return details.end(error),
             }
             Ok(OK)
         })
@@ -169,16 +168,16 @@ pub unsafe extern "C" fn tenslice_tens_permutation(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let mut chunks = tens(file)?.chunks();
             let sources = room(sources, capacity)?;
             let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
             let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
-            let symmetry = symmetry.ok_or_else(not_found)?;
+            let symmetry = details.of(symmetry.ok_or_else(not_found))?;
             let places = u32::try_from(symmetry.map().len()).unwrap_or(u32::MAX);
-            let sources = sources.get_mut(..symmetry.map().len()).ok_or(Error::new(ErrorKind::TooSmall))?;
+            let sources = sources.get_mut(..symmetry.map().len()).ok_or(Refused::new(ErrorKind::TooSmall))?;
             if (0..places).any(|place| symmetry.source_of(place).is_none()) {
-                return Err(Error::new(ErrorKind::NotFound));
+                return Err(Refused::new(ErrorKind::NotFound));
             }
             for (slot, place) in sources.iter_mut().zip(0..places) {
                 *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen
@@ -205,10 +204,10 @@ pub unsafe extern "C" fn tenslice_tens_element(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let tens = tens(file)?;
             let (index, value) = (numbers(index, rank)?, out(value)?);
-            let element = tens.element_bytes(index)?;
+            let element = details.of(tens.element_bytes(index))?;
             let none = tenslice_bytes { data: core::ptr::null::<c_void>(), length: 0 };
             value.set(element.map_or(none, Into::into));
             Ok(OK)

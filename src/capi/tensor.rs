@@ -5,9 +5,9 @@ use core::ffi::c_char;
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
-use super::status::{OK, finish, tenslice_error, tenslice_status};
+use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::ErrorKind;
 use crate::{Components, Shape, Tensor};
 
 /// A tensor of an open file.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let shape = tensor.shape();
             out_info(info)?.fill(tenslice_tensor_info {
@@ -85,9 +85,9 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let shape = held::<Tensor<'static>, _>(tensor)?.shape();
-            write_shape(shape, dimensions, capacity, rank)
+            Ok(write_shape(shape, dimensions, capacity, rank)?)
         })
     }
 }
@@ -101,14 +101,14 @@ pub(super) unsafe fn write_shape(
     dimensions: *mut u64,
     capacity: usize,
     rank: *mut u32,
-) -> Result<tenslice_status> {
+) -> Answer<tenslice_status> {
     // SAFETY: as the caller says.
     let (dimensions, rank) = unsafe { (room(dimensions, capacity)?, out_optional(rank)?) };
     if let Some(rank) = rank {
         rank.set(shape.rank());
     }
     if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
-        return Err(Error::new(ErrorKind::TooSmall));
+        return Err(Refused::new(ErrorKind::TooSmall));
     }
     let mut written = 0_u32;
     for (place, length) in dimensions.iter_mut().zip(shape) {
@@ -116,7 +116,7 @@ pub(super) unsafe fn write_shape(
         written = written.saturating_add(1);
     }
     if written < shape.rank() {
-        return Err(Error::new(ErrorKind::Malformed)); // the bytes have changed since
+        return Err(Refused::new(ErrorKind::Malformed)); // the bytes have changed since
     }
     Ok(OK)
 }
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn tenslice_tensor_strides(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             held::<Tensor<'static>, _>(tensor)?.strides(room(strides, capacity)?)?;
             Ok(OK)
         })
@@ -155,10 +155,11 @@ pub unsafe extern "C" fn tenslice_tensor_bytes(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
-            let data = held::<Tensor<'static>, _>(tensor)?.data();
-            let data = data.as_ref().map_err(|error| *error)?;
-            out(bytes)?.set(typed_bytes(data, dtype)?.into());
+        answer(error, |details| {
+            let (tensor, bytes) = (held::<Tensor<'static>, _>(tensor)?, out(bytes)?);
+            let mut data = tensor.unread_component();
+            details.of(tensor.data_into(&mut data))?;
+            bytes.set(details.of(typed_bytes(&data, dtype))?.into());
             Ok(OK)
         })
     }
@@ -175,8 +176,8 @@ pub unsafe extern "C" fn tenslice_tensor_data(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
-            let data = held::<Tensor<'static>, _>(tensor)?.data()?;
+        answer(error, |details| {
+            let data = details.of(held::<Tensor<'static>, _>(tensor)?.data())?;
             out(component)?.hold(&data);
             Ok(OK)
         })
@@ -196,10 +197,13 @@ pub unsafe extern "C" fn tenslice_tensor_component(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
+        answer(error, |details| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let component = out(component)?;
-            component.hold_found(&tensor.component(text(role, length)?))
+            let mut found = tensor.unread_component();
+            details.of(tensor.component_into(text(role, length)?, &mut found))?;
+            component.hold(&found);
+            Ok(OK)
         })
     }
 }
@@ -214,7 +218,7 @@ pub unsafe extern "C" fn tenslice_tensor_components(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             out(cursor)?.hold(&tensor.components());
             Ok(OK)
@@ -234,9 +238,14 @@ pub unsafe extern "C" fn tenslice_components_next(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(error, || {
-            let components = held_mut::<Components<'static>, _>(cursor)?;
-            out(component)?.hold_next(&components.next(), components.error())
+        answer(error, |details| {
+            let (components, component) = (held_mut::<Components<'static>, _>(cursor)?, out(component)?);
+            let mut next = components.unread();
+            if !components.advance(&mut next) {
+                return details.end(components.error());
+            }
+            component.hold(&next);
+            Ok(OK)
         })
     }
 }
@@ -251,7 +260,7 @@ pub unsafe extern "C" fn tenslice_tensor_attributes(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             out(cursor)?.hold(&tensor.attributes());
             Ok(OK)

@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 
 use super::pointer::{bytes, held, out, out_optional, room};
 use super::source::tenslice_source;
-use super::status::{OK, finish, nth_text, tenslice_error, tenslice_status};
+use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Result};
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn tenslice_error_text(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let input = Input::from(bytes(data, length)?);
             write_text(error, input, buffer, capacity, needed)
         })
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn tenslice_error_text_source(
 ) -> tenslice_status {
     // SAFETY: as the header asks.
     unsafe {
-        finish(core::ptr::null_mut(), || {
+        plain(|| {
             let input = Input::from(held::<Source<'static>, _>(source)?);
             write_text(error, input, buffer, capacity, needed)
         })

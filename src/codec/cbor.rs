@@ -13,7 +13,7 @@ use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::{Text, is_utf8};
-use crate::bytes::words::Words;
+use crate::bytes::words::{Found, Words};
 use crate::error::{Error, ErrorKind, Format, Item};
 
 /// How deeply containers may be nested inside a value that is passed. A tag counts as one.
@@ -37,7 +37,7 @@ impl Fault {
     /// The error of a file of kind `format`, where the bytes begin at `start`.
     #[cold]
     #[inline(never)] // one copy: 64-bit sums at every place where a fault may be found take flash
-    pub(crate) fn in_file(self, format: Format, start: u64) -> Error {
+    pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
         Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at))).behind(self.back)
     }
 }
@@ -119,10 +119,9 @@ impl Token<'_> {
 /// The keys that a record knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
-    /// Those that must be there stand first; where one of the others has null it is absent.
+    /// Each has the number of the [`Item`] that its value is, which is also what [`Reader::field`] answers. Those that
+    /// must be there stand first; where one of the others has null it is absent.
     pub(crate) keys: Words,
-    /// What their values are; also what [`Reader::field`] answers.
-    pub(crate) items: &'static [Item],
     /// One bit a key that must be there.
     pub(crate) required: u32,
 }
@@ -131,8 +130,7 @@ pub(crate) struct Fields {
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
         $crate::codec::cbor::Fields {
-            keys: words![$($key,)* $($other),*],
-            items: &[$(Item::$item,)* $(Item::$its),*],
+            keys: words!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
             required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
         }
     };
@@ -218,6 +216,11 @@ impl<'a> Reader<'a> {
     /// Whether all that was read is sound.
     pub(crate) fn check(&self) -> Result<()> {
         self.fault.map_or(Ok(()), Err)
+    }
+
+    /// What is wrong, if anything is.
+    pub(crate) const fn found_fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
     }
 
     /// A fault of the item being read, at `at`.
@@ -427,23 +430,22 @@ impl<'a> Reader<'a> {
         while self.more_pairs(&mut record.left) {
             let at = self.position;
             self.item = Item::Key;
-            let mut place = None;
+            let mut known = Found::NOTHING;
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
-                place = fields.keys.place_of(key);
-                if place.is_none() && !is_utf8(key) {
+                known = fields.keys.find(key);
+                if known == Found::NOTHING && !is_utf8(key) {
                     self.fail(ErrorKind::InvalidUtf8, at);
                 }
             } else {
                 self.skip();
             }
-            let known = place.and_then(|place| Some((*fields.items.get(place)?, u32::try_from(place).ok()?)));
-            let Some((item, place)) = known else {
+            let Some(item) = Item::from_code(known.number()) else {
                 self.item = Item::Value;
                 self.skip();
                 continue;
             };
-            let bit = 1_u32.wrapping_shl(place);
+            let bit = 1_u32.wrapping_shl(known.place());
             self.item = item;
             if record.seen & bit != 0 {
                 self.fail(ErrorKind::RepeatedKey, at);
@@ -456,10 +458,15 @@ impl<'a> Reader<'a> {
             }
             self.position = self.position.saturating_add(1);
         }
-        let missing = fields.required & !record.seen;
-        let first = usize::try_from(missing.trailing_zeros()).ok().and_then(|first| fields.items.get(first));
-        if let (Some(item), true) = (first, missing != 0) {
-            self.fail_in(*item, ErrorKind::MissingKey, record.at);
+        let mut missing = fields.required & !record.seen;
+        if missing == 0 {
+            return None;
+        }
+        for (_, number) in fields.keys {
+            if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
+                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first one stays
+            }
+            missing = missing.wrapping_shr(1);
         }
         None
     }

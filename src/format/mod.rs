@@ -3,11 +3,11 @@
 //! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. Each is a
 //! module of the same shape:
 //!
-//! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or says which
+//! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or stops and says which
 //!   bytes it needs first;
-//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator ([`Single`] where there is
-//!   one alone), `Tensor` one of its tensors: `name()`, `dtype()`, `shape()`, …;
-//! - `Tensor::components()` iterates over its [`Part`]s;
+//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors:
+//!   `name()`, `dtype()`, `shape()`, …; `Tensor::components()` iterates over its [`Part`]s. Where files hold one tensor
+//!   alone, `File` has what that tensor is, and [`single`] has the rest, once for all such formats;
 //! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
 //!
 //! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
@@ -17,6 +17,8 @@
 pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
+#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+pub(crate) mod single;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
@@ -38,12 +40,8 @@ macro_rules! one_of_each {
         $visible enum $name<'a> {
             #[cfg(feature = "ztensor")]
             Ztensor(format::ztensor::$object<'a>),
-            #[cfg(feature = "blz")]
-            Blz(format::blz::$object<'a>),
-            #[cfg(feature = "b2nd")]
-            B2nd(format::b2nd::$object<'a>),
-            #[cfg(feature = "tens")]
-            Tens(format::tens::$object<'a>),
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            Single(format::single::$object<'a>),
         }
     };
 }
@@ -55,12 +53,8 @@ macro_rules! dispatch {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $value,
-            #[cfg(feature = "blz")]
-            $name::Blz($object) => $value,
-            #[cfg(feature = "b2nd")]
-            $name::B2nd($object) => $value,
-            #[cfg(feature = "tens")]
-            $name::Tens($object) => $value,
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            $name::Single($object) => $value,
         }
     };
 }
@@ -72,16 +66,27 @@ macro_rules! map_each {
         match $inner {
             #[cfg(feature = "ztensor")]
             $name::Ztensor($object) => $to::Ztensor($value),
-            #[cfg(feature = "blz")]
-            $name::Blz($object) => $to::Blz($value),
-            #[cfg(feature = "b2nd")]
-            $name::B2nd($object) => $to::B2nd($value),
-            #[cfg(feature = "tens")]
-            $name::Tens($object) => $to::Tens($value),
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            $name::Single($object) => $to::Single($value),
         }
     };
 }
 pub(crate) use map_each;
+
+/// Evaluates an expression for the objects in two such enums; `None` where they are of different formats.
+macro_rules! map_both {
+    ($name:ident $inner:expr, $other:ident $outer:expr, $object:ident $with:ident => $value:expr) => {
+        match ($inner, $outer) {
+            #[cfg(feature = "ztensor")]
+            ($name::Ztensor($object), $other::Ztensor($with)) => Some($value),
+            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+            ($name::Single($object), $other::Single($with)) => Some($value),
+            #[allow(unreachable_patterns)] // in a build with one format
+            _ => None,
+        }
+    };
+}
+pub(crate) use map_both;
 
 /// How many bytes from the start of a file tell its kind.
 pub(crate) const HEAD: u64 = 16;
@@ -89,7 +94,11 @@ pub(crate) const HEAD: u64 = 16;
 /// What a format says of a component: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
+    /// Its role, which has its number behind it where there is one: `core` and 7 are `core.7`, a text that stands in no
+    /// file.
     pub(crate) role: Text<'a>,
+    #[cfg(feature = "blz")]
+    pub(crate) number: Option<u8>,
     /// The type of its elements; `None` where the format does not say.
     pub(crate) dtype: Option<DType>,
     /// The type that they are stored as; another one where the file states a logical type over it.
@@ -109,101 +118,81 @@ pub(crate) struct Part<'a> {
     pub(crate) back: u32,
 }
 
-/// An iterator over one thing: the tensor of a file that holds one, the component of a tensor that has one.
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Single<T> {
-    pub(crate) item: Option<T>,
-    /// Why the iteration ended early: never, here.
-    pub(crate) error: Option<Error>,
-}
+impl<'a> Part<'a> {
+    /// A component of raw little-endian bytes, of which nothing has been read yet.
+    #[inline(never)] // once: it is large
+    pub(crate) const fn unread() -> Self {
+        Self {
+            role: Text::of(""),
+            #[cfg(feature = "blz")]
+            number: None,
+            dtype: None,
+            storage: None,
+            order: ByteOrder::Little,
+            extent: Extent::new(0, 0),
+            encoding: Encoding::Raw,
+            encoding_name: Text::of("raw"),
+            decoded_length: None,
+            digest: None,
+            warnings: 0,
+            at: 0,
+            back: 0,
+        }
+    }
 
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-impl<T> Single<T> {
-    pub(crate) const fn new(item: T) -> Self {
-        Self { item: Some(item), error: None }
+    /// Makes it one of raw little-endian bytes, of which nothing is known yet but where its record is.
+    #[inline(never)] // once: it is large, and stays where it is
+    pub(crate) fn begin(&mut self, at: u64, back: u32) {
+        self.role = Text::of("data");
+        #[cfg(feature = "blz")]
+        {
+            self.number = None;
+        }
+        (self.dtype, self.storage, self.order) = (None, None, ByteOrder::Little);
+        self.extent = Extent::new(0, 0);
+        (self.encoding, self.encoding_name, self.decoded_length) = (Encoding::Raw, Text::of("raw"), None);
+        (self.digest, self.warnings) = (None, 0);
+        (self.at, self.back) = (at, back);
+    }
+
+    /// Gives it the place of its bytes, which are stored as they are. It has no record of its own: they stand for it.
+    #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
+    pub(crate) fn set_place(&mut self, extent: Extent) {
+        self.extent = extent;
+        self.decoded_length = Some(extent.length);
+        self.at = extent.offset;
+    }
+
+    /// Its role as a text.
+    pub(crate) fn role(&self) -> Text<'a> {
+        #[cfg(feature = "blz")]
+        if let Some(number) = self.number {
+            return Text::of(blz::role(number));
+        }
+        self.role
+    }
+
+    /// Whether it is of that role.
+    pub(crate) fn is_of(&self, role: &[u8]) -> bool {
+        #[cfg(feature = "blz")]
+        if let Some(number) = self.number {
+            return is_numbered(role, self.role.bytes(), number);
+        }
+        self.role.bytes() == role
     }
 }
 
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-impl<T> Iterator for Single<T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.item.take()
-    }
+/// Whether `role` is `word` with that number behind a dot.
+#[cfg(feature = "blz")]
+fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
+    let digits = role.strip_prefix(word).and_then(|rest| rest.strip_prefix(b"."));
+    let Some(digits @ ([b'0'] | [b'1'..=b'9', ..])) = digits else { return false };
+    let value = digits.iter().try_fold(0_u32, |value, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| value.saturating_mul(10).saturating_add(u32::from(digit)))
+    });
+    value == Some(u32::from(number))
 }
-
-/// What is the same for all formats whose files hold one tensor, of no name: asks for `File` and `Tensor(File)`,
-/// and for the file's `warnings` as bits.
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-macro_rules! holds_one_tensor {
-    () => {
-        pub(crate) type Tensors<'a> = crate::format::Single<Tensor<'a>>;
-
-        impl<'a> File<'a> {
-            pub(crate) const fn warnings(&self) -> Warnings {
-                Warnings::of_bits(self.warnings)
-            }
-
-            pub(crate) const fn count(&self) -> u64 {
-                1
-            }
-
-            pub(crate) const fn attributes(&self) -> Attributes<'a> {
-                Attributes::NONE
-            }
-
-            pub(crate) const fn tensors(&self) -> Tensors<'a> {
-                crate::format::Single::new(Tensor(*self))
-            }
-
-            pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
-                if name.is_empty() { Ok(Tensor(*self)) } else { Err(Error::new(ErrorKind::NotFound)) }
-            }
-
-            pub(crate) const fn check_names(&self, _: &mut [u32]) -> Result<Warnings> {
-                Ok(self.warnings())
-            }
-        }
-
-        impl<'a> Tensor<'a> {
-            pub(crate) const fn name(&self) -> crate::bytes::text::Text<'a> {
-                crate::bytes::text::Text::of("")
-            }
-
-            pub(crate) const fn layout_name(&self) -> crate::bytes::text::Text<'a> {
-                crate::bytes::text::Text::of(self.layout().text())
-            }
-
-            /// The first component of that role.
-            pub(crate) fn part(&self, role: &[u8]) -> Result<crate::format::Part<'a>> {
-                let mut all = self.components();
-                let found = all.find(|part| part.role.bytes() == role);
-                found.ok_or_else(|| all.error.unwrap_or(Error::new(ErrorKind::NotFound)))
-            }
-
-            pub(crate) const fn index(&self) -> u64 {
-                0
-            }
-
-            pub(crate) const fn warnings(&self) -> u32 {
-                self.0.warnings
-            }
-
-            pub(crate) const fn attributes(&self) -> Attributes<'a> {
-                Attributes::NONE
-            }
-
-            /// No format of one tensor has indices and values in one blob, as 0.1 of zTensor does.
-            pub(crate) const fn is_packed(&self) -> bool {
-                false
-            }
-        }
-    };
-}
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-pub(crate) use holds_one_tensor;
 
 /// What stands in a file where an error happened, as far as it can still be read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -231,45 +220,36 @@ pub(crate) struct Context<'a> {
     pub(crate) hint: Option<&'static str>,
 }
 
-/// Declares the kinds of files, by the bytes they begin with.
-macro_rules! magics {
-    ($($magic:literal: $format:ident),* $(,)?) => {
-        const MAGICS: Words = words![bytes $($magic),*];
-        const FORMATS: &[Format] = &[$(Format::$format),*];
-    };
-}
-
-magics! {
-    b"ZTEN0001": Ztensor,
-    b"ZTEN1000": Ztensor,
-    b"\x89ZT2\r\n\x1a\n": Ztensor2,
+/// The kinds of files, by the bytes they begin with.
+const MAGICS: Words = words![bytes
+    b"ZTEN0001" => Format::Ztensor.code(),
+    b"ZTEN1000" => Format::Ztensor.code(),
+    b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
     // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
-    b"BLZ1\x01\x00": Blz,
-    b"BLZ1\x01\x01": Blz,
-    b"TENS": Tens,
-    b"b2frame\0": B2nd,
-    b"GGUF": Gguf,
-    b"\x93NUMPY": Npy,
-    b"PK\x03\x04": Zip,
-    b"\x89HDF\r\n\x1a\n": Hdf5,
-    b"\x28\xb5\x2f\xfd": Zstd,
-    b"\x1f\x8b": Gzip,
-}
+    b"BLZ1\x01\x00" => Format::Blz.code(),
+    b"BLZ1\x01\x01" => Format::Blz.code(),
+    b"TENS" => Format::Tens.code(),
+    b"b2frame\0" => Format::B2nd.code(),
+    b"GGUF" => Format::Gguf.code(),
+    b"\x93NUMPY" => Format::Npy.code(),
+    b"PK\x03\x04" => Format::Zip.code(),
+    b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
+    b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
+    b"\x1f\x8b" => Format::Gzip.code(),
+];
 
 /// The format whose magic `head` has; or, where a file was `cut`, the start of whose magic it is.
 #[inline(never)]
 fn of_magic(head: &[u8], cut: bool) -> Format {
-    let mut formats = FORMATS.iter();
-    for magic in MAGICS {
-        let Some(&format) = formats.next() else { break };
-        let at = if format == Format::B2nd { 2 } else { 0 };
+    for (magic, format) in MAGICS {
+        let at = if format == Format::B2nd.code() { 2 } else { 0 };
         let is_it = if cut {
             at == 0 && magic.starts_with(head)
         } else {
             head.get(at..).is_some_and(|rest| rest.starts_with(magic))
         };
         if is_it {
-            return format;
+            return Format::from_code(format).unwrap_or(Format::Unknown);
         }
     }
     Format::Unknown

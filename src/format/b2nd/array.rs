@@ -13,7 +13,7 @@ use zerocopy::big_endian::{U32, U64};
 
 use super::frame::{CHUNKSIZE_AT, Fields, Header, NBYTES_AT, Parts, TYPESIZE_AT};
 use super::{MAX_RANK, stop};
-use crate::bytes::num::{self, to_u64, to_usize};
+use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Parsed};
 use crate::bytes::text::{Text, is_utf8};
 use crate::error::{ErrorKind, Item};
@@ -118,20 +118,19 @@ impl<'a> Array<'a> {
             let count = count_of(length, chunk);
             let padded_chunk = count_of(chunk, block).saturating_mul(block);
             let factors = [length, chunk, block, count.saturating_mul(chunk), count, padded_chunk];
-            for (product, factor) in products.iter_mut().zip(factors) {
-                *product = num::product(*product, factor);
+            for (volume, factor) in products.iter_mut().zip(factors) {
+                *volume = product(*volume, factor);
             }
         }
         // They are held to the types of those who write them: signed, of 64 and of 32 bits.
         let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
-        let limits =
-            [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
-        for (product, (most, item)) in products.iter().zip(limits) {
-            if product.is_none_or(|product| product > most) {
+        let limits = [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
+        for (volume, (most, item)) in products.iter().zip(limits) {
+            if volume.is_none_or(|volume| volume > most) {
                 return Err(fields.stop(ErrorKind::ShapeOverflow, item, HEAD));
             }
         }
-        let [.., chunks, elements] = products.map(|product| product.unwrap_or(u64::MAX));
+        let [.., chunks, elements] = products.map(|volume| volume.unwrap_or(u64::MAX));
         let grid = |at| Err(stop(opening, ErrorKind::ChunkGrid, Item::Shape, at));
         let (nbytes, chunksize) = (parts.number(Header::nbytes), parts.number(Header::chunksize));
         let typesize = parts.number(Header::typesize);
@@ -195,11 +194,4 @@ fn read_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
 fn read_short_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (_, bytes) = bytes.split_first()?;
     U32::ref_from_prefix(bytes).ok().map(|(length, rest)| (u64::from(length.get()), rest))
-}
-
-/// How many parts of `part` it takes for `length`; 0 where the part is 0.
-pub(super) fn count_of(length: u64, part: u64) -> u64 {
-    let count = num::quotient(length, part);
-    let is_whole = count.saturating_mul(part) == length;
-    if is_whole || part == 0 { count } else { count.saturating_add(1) }
 }

@@ -15,7 +15,7 @@ use super::chunk::{
     TRUNCATE_INTEGERS, ZLIB, ZSTD,
 };
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
 use crate::decode::{DecodeError, Decoder};
@@ -110,7 +110,7 @@ impl<'a> Chunk<'a> {
         // A last block that is shorter is never split.
         let is_split = self.is_split() && Some(length) == self.block_size();
         let count = if is_split { u16::from(self.typesize) } else { 1 };
-        let each = length.checked_div(u64::from(count)).unwrap_or(0);
+        let each = quotient(length, u64::from(count));
         if each.saturating_mul(u64::from(count)) != length {
             return Err(self.error(ErrorKind::UnevenSplit, Item::Block, 0));
         }

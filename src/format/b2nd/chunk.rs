@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::fail;
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{remainder, short_count_of, to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
 use crate::codec::shuffle::copy;
@@ -311,7 +311,7 @@ impl<'a> Chunk<'a> {
             Content::Copied if stored != length => {
                 return Err(self.error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
             }
-            Content::Value if stored == 0 || length.checked_rem(stored) != Some(0) => {
+            Content::Value if stored == 0 || remainder(length, stored) != 0 => {
                 return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, CBYTES_AT));
             }
             Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Item::Chunk)?,
@@ -385,9 +385,7 @@ impl<'a> Chunk<'a> {
         if self.content == Content::VariableBlocks {
             return self.block_size;
         }
-        let whole = self.length.checked_div(self.block_size).unwrap_or(0);
-        let is_whole = whole.saturating_mul(self.block_size) == self.length;
-        if is_whole { whole } else { whole.saturating_add(1) }
+        short_count_of(self.length, self.block_size)
     }
 
     /// Bytes of block `index`, decoded.
@@ -548,7 +546,7 @@ pub(super) fn repeat(value: &[u8], from: u64, room: &mut [u8]) {
     if let [byte] = value {
         return room.fill(*byte);
     }
-    let skip = from.checked_rem(to_u64(value.len())).and_then(to_usize).unwrap_or(0);
+    let skip = to_usize(remainder(from, to_u64(value.len()))).unwrap_or(0);
     let (behind, before) = value.split_at_checked(skip).map_or((value, value), |(before, behind)| (behind, before));
     // One turn of the value, then as much again as there is.
     let length = room.len();

@@ -6,9 +6,8 @@
 //! them, and they lie on the stack.
 #![forbid(unsafe_code)]
 
-use super::array::count_of;
 use super::{File, MAX_RANK};
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{count_of, quotient, short_count_of, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
 
@@ -50,7 +49,7 @@ impl Side {
     /// The chunks that are touched.
     fn touched_chunks(&self) -> Range {
         let chunk = u64::from(self.chunk);
-        (narrow(self.start.checked_div(chunk).unwrap_or(0)), narrow(count_of(self.stop, chunk)))
+        (narrow(quotient(self.start, chunk)), narrow(count_of(self.stop, chunk)))
     }
 
     /// Where the chunk at hand begins.
@@ -75,7 +74,7 @@ impl Side {
     fn touched_parts(&self, cut: Cut) -> Range {
         let (low, high) = self.in_chunk(cut);
         let part = self.part(cut);
-        (low.checked_div(part).unwrap_or(0), narrow(count_of(u64::from(high), u64::from(part))))
+        (low.checked_div(part).unwrap_or(0), short_count_of(high, part))
     }
 
     /// Where the part at hand begins in its chunk.
@@ -264,8 +263,8 @@ impl Grid {
     pub(super) fn part_index(&self) -> u64 {
         let cut = self.cut;
         self.sides().fold(0, |place: u64, side| {
-            let count = count_of(u64::from(side.chunk), u64::from(side.part(cut)));
-            place.saturating_mul(count).saturating_add(u64::from(side.part_at))
+            let count = short_count_of(side.chunk, side.part(cut));
+            place.saturating_mul(u64::from(count)).saturating_add(u64::from(side.part_at))
         })
     }
 

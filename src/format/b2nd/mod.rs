@@ -26,16 +26,16 @@ pub use chunk::{Chunk, Content, codec_name, filter_name};
 pub(crate) use explain::context;
 pub use frame::{Metalayer, Metalayers};
 
-use super::{Part, Single, holds_one_tensor};
-use crate::attributes::Attributes;
+use super::Part;
+use super::single::{Facts, OneTensor};
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
 use crate::bytes::words::words;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 
@@ -74,6 +74,7 @@ pub struct File<'a> {
     parts: Parts<'a>,
     /// The array; `None` in a frame of bytes.
     array: Option<Array<'a>>,
+    /// That of its dtype, where its elements are as long as it says; bytes in a frame that is no array.
     dtype: Option<DType>,
     byte_order: ByteOrder,
     version: u8,
@@ -130,13 +131,16 @@ pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     if let Some((_, item_size)) = array {
         file.item_size = item_size;
         // The dtype may be of another size than the elements are.
-        let dtype = file.dtype_bytes().and_then(|text| of_numpy(text.bytes())).filter(|(dtype, _)| dtype.size() == file.item_size());
+        let dtype = file
+            .dtype_bytes()
+            .and_then(|text| of_numpy(text.bytes()))
+            .filter(|(dtype, _)| dtype.size() == file.item_size());
         file.dtype = dtype.map(|(dtype, _)| dtype);
         file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
     }
     let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
     if nbytes > 0 {
-        let count = (chunksize > 0).then(|| array::count_of(nbytes, chunksize));
+        let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
         // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
         let at = file.table_at();
         let room = parts.trailer_at.saturating_sub(at);
@@ -417,17 +421,6 @@ impl<'a> File<'a> {
     }
 }
 
-/// What the common view asks of the file, and of its one tensor.
-impl<'a> File<'a> {
-    pub(crate) const fn version(&self) -> Option<&'a str> {
-        version(self.version)
-    }
-
-    fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Tensor, self.region().offset)
-    }
-}
-
 /// The version of a frame.
 const fn version(version: u8) -> Option<&'static str> {
     match version {
@@ -438,71 +431,60 @@ const fn version(version: u8) -> Option<&'static str> {
     }
 }
 
-pub(crate) type Components<'a> = Single<Part<'a>>;
-
-holds_one_tensor!();
-
-/// The tensor of the file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensor<'a>(File<'a>);
-
-impl<'a> Tensor<'a> {
-    /// That of the dtype, where its elements are as long as it says; the bytes of a frame that is no array.
-    pub(crate) const fn dtype(&self) -> Option<DType> {
-        self.0.dtype
+impl<'a> OneTensor<'a> for File<'a> {
+    fn version(&self) -> Option<&'a str> {
+        version(self.version)
     }
 
-    pub(crate) fn shape(&self) -> Shape<'a> {
-        self.0.shape()
+    fn facts(&self) -> Facts {
+        Facts { dtype: self.dtype, order: Order::RowMajor, warnings: self.warnings, at: self.region().offset }
     }
 
-    pub(crate) const fn order(&self) -> Order {
-        Order::RowMajor
-    }
-
-    pub(crate) const fn layout(&self) -> Layout {
+    fn layout(&self) -> Layout {
         Layout::Chunked
     }
 
-    pub(crate) fn components(&self) -> Components<'a> {
-        let file = &self.0;
-        Single::new(Part {
-            role: Text::of("chunks"),
-            dtype: file.dtype,
-            storage: file.dtype,
-            order: file.byte_order,
-            extent: file.region(),
-            encoding: Encoding::Blosc,
-            encoding_name: Text::of(Encoding::Blosc.text()),
-            decoded_length: Some(file.nbytes()),
-            digest: None,
-            warnings: 0,
-            at: file.region().offset,
-            back: 0,
-        })
+    fn shape(&self) -> Shape<'a> {
+        self.shape()
     }
 
-    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.0.error(kind)
+    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+        part.role = Text::of("chunks");
+        part.dtype = self.dtype;
+        part.storage = self.dtype;
+        part.order = self.byte_order;
+        part.set_place(self.region());
+        part.encoding = Encoding::Blosc;
+        part.encoding_name = Text::of(Encoding::Blosc.text());
+        part.decoded_length = Some(self.nbytes());
+        Ok(index == 0)
+    }
+}
+
+impl File<'_> {
+    /// An error of the tensor as a whole: at its chunks.
+    fn error(&self, kind: ErrorKind) -> Error {
+        fail(kind, Item::Tensor, self.region().offset)
     }
 
     /// Bytes of all elements, without the padding.
     pub(crate) fn dense_len(&self) -> Option<u64> {
-        self.shape().elements()?.checked_mul(self.0.item_size())
+        self.shape().elements()?.checked_mul(self.item_size())
     }
 
-    pub(crate) fn scratch_len(&self) -> Option<u64> {
-        self.0.scratch_for(None).ok()
+    /// How much scratch memory [`read_all`](Self::read_all) needs, in bytes.
+    pub(crate) fn scratch_for_all(&self) -> Option<u64> {
+        self.scratch_for(None).ok()
     }
 
     /// Writes all elements to `room`, as they are stored.
-    pub(crate) fn read<'r>(
+    pub(crate) fn read_all<'r>(
         &self,
         decoder: &mut dyn Decoder,
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.0.read(decoder, None, room, scratch)
+        self.read(decoder, None, room, scratch)
     }
 }
 
@@ -516,24 +498,22 @@ fn of_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
         b'|' | b'=' => ByteOrder::NATIVE,
         _ => return None,
     };
-    let names =
-        words!["b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"];
-    let dtypes = [
-        DType::BOOL,
-        DType::U8,
-        DType::U16,
-        DType::U32,
-        DType::U64,
-        DType::I8,
-        DType::I16,
-        DType::I32,
-        DType::I64,
-        DType::F16,
-        DType::F32,
-        DType::F64,
-        DType::C64,
-        DType::C128,
+    let names = words![
+        "b1": DType::BOOL.short_code(),
+        "u1": DType::U8.short_code(),
+        "u2": DType::U16.short_code(),
+        "u4": DType::U32.short_code(),
+        "u8": DType::U64.short_code(),
+        "i1": DType::I8.short_code(),
+        "i2": DType::I16.short_code(),
+        "i4": DType::I32.short_code(),
+        "i8": DType::I64.short_code(),
+        "f2": DType::F16.short_code(),
+        "f4": DType::F32.short_code(),
+        "f8": DType::F64.short_code(),
+        "c8": DType::C64.short_code(),
+        "c16": DType::C128.short_code(),
     ];
-    let dtype = names.value_of(name, &dtypes)?;
+    let dtype = DType::of_word(names.number_of(name))?;
     Some((dtype, order))
 }

@@ -9,7 +9,7 @@ use super::block::{Filter, Stream};
 use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
 use crate::decode::{DecodeError, Decoder};
 use crate::error::{ErrorKind, Item, Result};
@@ -102,7 +102,7 @@ impl<'a> Offsets<'a> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
         let size = table.block_size().unwrap_or(0);
-        let block = at.checked_div(size).and_then(|block| u32::try_from(block).ok()).ok_or_else(error)?;
+        let block = u32::try_from(quotient(at, size)).map_err(|_| error())?;
         let at = at.saturating_sub(u64::from(block).saturating_mul(size));
         let length = table.block_length(block)?;
         let room = to_usize(length).and_then(|length| memory.get_mut(..length));
@@ -132,7 +132,7 @@ impl<'a> Offsets<'a> {
         };
         let mut streams = table.streams(block)?;
         let each = to_u64(streams.length);
-        let wanted = at.checked_div(each).unwrap_or(0);
+        let wanted = quotient(at, each);
         let at = at.saturating_sub(wanted.saturating_mul(each));
         let mut index = 0_u64;
         while let Some(stream) = streams.read()? {
@@ -162,12 +162,12 @@ impl<'a> Offsets<'a> {
 
 /// Where byte `at` of a block stands before its shuffle is undone.
 fn shuffled(at: u64, width: u64, length: u64) -> u64 {
-    let count = length.checked_div(width).unwrap_or(0);
+    let count = quotient(length, width);
     let whole = count.saturating_mul(width);
     if at >= whole {
         return at;
     }
-    let element = at.checked_div(width).unwrap_or(0);
+    let element = quotient(at, width);
     let plane = at.saturating_sub(element.saturating_mul(width));
     plane.saturating_mul(count).saturating_add(element)
 }

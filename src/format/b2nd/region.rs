@@ -16,7 +16,7 @@ use super::block::Stream;
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
 use super::grid::Grid;
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
 use crate::decode::Decoder;
@@ -257,7 +257,7 @@ impl Reader<'_> {
             return Ok(()); // one on the way to those that are wanted
         }
         let value = chunk.value();
-        let has_whole_values = self.grid.item_size.checked_rem(to_u64(value.len())) == Some(0);
+        let has_whole_values = !value.is_empty() && remainder(self.grid.item_size, to_u64(value.len())) == 0;
         match chunk.content {
             Content::Compressed => self.blocks(chunk, work),
             Content::VariableBlocks if !is_array => self.variable_blocks(chunk, work),

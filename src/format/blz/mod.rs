@@ -22,15 +22,15 @@ pub use train::{Scaled, Train};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{Part, holds_one_tensor};
-use crate::attributes::Attributes;
+use super::Part;
+use super::single::{Facts, OneTensor};
 use crate::bytes::extent::Extent;
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, Opening, Parsed};
 use crate::bytes::text::Text;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
 use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::vocab::{DType, Layout, Order};
 
 /// Section "Header". The version and the dtype are known from the magic, which they are counted among.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -178,8 +178,8 @@ impl Cores<'_> {
             let at = if left == 0 { bond_at } else { bond_at.saturating_add(NUMBER) };
             return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, at));
         }
-        let bytes = left.checked_mul(length).and_then(|numbers| numbers.checked_mul(right));
-        let Some(bytes) = bytes.and_then(|numbers| numbers.checked_mul(self.tables.dtype.size())) else {
+        let numbers = product(product(Some(left), length), right);
+        let Some(bytes) = product(numbers, self.tables.dtype.size()) else {
             return Err(fail(ErrorKind::ShapeOverflow, Item::Core, bond_at));
         };
         let core = Core { index: self.index, shape, extent: Extent::new(self.at, bytes) };
@@ -296,7 +296,7 @@ impl<'a> File<'a> {
     /// [`extent`](Self::extent) and use [`train_in`](Self::train_in).
     pub fn train(&self) -> Result<Train<'a>> {
         let cores = self.input.get(self.cores);
-        self.train_in(cores.ok_or(fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
+        self.train_in(cores.ok_or_else(|| fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
     }
 
     /// The same over bytes that the caller read from [`extent`](Self::extent).
@@ -314,97 +314,64 @@ impl<'a> File<'a> {
     }
 }
 
-/// What the common view asks of the file.
-impl<'a> File<'a> {
-    pub(crate) const fn version(&self) -> Option<&'a str> {
-        Some("1")
-    }
-}
-
 fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (length, rest) = U64::ref_from_prefix(bytes).ok()?;
     Some((length.get(), rest))
 }
 
-holds_one_tensor!();
-
-/// The tensor of the file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensor<'a>(File<'a>);
-
-impl<'a> Tensor<'a> {
-    pub(crate) const fn dtype(&self) -> Option<DType> {
-        Some(self.0.tables.dtype)
+impl<'a> OneTensor<'a> for File<'a> {
+    fn version(&self) -> Option<&'a str> {
+        Some("1")
     }
 
-    pub(crate) fn shape(&self) -> Shape<'a> {
-        let lengths = self.0.tables.lengths;
+    fn facts(&self) -> Facts {
+        Facts {
+            dtype: Some(self.tables.dtype),
+            order: Order::RowMajor,
+            warnings: self.warnings,
+            at: self.cores.offset,
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::TensorTrain
+    }
+
+    fn shape(&self) -> Shape<'a> {
+        let lengths = self.tables.lengths;
         let rank = u32::try_from(lengths.len()).unwrap_or(u32::MAX);
         Shape::new(zerocopy::IntoBytes::as_bytes(lengths), rank, read_dimension)
     }
 
-    pub(crate) const fn order(&self) -> Order {
-        Order::RowMajor
+    /// The cores, one after the other.
+    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+        let mut cores = self.cores();
+        cores.index = index;
+        cores.at = cores.at.max(part.extent.end().unwrap_or(u64::MAX));
+        let Some(core) = cores.read()? else { return Ok(false) };
+        part.role = Text::of("core");
+        part.number = Some(core.index);
+        part.dtype = Some(self.tables.dtype);
+        part.storage = part.dtype;
+        part.set_place(core.extent);
+        Ok(true)
     }
+}
 
-    pub(crate) const fn layout(&self) -> Layout {
-        Layout::TensorTrain
-    }
-
-    pub(crate) fn components(&self) -> Components<'a> {
-        Components { cores: self.0.cores(), error: None }
-    }
-
-    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Tensor, self.0.cores.offset)
-    }
-
+impl File<'_> {
     /// How much scratch memory [`contract`](Self::contract) needs, in bytes.
-    pub(crate) fn scratch_len(&self) -> Option<u64> {
-        Some(Train::new(self.0.tables, &[]).slice_scratch())
+    pub(crate) fn scratch_len(&self) -> u64 {
+        Train::new(self.tables, &[]).slice_scratch()
     }
 
     /// Writes all elements to `room`, row-major.
     pub(crate) fn contract<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.0.train()?.slice(&[], room, scratch)
-    }
-}
-
-/// The components of the tensor: its cores.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Components<'a> {
-    cores: Cores<'a>,
-    /// Why the iteration ended early.
-    pub(crate) error: Option<Error>,
-}
-
-impl<'a> Iterator for Components<'a> {
-    type Item = Part<'a>;
-
-    fn next(&mut self) -> Option<Part<'a>> {
-        let core = self.cores.next();
-        self.error = self.cores.error;
-        let core = core?;
-        let dtype = Some(self.cores.tables.dtype);
-        Some(Part {
-            role: Text::of(role(core.index)),
-            dtype,
-            storage: dtype,
-            order: ByteOrder::Little,
-            extent: core.extent,
-            encoding: Encoding::Raw,
-            encoding_name: Text::of(Encoding::Raw.text()),
-            decoded_length: Some(core.extent.length),
-            digest: None,
-            warnings: 0,
-            at: core.extent.offset,
-            back: 0,
-        })
+        self.train()?.slice(&[], room, scratch)
     }
 }
 
 /// `core.0` to `core.254`.
-fn role(index: u8) -> &'static str {
+pub(crate) fn role(index: u8) -> &'static str {
     /// Eight bytes each, the shorter ones filled up: no text of a file says them, so they are made here.
     static ROLES: [[u8; 8]; 256] = {
         #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::integer_division)]

@@ -236,13 +236,7 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
 }
 
 /// Passes what stands at `at`: a chunk, or the data. Where it stands then, and what it remembers.
-fn step(
-    file: &File<'_>,
-    opening: &Opening<'_>,
-    volume: u64,
-    at: u64,
-    mut memory: Memory,
-) -> Parsed<(u64, Memory)> {
+fn step(file: &File<'_>, opening: &Opening<'_>, volume: u64, at: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest == 0 {
@@ -377,12 +371,7 @@ fn check_dense(file: &File<'_>, size: u64, rest: u64, memory: &mut Memory) -> Re
 }
 
 /// Reads a symmetry (section "Symmetry chunk") with every check of it.
-fn symmetry<'a>(
-    file: &File<'a>,
-    opening: &Opening<'a>,
-    extent: Extent,
-    memory: &mut Memory,
-) -> Parsed<Symmetry<'a>> {
+fn symmetry<'a>(file: &File<'a>, opening: &Opening<'a>, extent: Extent, memory: &mut Memory) -> Parsed<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
     // What it takes with the longest operation, and its padding.

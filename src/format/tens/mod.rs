@@ -23,17 +23,18 @@ pub(crate) use explain::context;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{Part, Single, holds_one_tensor};
-use crate::attributes::Attributes;
+use super::Part;
+use super::single::{Facts, OneTensor};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
+use crate::bytes::words::{UNKNOWN, Words, words};
 use crate::element::Element;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
 use crate::shape::Shape;
 use crate::sparse::{Column, Sparse};
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::vocab::{ByteOrder, DType, Layout, Order};
 
 /// Section "Header".
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -107,62 +108,39 @@ struct Types {
 
 impl Types {
     fn of(opening: &Opening<'_>, header: &Header) -> Parsed<Self> {
-        let width = header.bytes_per_number.get();
         let lanes = header.numbers_per_element.get();
-        let number_type = header.number_type;
-        let (number, order) = match &number_type {
-            b"uint" | b"UINT" => (unsigned(width), number_type),
-            b"sint" | b"SINT" => (signed(width), number_type),
-            // The sentence on capitals names integers alone; all real files are little-endian.
-            b"IEEE" => (float(width), *b"ieee"),
-            _ => return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT)),
-        };
+        let kind = NUMBER_TYPES.number_of(&header.number_type);
+        if kind == UNKNOWN {
+            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT));
+        }
         if !matches!(lanes, 1 | 2 | 4 | 8) {
             return Err(stop(opening, ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
         }
-        let is_float = number_type == *b"IEEE";
+        let width = header.bytes_per_number.get();
+        let number = DType::of_word(kind & !BIG).and_then(|smallest| smallest.widened_to(width));
         Ok(Self {
             element: number.and_then(|number| number.with_lanes(lanes)),
-            order: if order.first().is_some_and(u8::is_ascii_uppercase) { ByteOrder::Big } else { ByteOrder::Little },
-            halved: match (is_float, lanes, width) {
-                (true, 2, 16) => Some(DType::C128),
-                (true, 2, 32) => DType::F128.with_lanes(2),
+            order: if kind & BIG == 0 { ByteOrder::Little } else { ByteOrder::Big },
+            halved: match (kind, lanes, width) {
+                (FLOAT, 2, 16) => Some(DType::C128),
+                (FLOAT, 2, 32) => DType::F128.with_lanes(2),
                 _ => None,
             },
         })
     }
 }
 
-fn unsigned(width: u32) -> Option<DType> {
-    match width {
-        1 => Some(DType::U8),
-        2 => Some(DType::U16),
-        4 => Some(DType::U32),
-        8 => Some(DType::U64),
-        16 => Some(DType::U128),
-        _ => None,
-    }
-}
-
-fn signed(width: u32) -> Option<DType> {
-    match width {
-        1 => Some(DType::I8),
-        2 => Some(DType::I16),
-        4 => Some(DType::I32),
-        8 => Some(DType::I64),
-        16 => Some(DType::I128),
-        _ => None,
-    }
-}
-
-fn float(width: u32) -> Option<DType> {
-    match width {
-        4 => Some(DType::F32),
-        8 => Some(DType::F64),
-        16 => Some(DType::F128),
-        _ => None,
-    }
-}
+/// The smallest dtype of each type of numbers, and whether they are big-endian. The sentence on capitals names integers
+/// alone; all real files are little-endian.
+const NUMBER_TYPES: Words = words![
+    "uint": DType::U8.short_code(),
+    "UINT": DType::U8.short_code() | BIG,
+    "sint": DType::I8.short_code(),
+    "SINT": DType::I8.short_code() | BIG,
+    "IEEE": FLOAT,
+];
+const FLOAT: u8 = DType::F32.short_code();
+const BIG: u8 = 0x80;
 
 /// A TENS file: the one tensor that it holds, and what only this format says of it.
 ///
@@ -434,12 +412,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// What the common view asks of the file, and of its one tensor.
 impl<'a> File<'a> {
-    pub(crate) const fn version(&self) -> Option<&'a str> {
-        Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
-    }
-
     fn shape(&self) -> Shape<'a> {
         Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
     }
@@ -455,59 +428,40 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from(header.length.get()), rest))
 }
 
-pub(crate) type Components<'a> = Single<Part<'a>>;
-
-holds_one_tensor!();
-
-/// The tensor of the file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensor<'a>(File<'a>);
-
-impl<'a> Tensor<'a> {
-    pub(crate) const fn dtype(&self) -> Option<DType> {
-        Some(self.0.dtype)
+impl<'a> OneTensor<'a> for File<'a> {
+    fn version(&self) -> Option<&'a str> {
+        Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
     }
 
-    pub(crate) fn shape(&self) -> Shape<'a> {
-        self.0.shape()
-    }
-
-    /// Dense elements are stored by ascending global index; pairs are made dense as all computed layouts are.
-    pub(crate) const fn order(&self) -> Order {
-        match self.0.layout {
-            Layout::IndexValue => Order::RowMajor,
-            _ => Order::ColumnMajor,
+    fn facts(&self) -> Facts {
+        Facts {
+            dtype: Some(self.dtype),
+            // Dense elements are stored by ascending global index; pairs are made dense as all computed layouts are.
+            order: if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor },
+            warnings: self.warnings,
+            at: self.data.offset,
         }
     }
 
-    pub(crate) const fn layout(&self) -> Layout {
-        self.0.layout
+    fn layout(&self) -> Layout {
+        self.layout
     }
 
-    pub(crate) fn components(&self) -> Components<'a> {
-        let file = &self.0;
-        let (role, dtype) = match file.layout {
-            Layout::Dense => ("data", Some(file.dtype)),
+    fn shape(&self) -> Shape<'a> {
+        self.shape()
+    }
+
+    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+        let (role, dtype) = match self.layout {
+            Layout::Dense => ("data", Some(self.dtype)),
             Layout::IndexValue => ("pairs", None), // indices and values: numbers of two types
-            _ => ("packed", Some(file.dtype)),
+            _ => ("packed", Some(self.dtype)),
         };
-        Single::new(Part {
-            role: Text::of(role),
-            dtype,
-            storage: Some(file.dtype),
-            order: file.byte_order,
-            extent: file.data,
-            encoding: Encoding::Raw,
-            encoding_name: Text::of(Encoding::Raw.text()),
-            decoded_length: Some(file.data.length),
-            digest: None,
-            warnings: 0,
-            at: file.data.offset,
-            back: 0,
-        })
-    }
-
-    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.0.error(kind)
+        part.role = Text::of(role);
+        part.dtype = dtype;
+        part.storage = Some(self.dtype);
+        part.order = self.byte_order;
+        part.set_place(self.data);
+        Ok(index == 0)
     }
 }

@@ -17,6 +17,8 @@ use crate::vocab::{ByteOrder, Encoding};
 #[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     let is_list = tensor.manifest.is_list();
+    tensor.entry = reader.position();
+    reader.entry = tensor.entry;
     let mut volume = Volume::default();
     let mut parts = Measures::NONE;
     if is_list {
@@ -31,7 +33,7 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     while let Some(item) = reader.field(&mut record) {
         match item {
             Item::Name => tensor.name = reader.text(),
-            Item::DType => tensor.dtype = layout::dtype(reader, &layout::LONG_DTYPES),
+            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
             Item::Shape => layout::shape(reader, tensor, &mut volume),
             Item::Attributes => tensor.attributes = v1::attributes(reader),
             Item::Layout => {
@@ -64,22 +66,23 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
 fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Left, parts: &mut Measures) {
     let all = left;
     let mut largest_role = None;
+    let part = &mut Part::unread();
     while tensor.manifest.more_parts(reader, &mut left) {
         let at = reader.position();
-        let mut part = tensor.manifest.part(reader);
-        component(&tensor.manifest, reader, &mut part);
+        component(&tensor.manifest, reader, part);
         tensor.warnings |= part.warnings;
         if tensor.is_packed_sparse() {
             return;
         }
-        let is_new = parts.add(reader, &part, at);
+        let mut is_new = parts.add(reader, part, at);
         // Larger than all before, as real programs write them, is different from all; others are compared.
-        let is_largest = largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes()));
-        if !is_new || (!is_largest && stands_before(tensor, all, part.role, at)) {
-            reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
-        }
-        if is_largest {
+        if largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes())) {
             largest_role = Some(part.role);
+        } else if stands_before(tensor, all, part.role, at) {
+            is_new = false;
+        }
+        if !is_new {
+            reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
         }
         reader.item = Item::Components;
     }
@@ -110,6 +113,7 @@ fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: Text<'_>, end: u32) 
 #[inline(never)]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) {
     let at = reader.position();
+    part.begin(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // in the file
     let is_list = manifest.is_list();
     if is_list {
         reader.item = Item::Tensor;
@@ -124,8 +128,7 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, pa
         let at = reader.position();
         match item {
             Item::DType => {
-                part.storage =
-                    layout::dtype(reader, if is_list { &layout::LONG_DTYPES } else { &layout::SHORT_DTYPES })
+                part.storage = layout::dtype(reader, if is_list { layout::LONG_DTYPES } else { layout::SHORT_DTYPES })
             }
             Item::LogicalType => logical = Some((reader.text(), at)),
             Item::Offset => part.extent.offset = reader.unsigned(),

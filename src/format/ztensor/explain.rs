@@ -11,6 +11,7 @@ use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind, Item};
 use crate::format::Context;
+use crate::format::Part;
 use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.
@@ -51,13 +52,16 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         }
     }
     let dtype = context.dtype.map(Text::of);
-    let dtype = dtype.and_then(|name| layout::LONG_DTYPES.of_name(name).or(layout::SHORT_DTYPES.of_name(name)));
+    let dtype = dtype.and_then(|name| {
+        layout::dtype_of(layout::LONG_DTYPES, name).or(layout::dtype_of(layout::SHORT_DTYPES, name))
+    });
     let size = dtype.map(DType::size);
     let elements = context.shape.and_then(|shape| shape.elements());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
-        let key = fields.items.iter().zip(fields.keys).find(|(item, _)| **item == error.item());
-        context.missing = key.and_then(|(_, key)| core::str::from_utf8(key).ok());
+        let mut keys = fields.keys;
+        let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
+        context.missing = key.and_then(|key| core::str::from_utf8(key).ok());
     }
     context
 }
@@ -77,13 +81,13 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         Item::Encoding => context.encoding = sound(reader, text),
         Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
-            let mut tensor = Tensor::new(manifest, 0, 0);
+            let mut tensor = Tensor::new(manifest);
             layout::shape(reader, &mut tensor, &mut layout::Volume::default());
             context.shape = reader.check().ok().map(|()| tensor.shape());
         }
         Item::Components => {
-            let all = Tensor { components: reader.position(), ..Tensor::new(manifest, 0, 0) };
-            let is_there = |role: &str| all.components().any(|part| part.role.bytes() == role.as_bytes());
+            let all = Tensor { components: reader.position(), ..Tensor::new(manifest) };
+            let is_there = |role: &str| all.part(role.as_bytes(), &mut Part::unread()).is_ok();
             context.missing = layout::required(layout)
                 .filter_map(|role| core::str::from_utf8(role).ok())
                 .find(|role| !is_there(role));

@@ -14,27 +14,18 @@ use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
 
-/// The dtypes of a version, by name.
-pub(super) struct DTypes {
-    names: Words,
-    dtypes: &'static [DType],
-}
-
-impl DTypes {
-    pub(super) fn of_name(&self, name: Text<'_>) -> Option<DType> {
-        self.names.value_of(name.bytes(), self.dtypes)
-    }
-}
-
 /// Declares a list of names with a dtype each.
 macro_rules! dtypes {
-    ($($name:literal: $dtype:ident),* $(,)?) => {
-        DTypes { names: words![$($name),*], dtypes: &[$(DType::$dtype),*] }
-    };
+    ($($name:literal: $dtype:ident),* $(,)?) => { words![$($name: DType::$dtype.short_code()),*] };
+}
+
+/// The dtype of that name in such a list.
+pub(super) fn dtype_of(known: Words, name: Text<'_>) -> Option<DType> {
+    DType::of_word(known.number_of(name.bytes()))
 }
 
 /// 0.1 "Supported Data Types", 1.0 section 4.2.
-pub(super) const LONG_DTYPES: DTypes = dtypes! {
+pub(super) const LONG_DTYPES: Words = dtypes! {
     "float32": F32,
     "float16": F16,
     "bfloat16": BF16,
@@ -51,7 +42,7 @@ pub(super) const LONG_DTYPES: DTypes = dtypes! {
 };
 
 /// 1.1 and 1.2. The last four are in the text of 1.1 alone, and no program writes them.
-pub(super) const SHORT_DTYPES: DTypes = dtypes! {
+pub(super) const SHORT_DTYPES: Words = dtypes! {
     "f32": F32,
     "f16": F16,
     "bf16": BF16,
@@ -72,7 +63,7 @@ pub(super) const SHORT_DTYPES: DTypes = dtypes! {
 };
 
 /// 1.2: the logical types.
-const LOGICAL_TYPES: DTypes = dtypes! {
+const LOGICAL_TYPES: Words = dtypes! {
     "f8_e4m3fn": F8_E4M3FN,
     "f8_e5m2": F8_E5M2,
     "f8_e4m3fnuz": F8_E4M3FNUZ,
@@ -91,9 +82,9 @@ fn storage_of(logical: DType) -> DType {
 }
 
 /// Reads a dtype: one of `known`, and nothing else.
-pub(super) fn dtype(reader: &mut Reader<'_>, known: &DTypes) -> Option<DType> {
+pub(super) fn dtype(reader: &mut Reader<'_>, known: Words) -> Option<DType> {
     let at = reader.position();
-    let found = known.of_name(reader.text());
+    let found = dtype_of(known, reader.text());
     if found.is_none() {
         reader.fail(ErrorKind::UnknownDType, at);
     }
@@ -102,7 +93,7 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: &DTypes) -> Option<DType> {
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: Text<'_>, at: u32) {
-    match LOGICAL_TYPES.of_name(name) {
+    match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
         Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
@@ -113,19 +104,27 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: T
 /// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
 /// `sparse` of its text keeps its indices in attributes.
 pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
+    const DENSE: u8 = Layout::Dense.code();
+    const CSR: u8 = Layout::SparseCsr.code();
+    const COO: u8 = Layout::SparseCoo.code();
     let names = match generation {
-        Generation::V0_1 => words!["dense", "sparsecsr", "sparsecoo"],
-        Generation::V1_0 => words!["dense", "sparse_csr", "sparse_coo"],
-        Generation::V1_2 => words!["dense", "sparse_csr", "sparse_coo", "quantized_group"],
+        Generation::V0_1 => words!["dense": DENSE, "sparsecsr": CSR, "sparsecoo": COO],
+        Generation::V1_0 => words!["dense": DENSE, "sparse_csr": CSR, "sparse_coo": COO],
+        Generation::V1_2 => words![
+            "dense": DENSE,
+            "sparse_csr": CSR,
+            "sparse_coo": COO,
+            "quantized_group": Layout::QuantizedGroup.code(),
+        ],
     };
-    let layouts = [Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::QuantizedGroup];
-    names.value_of(name.bytes(), &layouts).unwrap_or(Layout::Other)
+    Layout::from_code(names.number_of(name.bytes())).unwrap_or(Layout::Other)
 }
 
 /// Reads the byte order of 0.1.
 pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     let at = reader.position();
-    let found = words!["little", "big"].value_of(reader.text().bytes(), &[ByteOrder::Little, ByteOrder::Big]);
+    let orders = words!["little": ByteOrder::Little.code(), "big": ByteOrder::Big.code()];
+    let found = ByteOrder::from_code(orders.number_of(reader.text().bytes()));
     if found.is_none() {
         reader.fail(ErrorKind::InvalidByteOrder, at);
     }
@@ -135,7 +134,8 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
     part.encoding_name = reader.text();
-    let found = words!["raw", "zstd"].value_of(part.encoding_name.bytes(), &[Encoding::Raw, Encoding::Zstd]);
+    let encodings = words!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
+    let found = Encoding::from_code(encodings.number_of(part.encoding_name.bytes()));
     part.encoding = found.unwrap_or(Encoding::Other);
 }
 
@@ -209,7 +209,7 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>, volume
             volume.rows = length;
         }
         volume.elements = product(volume.elements, length);
-        tensor.rank = tensor.rank.saturating_add(1); // a dimension takes a byte of the manifest at least
+        tensor.rank = tensor.rank.wrapping_add(1); // a dimension takes a byte of the manifest at least
     }
 }
 
@@ -243,7 +243,7 @@ impl Measure {
     /// How many elements there are: `None` where the length or the type is not known.
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
         let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
-        if self.bytes & dtype.size().wrapping_sub(1) != 0 {
+        if !dtype.is_whole(self.bytes) {
             self.fail(reader, ErrorKind::NotWhole);
         }
         Some(self.bytes.wrapping_shr(dtype.log2_size()))
@@ -271,12 +271,19 @@ pub(super) enum Role {
     Coords,
 }
 
-const ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr, Role::Coords];
-const ROLE_NAMES: Words = words!["data", "values", "indices", "indptr", "coords"];
+static ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr, Role::Coords];
+const ROLE_NAMES: Words = words!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
 impl Role {
     pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
-        ROLE_NAMES.value_of(name.bytes(), &ROLES)
+        match ROLE_NAMES.number_of(name.bytes()) {
+            0 => Some(Self::Data),
+            1 => Some(Self::Values),
+            2 => Some(Self::Indices),
+            3 => Some(Self::Indptr),
+            4 => Some(Self::Coords),
+            _ => None,
+        }
     }
 
     /// 1.0: the type of its elements (sections 4.2, 5.1 to 5.3), in a tensor of that type.
@@ -312,7 +319,8 @@ impl Measures {
         measure.elements(reader);
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
-        match ROLE_NAMES.place_of(part.role.bytes()).and_then(|place| self.of_role.get_mut(place)) {
+        let place = ROLE_NAMES.number_of(part.role.bytes());
+        match self.of_role.get_mut(usize::from(place)) {
             Some(place) => core::mem::replace(place, measure).at == 0,
             None => true,
         }
@@ -320,7 +328,7 @@ impl Measures {
 
     /// 1.0: gives each the type that follows from its role.
     pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
-        for (part, role) in self.of_role.iter_mut().zip(ROLES) {
+        for (part, role) in self.of_role.iter_mut().zip(&ROLES) {
             part.dtype = role.dtype(tensor);
             part.elements(reader);
         }
@@ -340,7 +348,7 @@ impl Measures {
 /// The roles that a layout requires (1.0 sections 5.1 to 5.3), in order.
 pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
     let bits = required_bits(layout);
-    ROLE_NAMES.zip(0_u32..).filter(move |(_, place)| bits.wrapping_shr(*place) & 1 != 0).map(|(role, _)| role)
+    ROLE_NAMES.filter(move |(_, place)| bits.wrapping_shr(u32::from(*place)) & 1 != 0).map(|(role, _)| role)
 }
 
 /// The same as bits, in the order of [`ROLES`].

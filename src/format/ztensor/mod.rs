@@ -38,7 +38,7 @@ use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::vocab::{DType, Layout, Order};
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
@@ -130,55 +130,25 @@ impl<'a> Manifest<'a> {
         matches!(self.generation, Generation::V0_1)
     }
 
-    fn error(&self, fault: Fault) -> Error {
+    fn error(&self, fault: &Fault) -> Error {
         fault.in_file(Format::Ztensor, self.region.start)
     }
 
-    /// Whether all that `reader` has read is sound.
-    fn check(&self, reader: &Reader<'_>) -> Result<()> {
-        reader.check().map_err(|fault| self.error(fault))
+    /// Whether all that `reader` has read is sound, and what it was to find `is_found`.
+    #[inline(never)]
+    fn check(&self, reader: &Reader<'_>, is_found: bool) -> Result<()> {
+        match reader.found_fault() {
+            Some(fault) => Err(self.error(fault)),
+            None if is_found => Ok(()),
+            None => Err(Error::new(ErrorKind::NotFound)),
+        }
     }
 
     /// The same for an iterator, which keeps the error that ends it.
     #[inline(never)]
     fn note(&self, reader: &Reader<'_>, error: &mut Option<Error>) {
-        if let Err(fault) = reader.check() {
+        if let Some(fault) = reader.found_fault() {
             *error = Some(self.error(fault));
-        }
-    }
-
-    /// A tensor of which nothing is known yet but that its entry begins where `reader` stands.
-    #[inline(never)]
-    fn begin(&self, reader: &mut Reader<'a>, index: u32) -> Tensor<'a> {
-        reader.entry = reader.position();
-        Tensor::new(*self, index, reader.entry)
-    }
-
-    /// Reads the entry at which `reader` stands, with every check of a tensor; `None` where the reader has a fault.
-    #[inline(never)]
-    fn entry(&self, reader: &mut Reader<'a>, index: u32) -> Option<Tensor<'a>> {
-        let mut tensor = self.begin(reader, index);
-        entry::entry(&mut tensor, reader);
-        reader.check().is_ok().then_some(tensor)
-    }
-
-    /// A component of which nothing is known yet but where its record begins: where `reader` stands.
-    #[inline(never)]
-    fn part(&self, reader: &Reader<'a>) -> Part<'a> {
-        let at = reader.position();
-        Part {
-            role: Text::of("data"),
-            dtype: None,
-            storage: None,
-            order: ByteOrder::Little,
-            extent: Extent::new(0, 0),
-            encoding: Encoding::Raw,
-            encoding_name: Text::of("raw"),
-            decoded_length: None,
-            digest: None,
-            warnings: 0,
-            at: self.region.start.wrapping_add(u64::from(at)), // in the file
-            back: at.saturating_sub(reader.entry),
         }
     }
 
@@ -231,18 +201,9 @@ pub struct File<'a> {
     is_sorted: bool,
 }
 
-/// Opens a file of which the magic is known to be ours: checks everything but the contents of the blobs.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    // Read where it will stand: a file on its own would be on the stack besides.
-    let mut opened = Manifest::locate(opening).map(File::new);
-    if let Ok(file) = &mut opened {
-        let mut reader = file.manifest.reader(0);
-        file.read(&mut reader);
-        if let Err(error) = file.manifest.check(&reader) {
-            opened = Err(opening.stop(error));
-        }
-    }
-    opened
+/// Begins to open a file of which the magic is known to be ours: [`File::read`] checks the rest.
+pub(crate) fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
+    Manifest::locate(opening).map(File::new)
 }
 
 impl<'a> File<'a> {
@@ -291,13 +252,23 @@ impl<'a> File<'a> {
         self.manifest.attributes(self.attributes, Words::NONE)
     }
 
+    pub(crate) fn unread_tensor(&self) -> Tensor<'a> {
+        Tensor::new(self.manifest)
+    }
+
     pub(crate) const fn tensors(&self) -> Tensors<'a> {
         Tensors { manifest: self.manifest, position: self.entries, left: self.left, index: 0, error: None }
     }
 
-    /// Reads the manifest, with every check.
+    /// Reads the manifest: checks everything but the contents of the blobs.
+    pub(crate) fn read(&mut self) -> Result<()> {
+        let mut reader = self.manifest.reader(0);
+        self.read_manifest(&mut reader);
+        self.manifest.check(&reader, true)
+    }
+
     #[inline(never)]
-    fn read(&mut self, reader: &mut Reader<'a>) {
+    fn read_manifest(&mut self, reader: &mut Reader<'a>) {
         if self.manifest.is_list() {
             v0::root(self, reader);
         } else {
@@ -326,36 +297,34 @@ impl<'a> File<'a> {
         self.left = left;
         let mut last_name = None;
         while manifest.more(reader, &mut left) {
-            let mut tensor = manifest.begin(reader, self.count);
+            let mut tensor = Tensor::new(manifest);
             entry::entry(&mut tensor, reader);
             self.warnings.add_tensor(tensor.warnings, self.count);
             self.is_sorted &= last_name.is_none_or(|last: Text<'_>| is_before(last.bytes(), tensor.name.bytes()));
             last_name = Some(tensor.name);
-            self.count = self.count.saturating_add(1); // an entry takes a byte of the manifest at least
+            self.count = self.count.wrapping_add(1); // an entry takes a byte of the manifest at least
         }
     }
 
-    /// The first tensor of that name. Linear in the bytes of the manifest up to it.
-    pub(crate) fn find(&self, name: &[u8]) -> Result<Tensor<'a>> {
+    /// Reads the first tensor of that name into `tensor`. Linear in the bytes of the manifest up to it.
+    pub(crate) fn find(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
         let mut reader = self.manifest.reader(self.entries);
-        let (mut left, mut index) = (self.left, 0_u32);
+        let mut left = self.left;
+        let mut is_found = false;
         while self.manifest.more(&mut reader, &mut left) {
             let at = reader.position();
             let (found, _) = self.manifest.name(&mut reader);
-            if found == name {
+            is_found = found == name;
+            if is_found {
                 reader.go_to(at);
-                if let Some(tensor) = self.manifest.entry(&mut reader, index) {
-                    return Ok(tensor);
-                }
+                entry::entry(tensor, &mut reader);
+            }
+            if is_found || self.is_sorted && is_before(name, found) {
                 break;
             }
-            if self.is_sorted && is_before(name, found) {
-                break;
-            }
-            index = index.saturating_add(1);
+            tensor.index = tensor.index.wrapping_add(1); // an entry takes a byte of the manifest at least
         }
-        self.manifest.check(&reader)?;
-        Err(Error::new(ErrorKind::NotFound))
+        self.manifest.check(&reader, is_found)
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
@@ -365,7 +334,7 @@ impl<'a> File<'a> {
         if !self.is_sorted {
             let mut reader = self.manifest.reader(self.entries);
             file.judge_names(names::repeated(self, scratch)?, &mut reader);
-            self.manifest.check(&reader)?;
+            self.manifest.check(&reader, true)?;
         }
         Ok(file.warnings)
     }
@@ -390,27 +359,31 @@ pub(crate) struct Tensors<'a> {
     left: Left,
     index: u32,
     /// Why the iteration ended early.
-    pub(crate) error: Option<Error>,
+    error: Option<Error>,
 }
 
-impl<'a> Iterator for Tensors<'a> {
-    type Item = Tensor<'a>;
+impl<'a> Tensors<'a> {
+    pub(crate) const fn error(&self) -> Option<Error> {
+        self.error
+    }
 
+    pub(crate) fn unread(&self) -> Tensor<'a> {
+        Tensor::new(self.manifest)
+    }
+
+    /// Reads the next one into `tensor`; `false` at the end, or where there is an error.
     #[inline(never)]
-    fn next(&mut self) -> Option<Tensor<'a>> {
-        if self.error.is_some() {
-            return None;
-        }
+    pub(crate) fn advance(&mut self, tensor: &mut Tensor<'a>) -> bool {
         let mut reader = self.manifest.reader(self.position);
-        let next = if self.manifest.more(&mut reader, &mut self.left) {
-            self.manifest.entry(&mut reader, self.index)
-        } else {
-            None
-        };
-        self.manifest.note(&reader, &mut self.error);
+        let more = self.error.is_none() && self.manifest.more(&mut reader, &mut self.left);
+        if more {
+            tensor.index = self.index;
+            entry::entry(tensor, &mut reader);
+            self.manifest.note(&reader, &mut self.error);
+        }
         self.position = reader.position();
-        self.index = self.index.saturating_add(1);
-        next
+        self.index = self.index.wrapping_add(1);
+        more && self.error.is_none()
     }
 }
 
@@ -435,17 +408,18 @@ pub(crate) struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// A tensor of which nothing is known yet but where its entry begins.
-    const fn new(manifest: Manifest<'a>, index: u32, entry: u32) -> Self {
+    /// A tensor of which nothing is known yet.
+    #[inline(never)] // once: it is large
+    const fn new(manifest: Manifest<'a>) -> Self {
         Self {
             manifest,
             name: Text::of(""),
             layout: Layout::Dense,
             layout_name: Text::of("dense"),
             dtype: None,
-            index,
+            index: 0,
             warnings: 0,
-            entry,
+            entry: 0,
             dimensions: 0,
             rank: 0,
             components: 0,
@@ -506,19 +480,16 @@ impl<'a> Tensor<'a> {
         components
     }
 
-    /// The first component of that role.
+    /// Reads the first component of that role into `part`.
     #[inline(never)]
-    pub(crate) fn part(&self, role: &[u8]) -> Result<Part<'a>> {
+    pub(crate) fn part(&self, role: &[u8], part: &mut Part<'a>) -> Result<()> {
         let mut left = Left::ONE;
         let mut reader = self.begin_parts(&mut left);
-        let mut part = self.manifest.part(&reader);
-        while self.next_part(&mut reader, &mut left, &mut part) {
-            if part.role.bytes() == role {
-                return Ok(part);
-            }
+        let mut is_found = false;
+        while !is_found && self.next_part(&mut reader, &mut left, part) {
+            is_found = part.is_of(role);
         }
-        self.manifest.check(&reader)?;
-        Err(Error::new(ErrorKind::NotFound))
+        self.manifest.check(&reader, is_found)
     }
 
     /// A reader that stands at the first component, of which there are `left`.
@@ -536,7 +507,6 @@ impl<'a> Tensor<'a> {
     fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left, part: &mut Part<'a>) -> bool {
         let more = self.manifest.more_parts(reader, left);
         if more {
-            *part = self.manifest.part(reader);
             entry::component(&self.manifest, reader, part);
             self.complete(part);
         }
@@ -580,7 +550,7 @@ impl<'a> Tensor<'a> {
 
     /// Where an error of this tensor is: at its entry.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.manifest.error(Fault { kind, item: Item::Tensor, at: self.entry, back: 0 })
+        self.manifest.error(&Fault { kind, item: Item::Tensor, at: self.entry, back: 0 })
     }
 }
 
@@ -594,19 +564,14 @@ pub(crate) struct Components<'a> {
     pub(crate) error: Option<Error>,
 }
 
-impl<'a> Iterator for Components<'a> {
-    type Item = Part<'a>;
-
-    fn next(&mut self) -> Option<Part<'a>> {
-        if self.error.is_some() {
-            return None;
-        }
+impl<'a> Components<'a> {
+    /// Reads the next one into `part`; `false` at the end, or where there is an error.
+    pub(crate) fn advance(&mut self, part: &mut Part<'a>) -> bool {
         let mut reader = self.tensor.manifest.reader(self.position);
         reader.entry = self.tensor.entry;
-        let mut part = self.tensor.manifest.part(&reader);
-        let is_there = self.tensor.next_part(&mut reader, &mut self.left, &mut part);
+        let is_there = self.error.is_none() && self.tensor.next_part(&mut reader, &mut self.left, part);
         self.position = reader.position();
         self.tensor.manifest.note(&reader, &mut self.error);
-        is_there.then_some(part)
+        is_there
     }
 }

@@ -20,7 +20,7 @@ impl Entries<'_> {
     /// The position at which the name of the next entry stands.
     fn next(&mut self) -> Result<Option<u32>> {
         if !self.manifest.more(&mut self.reader, &mut self.left) {
-            return self.manifest.check(&self.reader).map(|()| None);
+            return self.manifest.check(&self.reader, true).map(|()| None);
         }
         let (_, at) = self.manifest.name(&mut self.reader);
         Ok(Some(at))
@@ -47,9 +47,9 @@ pub(super) fn repeated_of_few<'a>(file: &File<'a>, reader: &mut Reader<'a>) -> O
             }
             if names.push(at).is_ok() {
                 (end, left_behind) = (reader.position(), left);
-                first = first.saturating_add(1);
+                first = first.wrapping_add(1);
             }
-            index = index.saturating_add(1);
+            index = index.wrapping_add(1);
         }
         if !names.is_full() {
             return None;
