@@ -294,3 +294,26 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     };
     Error::at(kind, format, item, 0)
 }
+
+#[cfg(all(test, feature = "blz"))]
+mod tests {
+    use std::format;
+
+    use super::{Part, Text};
+
+    #[test]
+    fn numbered_roles() {
+        let of = |number| Part { role: Text::of("core"), number: Some(number), ..Part::unread() };
+        for number in 0..=u8::MAX {
+            let part = of(number);
+            assert!(part.is_of(part.role().bytes()), "{number}");
+            let others = ["core", "core.", "data", "core.256", "core.-1", "core.+1", "core.1 ", "core.4294967296"];
+            let others = others.into_iter().map(str::as_bytes);
+            assert!(!others.into_iter().any(|role| part.is_of(role)), "{number}");
+            for role in [format!("core.0{number}"), format!("core.{number}0"), format!("Core.{number}")] {
+                let is_another = part.is_of(role.as_bytes()) && role != format!("core.{number}");
+                assert!(!is_another, "{number} {role}");
+            }
+        }
+    }
+}

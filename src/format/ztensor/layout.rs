@@ -104,20 +104,26 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: T
 /// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
 /// `sparse` of its text keeps its indices in attributes.
 pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
-    const DENSE: u8 = Layout::Dense.code();
-    const CSR: u8 = Layout::SparseCsr.code();
-    const COO: u8 = Layout::SparseCoo.code();
-    let names = match generation {
-        Generation::V0_1 => words!["dense": DENSE, "sparsecsr": CSR, "sparsecoo": COO],
-        Generation::V1_0 => words!["dense": DENSE, "sparse_csr": CSR, "sparse_coo": COO],
-        Generation::V1_2 => words![
-            "dense": DENSE,
-            "sparse_csr": CSR,
-            "sparse_coo": COO,
-            "quantized_group": Layout::QuantizedGroup.code(),
-        ],
+    // In the number of a name, beside the code of the layout: the versions that have it.
+    const V0_1: u8 = 0x10;
+    const V1_0: u8 = 0x20;
+    const V1_2: u8 = 0x40;
+    let names = words![
+        "dense": Layout::Dense.code() | V0_1 | V1_0 | V1_2,
+        "sparsecsr": Layout::SparseCsr.code() | V0_1,
+        "sparsecoo": Layout::SparseCoo.code() | V0_1,
+        "sparse_csr": Layout::SparseCsr.code() | V1_0 | V1_2,
+        "sparse_coo": Layout::SparseCoo.code() | V1_0 | V1_2,
+        "quantized_group": Layout::QuantizedGroup.code() | V1_2,
+    ];
+    let number = names.number_of(name.bytes());
+    let version = match generation {
+        Generation::V0_1 => V0_1,
+        Generation::V1_0 => V1_0,
+        Generation::V1_2 => V1_2,
     };
-    Layout::from_code(names.number_of(name.bytes())).unwrap_or(Layout::Other)
+    let code = if number & version == 0 { Layout::Other.code() } else { number & 0x0f };
+    Layout::from_code(code).unwrap_or(Layout::Other) // also for a name that is none of them
 }
 
 /// Reads the byte order of 0.1.
@@ -410,5 +416,21 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
             coords.hold_to(reader, coordinates);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Generation, Text, of_name};
+    use crate::vocab::Layout;
+
+    #[test]
+    fn layouts_of_each_version() {
+        let names = ["dense", "sparsecsr", "sparsecoo", "sparse_csr", "sparse_coo", "quantized_group", "denser", ""];
+        let of = |generation| names.map(|name| of_name(generation, Text::of(name)));
+        let (dense, csr, coo, other) = (Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::Other);
+        assert_eq!(of(Generation::V0_1), [dense, csr, coo, other, other, other, other, other]);
+        assert_eq!(of(Generation::V1_0), [dense, other, other, csr, coo, other, other, other]);
+        assert_eq!(of(Generation::V1_2), [dense, other, other, csr, coo, Layout::QuantizedGroup, other, other]);
     }
 }

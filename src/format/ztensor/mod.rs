@@ -379,8 +379,8 @@ impl<'a> Tensors<'a> {
         if more {
             tensor.index = self.index;
             entry::entry(tensor, &mut reader);
-            self.manifest.note(&reader, &mut self.error);
         }
+        self.manifest.note(&reader, &mut self.error);
         self.position = reader.position();
         self.index = self.index.wrapping_add(1);
         more && self.error.is_none()
@@ -573,5 +573,36 @@ impl<'a> Components<'a> {
         self.position = reader.position();
         self.tensor.manifest.note(&reader, &mut self.error);
         is_there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// A list of no stated length whose end is gone, as it may be in a mapping that has changed.
+    #[test]
+    fn listing_says_why_it_ends_early() {
+        let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");
+        let file = begin(&Opening::of(bytes[..].into())).unwrap();
+        let Region { bytes, start } = file.manifest.region;
+        let mut list = bytes.to_vec();
+        assert_eq!(list[0] & 0xe0, 0x80); // of a stated length
+        let count = u64::from(list[0] & 0x1f);
+        list[0] = 0x9f;
+        list.push(0xff);
+        for (bytes, expected) in [(&list[..], None), (&list[..list.len() - 1], Some(ErrorKind::Truncated))] {
+            let manifest = Manifest { region: Region { bytes, start }, ..file.manifest };
+            let mut reader = manifest.reader(0);
+            let left = reader.array();
+            let mut tensors = Tensors { manifest, position: reader.position(), left, index: 0, error: None };
+            let mut listed = 0;
+            while tensors.advance(&mut tensors.unread()) {
+                listed += 1;
+            }
+            assert_eq!((listed, tensors.error().map(|error| error.kind())), (count, expected));
+        }
     }
 }

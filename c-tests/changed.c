@@ -1,0 +1,87 @@
+/* Bytes that change while handles refer to them, as those of a mapping may: calls come to an end, an iterator that ends
+ * early has an error, and outputs stay untouched by calls that fail. Argument: the fixtures. */
+#include "support.h"
+
+/* Lists all there is; every call returns, and none but the last one fails. */
+static void list(const tenslice_file *file, uint64_t count)
+{
+    tenslice_cursor cursor, parts;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_bytes bytes;
+    uint64_t shape[16], listed = 0;
+    uint32_t rank;
+    int components;
+    tenslice_status status;
+
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(file, &cursor));
+    while ((status = tenslice_tensors_next(&cursor, &tensor, NULL)) == TENSLICE_OK) {
+        CHECK(++listed <= count);
+        tenslice_tensor_shape(&tensor, shape, 16, &rank);
+        EXPECT(TENSLICE_OK, tenslice_tensor_components(&tensor, &parts));
+        for (components = 0; tenslice_components_next(&parts, &component, NULL) == TENSLICE_OK; components++) {
+            CHECK(components < 256);
+            tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL);
+        }
+        tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL);
+    }
+    /* The end is where it was, or there is an error, which stays. */
+    CHECK(status == TENSLICE_END ? listed == count : status >= 100);
+    EXPECT(status, tenslice_tensors_next(&cursor, &tensor, NULL));
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const files[] = {
+        "v1.0/sparse_csr_coo.zt", "v1.2/objects_sparse_quant_logical.zt", "tens/good/sym_3.tens",
+        "blz/good/nd10_qtt_c64.blz", "b2nd/good/nd02_lz4_0.b2nd"};
+    static const unsigned char values[] = {0x00, 0x1f, 0x41, 0x7f, 0xa1, 0xbf, 0xff};
+    size_t i, at, k;
+    unsigned errors = 0;
+
+    CHECK(argc == 2);
+    for (i = 0; i < sizeof files / sizeof *files; i++) {
+        blob b = load(argv[1], files[i]);
+        unsigned char *bytes = (unsigned char *)malloc(b.size);
+        tenslice_file file;
+        tenslice_file_info info;
+        tenslice_cursor cursor;
+        tenslice_tensor first, found, untouched;
+        tenslice_tensor_info about;
+
+        CHECK(bytes != NULL);
+        memcpy(bytes, b.data, b.size);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file, bytes, b.size, NULL));
+        info.struct_size = sizeof info;
+        EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+        EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+        EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &first, NULL));
+        about.struct_size = sizeof about;
+        for (at = 0; at < b.size; at++) {
+            for (k = 0; k < sizeof values; k++) {
+                tenslice_status status;
+                char name[64];
+
+                bytes[at] = values[k];
+                list(&file, info.tensor_count);
+                EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&first, &about));
+                CHECK(about.name.length < sizeof name);
+                memcpy(name, about.name.data, about.name.length);
+                memset(&found, 0xee, sizeof found);
+                memset(&untouched, 0xee, sizeof untouched);
+                status = tenslice_file_find(&file, name, about.name.length, &found, NULL);
+                if (status != TENSLICE_OK) {
+                    CHECK(status >= 100 && memcmp(&found, &untouched, sizeof found) == 0);
+                    errors++;
+                }
+            }
+            bytes[at] = ((const unsigned char *)b.data)[at];
+        }
+        list(&file, info.tensor_count);
+        free(bytes);
+        free((void *)b.data);
+    }
+    CHECK(errors > 100); /* it has been tried */
+    puts("changed: ok");
+    return 0;
+}
