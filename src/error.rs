@@ -435,3 +435,22 @@ impl fmt::Debug for Error {
 }
 
 impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::{TENSOR_WARNINGS, Warning, Warnings};
+
+    #[test]
+    fn warnings_of_tensors_have_a_place() {
+        for &warning in Warning::ALL {
+            assert!(warning.code() < 32);
+            if warning.code() < 8 {
+                assert!(usize::from(warning.code()) < TENSOR_WARNINGS, "{warning:?}");
+                let mut warnings = Warnings::default();
+                warnings.add_tensor(warning.tensor_bit(), 5);
+                warnings.add_tensor(warning.tensor_bit(), 7);
+                assert_eq!(warnings.first_tensor(warning), Some(5), "{warning:?}");
+            }
+        }
+    }
+}

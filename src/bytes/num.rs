@@ -3,6 +3,8 @@
 //! Depends on nothing.
 #![forbid(unsafe_code)]
 
+use core::num::NonZeroU32;
+
 /// A file number as a size in memory; `None` where this machine's memory cannot be that large.
 pub(crate) fn to_usize(n: u64) -> Option<usize> {
     usize::try_from(n).ok()
@@ -29,9 +31,7 @@ pub(crate) fn count_of(length: u64, part: u64) -> u64 {
 
 /// The same for numbers that a chip divides by an instruction.
 pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
-    let count = length.checked_div(part).unwrap_or(0);
-    let is_whole = count.saturating_mul(part) == length;
-    if is_whole || part == 0 { count } else { count.saturating_add(1) }
+    NonZeroU32::new(part).map_or(0, |part| length.div_ceil(part.get()))
 }
 
 /// How often `part` goes into `n`, without the rest; 0 where there is no part.

@@ -4,10 +4,12 @@
 //! module of the same shape:
 //!
 //! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or stops and says which
-//!   bytes it needs first;
-//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` is its iterator, `Tensor` one of its tensors:
-//!   `name()`, `dtype()`, `shape()`, …; `Tensor::components()` iterates over its [`Part`]s. Where files hold one tensor
-//!   alone, `File` has what that tensor is, and [`single`] has the rest, once for all such formats;
+//!   bytes it needs first. Where files hold many tensors it has two halves, so that the file is read where it stands:
+//!   `begin(opening)`, then `File::read()`;
+//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` goes through them, `Tensor` is one of them: `name()`,
+//!   `dtype()`, `shape()`, …; `Tensor::components()` goes through its [`Part`]s. All are read into an unread one of the
+//!   caller's. Where files hold one tensor alone, `File` says in [`single::OneTensor`] what that tensor is, and
+//!   [`single`] has the rest, once for all such formats;
 //! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
 //!
 //! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
@@ -121,9 +123,15 @@ pub(crate) struct Part<'a> {
 impl<'a> Part<'a> {
     /// A component of raw little-endian bytes, of which nothing has been read yet.
     #[inline(never)] // once: it is large
-    pub(crate) const fn unread() -> Self {
+    pub(crate) fn unread() -> Self {
+        Self::recorded_at(0, 0)
+    }
+
+    /// The same with its record at `at`. (As a constant it would stand in flash, to be copied.)
+    #[inline]
+    fn recorded_at(at: u64, back: u32) -> Self {
         Self {
-            role: Text::of(""),
+            role: Text::of("data"),
             #[cfg(feature = "blz")]
             number: None,
             dtype: None,
@@ -135,24 +143,15 @@ impl<'a> Part<'a> {
             decoded_length: None,
             digest: None,
             warnings: 0,
-            at: 0,
-            back: 0,
+            at,
+            back,
         }
     }
 
-    /// Makes it one of raw little-endian bytes, of which nothing is known yet but where its record is.
-    #[inline(never)] // once: it is large, and stays where it is
+    /// Makes it one of which nothing is known yet but where its record is.
+    #[inline(never)] // once, and where it stands
     pub(crate) fn begin(&mut self, at: u64, back: u32) {
-        self.role = Text::of("data");
-        #[cfg(feature = "blz")]
-        {
-            self.number = None;
-        }
-        (self.dtype, self.storage, self.order) = (None, None, ByteOrder::Little);
-        self.extent = Extent::new(0, 0);
-        (self.encoding, self.encoding_name, self.decoded_length) = (Encoding::Raw, Text::of("raw"), None);
-        (self.digest, self.warnings) = (None, 0);
-        (self.at, self.back) = (at, back);
+        *self = Self::recorded_at(at, back);
     }
 
     /// Gives it the place of its bytes, which are stored as they are. It has no record of its own: they stand for it.

@@ -23,6 +23,7 @@ pub(crate) trait OneTensor<'a> {
     /// The version of the file, as it states it.
     fn version(&self) -> Option<&'a str>;
     fn facts(&self) -> Facts;
+    /// Not among the facts: a build with one format knows it, and leaves out what other layouts take.
     fn layout(&self) -> Layout;
     fn shape(&self) -> Shape<'a>;
     /// Puts component `index` into `part`, which has the one before it, if there is one; `false` behind the last.

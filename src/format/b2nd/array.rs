@@ -11,7 +11,7 @@
 use zerocopy::FromBytes;
 use zerocopy::big_endian::{U32, U64};
 
-use super::frame::{CHUNKSIZE_AT, Fields, Header, NBYTES_AT, Parts, TYPESIZE_AT};
+use super::frame::{CHUNKSIZE_AT, Cursor, Header, NBYTES_AT, Parts, TYPESIZE_AT};
 use super::{MAX_RANK, stop};
 use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Parsed};
@@ -41,9 +41,9 @@ pub(super) fn of<'a>(opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<Option<
     let metalayers = parts.metalayers();
     for (name, has_dtype) in [(&b"b2nd"[..], true), (b"caterva", false)] {
         if let Some((content, at)) = metalayers.content_of(opening, name) {
-            let mut fields = Fields::new(opening, content, at);
-            let array = Array::read(&mut fields, content, has_dtype)?;
-            return array.check(&fields, opening, parts).map(|item_size| Some((array, item_size)));
+            let mut cursor = Cursor::new(opening, content, at);
+            let array = Array::read(&mut cursor, content, has_dtype)?;
+            return array.check(&cursor, parts).map(|item_size| Some((array, item_size)));
         }
     }
     Ok(None)
@@ -51,17 +51,17 @@ pub(super) fn of<'a>(opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<Option<
 
 impl<'a> Array<'a> {
     /// Reads a metalayer of seven fields, or of the five before the dtype that `caterva` had.
-    fn read(fields: &mut Fields<'_, 'a>, content: &'a [u8], has_dtype: bool) -> Parsed<Self> {
+    fn read(cursor: &mut Cursor<'_, 'a>, content: &'a [u8], has_dtype: bool) -> Parsed<Self> {
         let marker = if has_dtype { 0x97 } else { 0x95 };
-        let (version, rank) = match fields.take(3)? {
+        let (version, rank) = match cursor.take(3)? {
             [found, version, rank] if *found == marker => (*version, *rank),
-            _ => return Err(fields.stop(ErrorKind::WrongMarker, Item::Metalayer, 0)),
+            _ => return Err(cursor.stop(ErrorKind::WrongMarker, Item::Metalayer, 0)),
         };
         if version != 0 {
-            return Err(fields.stop(ErrorKind::UnsupportedVersion, Item::Metalayer, 1));
+            return Err(cursor.stop(ErrorKind::UnsupportedVersion, Item::Metalayer, 1));
         }
         if u64::from(rank) > to_u64(MAX_RANK) {
-            return Err(fields.stop(ErrorKind::TooMany, Item::Metalayer, 2));
+            return Err(cursor.stop(ErrorKind::TooMany, Item::Metalayer, 2));
         }
         for (item, marker, width) in [
             (Item::Shape, 0xd3, LENGTH),
@@ -69,50 +69,50 @@ impl<'a> Array<'a> {
             (Item::BlockShape, 0xd2, SHORT_LENGTH),
         ] {
             // For 16 dimensions this is no marker of a list any more, but what programs write.
-            let at = fields.at;
-            if *fields.take(1)? != [0x90_u8.saturating_add(rank)] {
-                return Err(fields.stop(ErrorKind::WrongMarker, item, at));
+            let at = cursor.at;
+            if *cursor.take(1)? != [0x90_u8.saturating_add(rank)] {
+                return Err(cursor.stop(ErrorKind::WrongMarker, item, at));
             }
             for _ in 0..rank {
-                let at = fields.at;
-                match fields.take(width)? {
-                    [found, ..] if *found != marker => return Err(fields.stop(ErrorKind::WrongMarker, item, at)),
-                    [_, 0x80..=0xff, ..] => return Err(fields.stop(ErrorKind::NegativeLength, item, at)),
+                let at = cursor.at;
+                match cursor.take(width)? {
+                    [found, ..] if *found != marker => return Err(cursor.stop(ErrorKind::WrongMarker, item, at)),
+                    [_, 0x80..=0xff, ..] => return Err(cursor.stop(ErrorKind::NegativeLength, item, at)),
                     _ => {}
                 }
             }
         }
-        let at = fields.at;
-        let end = fields.length();
+        let at = cursor.at;
+        let end = cursor.length();
         if has_dtype {
-            let length = match fields.take(DTYPE_HEAD)? {
-                [0x80..=0xff, ..] => return Err(fields.stop(ErrorKind::WrongMarker, Item::DType, at)),
+            let length = match cursor.take(DTYPE_HEAD)? {
+                [0x80..=0xff, ..] => return Err(cursor.stop(ErrorKind::WrongMarker, Item::DType, at)),
                 [_, 0xdb, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
-                _ => return Err(fields.stop(ErrorKind::WrongMarker, Item::DType, at.saturating_add(1))),
+                _ => return Err(cursor.stop(ErrorKind::WrongMarker, Item::DType, at.saturating_add(1))),
             };
-            if length != end.saturating_sub(fields.at) {
-                return Err(fields.stop(ErrorKind::OutOfPlace, Item::DType, at.saturating_add(2)));
+            if length != end.saturating_sub(cursor.at) {
+                return Err(cursor.stop(ErrorKind::OutOfPlace, Item::DType, at.saturating_add(2)));
             }
-            let text_at = fields.at;
-            if !is_utf8(fields.take(length)?) {
-                return Err(fields.stop(ErrorKind::InvalidUtf8, Item::DType, text_at));
+            let text_at = cursor.at;
+            if !is_utf8(cursor.take(length)?) {
+                return Err(cursor.stop(ErrorKind::InvalidUtf8, Item::DType, text_at));
             }
         } else if at != end {
-            return Err(fields.stop(ErrorKind::TrailingBytes, Item::Metalayer, at));
+            return Err(cursor.stop(ErrorKind::TrailingBytes, Item::Metalayer, at));
         }
         Ok(Self { bytes: content.get(3..).unwrap_or_default(), rank })
     }
 
     /// Holds shape, chunk shape and block shape to each other, and the chunks of the frame to them; the bytes of an
     /// element.
-    fn check(&self, fields: &Fields<'_, 'a>, opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<u32> {
+    fn check(&self, cursor: &Cursor<'_, 'a>, parts: &Parts<'a>) -> Parsed<u32> {
         // Products: of the three shapes, of the shape with all chunks whole; how many chunks there are, and how
         // many elements a chunk has whose blocks are whole.
         let mut products = [Some(1); 6];
         let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
             if length > 0 && (chunk == 0 || block == 0) || block > chunk {
-                return Err(fields.stop(ErrorKind::BlockShape, Item::BlockShape, at));
+                return Err(cursor.stop(ErrorKind::BlockShape, Item::BlockShape, at));
             }
             at = at.saturating_add(LENGTH);
             let count = count_of(length, chunk);
@@ -127,11 +127,11 @@ impl<'a> Array<'a> {
         let limits = [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
         for (volume, (most, item)) in products.iter().zip(limits) {
             if volume.is_none_or(|volume| volume > most) {
-                return Err(fields.stop(ErrorKind::ShapeOverflow, item, HEAD));
+                return Err(cursor.stop(ErrorKind::ShapeOverflow, item, HEAD));
             }
         }
         let [.., chunks, elements] = products.map(|volume| volume.unwrap_or(u64::MAX));
-        let grid = |at| Err(stop(opening, ErrorKind::ChunkGrid, Item::Shape, at));
+        let grid = |at| Err(stop(cursor.opening, ErrorKind::ChunkGrid, Item::Shape, at));
         let (nbytes, chunksize) = (parts.number(Header::nbytes), parts.number(Header::chunksize));
         let typesize = parts.number(Header::typesize);
         let mut item_size = typesize;

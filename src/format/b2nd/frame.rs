@@ -267,8 +267,8 @@ impl<'a> Parts<'a> {
 }
 
 /// Reads bytes one after the other; places are counted from their start, and never beyond 32 bits.
-pub(super) struct Fields<'o, 'a> {
-    opening: &'o Opening<'a>,
+pub(super) struct Cursor<'o, 'a> {
+    pub(super) opening: &'o Opening<'a>,
     bytes: &'a [u8],
     /// Where they stand in the file.
     start: u64,
@@ -276,7 +276,7 @@ pub(super) struct Fields<'o, 'a> {
     pub(super) at: u32,
 }
 
-impl<'o, 'a> Fields<'o, 'a> {
+impl<'o, 'a> Cursor<'o, 'a> {
     pub(super) const fn new(opening: &'o Opening<'a>, bytes: &'a [u8], start: u64) -> Self {
         Self { opening, bytes, start, at: 0 }
     }
@@ -342,7 +342,7 @@ const INDEX_HEAD: u32 = 7;
 const CONTENTS_HEAD: u32 = 3;
 /// Bytes before a content: its marker and its length.
 const CONTENT_HEAD: u32 = 5;
-/// How far behind the start of a place it ends: so that a place can be said where its entry has been read.
+/// Bytes of a place, with which an entry ends: an error of it lies so far back once the entry has been read.
 const PLACE: u32 = 4;
 
 impl<'a> Metalayers<'a> {
@@ -356,15 +356,16 @@ impl<'a> Metalayers<'a> {
     }
 
     /// Reads what stands at `at`.
-    fn fields<'o>(&self, opening: &'o Opening<'a>, at: u32) -> Fields<'o, 'a> {
-        Fields { at, ..Fields::new(opening, self.bytes, self.start) }
+    fn cursor<'o>(&self, opening: &'o Opening<'a>, at: u32) -> Cursor<'o, 'a> {
+        Cursor { at, ..Cursor::new(opening, self.bytes, self.start) }
     }
 
     /// Holds all of them to the rules.
     fn check(self, opening: &Opening<'a>) -> Parsed<()> {
-        let mut index = self.fields(opening, self.at.saturating_sub(INDEX_HEAD));
+        let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
-        let fail = |kind, at| Err(self.fields(opening, at).stop(kind, Item::Metalayer, at));
+        let all = self.cursor(opening, self.at);
+        let fail = |kind, at| Err(all.stop(kind, Item::Metalayer, at));
         // The number behind the first 0xcd is the length of the index, which no reader uses.
         if !matches!(index.take(INDEX_HEAD)?, [0x93, 0xcd, _, _, 0xde, ..]) {
             return fail(ErrorKind::WrongMarker, index_at);
@@ -381,14 +382,14 @@ impl<'a> Metalayers<'a> {
             [0xdc, ..] => return fail(ErrorKind::CountsDiffer, contents.saturating_add(1)),
             _ => return fail(ErrorKind::WrongMarker, contents),
         }
-        let mut all = self.fields(opening, self.at);
+        let mut each = self.cursor(opening, self.at);
         for before in 1..=self.left {
-            let (name, place) = entry(&mut all)?;
+            let (name, place) = entry(&mut each)?;
             if place < index.at {
-                return fail(ErrorKind::OutOfPlace, all.at.saturating_sub(PLACE));
+                return fail(ErrorKind::OutOfPlace, each.at.saturating_sub(PLACE));
             }
-            self.content(&all, place)?;
-            let mut others = self.fields(opening, all.at);
+            self.content(&each, place)?;
+            let mut others = self.cursor(opening, each.at);
             for _ in before..self.left {
                 let at = others.at;
                 if entry(&mut others)?.0 == name {
@@ -400,7 +401,7 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The content at the place that the entry says which `index` has read; also where it begins.
-    fn content(&self, index: &Fields<'_, 'a>, place: u32) -> Parsed<(&'a [u8], u32)> {
+    fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> Parsed<(&'a [u8], u32)> {
         let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
         let length = match part(self.bytes, place, CONTENT_HEAD) {
             Some([0xc6, a, b, c, d]) => u32::from_be_bytes([*a, *b, *c, *d]),
@@ -415,7 +416,7 @@ impl<'a> Metalayers<'a> {
     /// The next one: its name, its content, and where that stands.
     fn read(&mut self, opening: &Opening<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
         self.left = self.left.checked_sub(1)?;
-        let mut index = self.fields(opening, self.at);
+        let mut index = self.cursor(opening, self.at);
         let (name, place) = entry(&mut index).ok()?;
         let (content, at) = self.content(&index, place).ok()?;
         self.at = index.at;
@@ -442,7 +443,7 @@ impl<'a> Metalayers<'a> {
 
 /// Reads an entry of the index: a name, and where its content stands.
 #[inline(never)]
-fn entry<'a>(index: &mut Fields<'_, 'a>) -> Parsed<(Text<'a>, u32)> {
+fn entry<'a>(index: &mut Cursor<'_, 'a>) -> Parsed<(Text<'a>, u32)> {
     let at = index.at;
     let length = match index.take(1)? {
         [marker @ 0xa0..=0xbf] => u32::from(marker & 0x1f),

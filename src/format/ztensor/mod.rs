@@ -134,9 +134,14 @@ impl<'a> Manifest<'a> {
         fault.in_file(Format::Ztensor, self.region.start)
     }
 
-    /// Whether all that `reader` has read is sound, and what it was to find `is_found`.
+    /// Whether all that `reader` has read is sound.
+    fn check(&self, reader: &Reader<'_>) -> Result<()> {
+        self.check_found(reader, true)
+    }
+
+    /// The same where something was to be found, and `is_found` or not.
     #[inline(never)]
-    fn check(&self, reader: &Reader<'_>, is_found: bool) -> Result<()> {
+    fn check_found(&self, reader: &Reader<'_>, is_found: bool) -> Result<()> {
         match reader.found_fault() {
             Some(fault) => Err(self.error(fault)),
             None if is_found => Ok(()),
@@ -264,7 +269,7 @@ impl<'a> File<'a> {
     pub(crate) fn read(&mut self) -> Result<()> {
         let mut reader = self.manifest.reader(0);
         self.read_manifest(&mut reader);
-        self.manifest.check(&reader, true)
+        self.manifest.check(&reader)
     }
 
     #[inline(never)]
@@ -324,7 +329,7 @@ impl<'a> File<'a> {
             }
             tensor.index = tensor.index.wrapping_add(1); // an entry takes a byte of the manifest at least
         }
-        self.manifest.check(&reader, is_found)
+        self.manifest.check_found(&reader, is_found)
     }
 
     /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
@@ -334,7 +339,7 @@ impl<'a> File<'a> {
         if !self.is_sorted {
             let mut reader = self.manifest.reader(self.entries);
             file.judge_names(names::repeated(self, scratch)?, &mut reader);
-            self.manifest.check(&reader, true)?;
+            self.manifest.check(&reader)?;
         }
         Ok(file.warnings)
     }
@@ -489,7 +494,7 @@ impl<'a> Tensor<'a> {
         while !is_found && self.next_part(&mut reader, &mut left, part) {
             is_found = part.is_of(role);
         }
-        self.manifest.check(&reader, is_found)
+        self.manifest.check_found(&reader, is_found)
     }
 
     /// A reader that stands at the first component, of which there are `left`.

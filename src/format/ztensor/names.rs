@@ -20,7 +20,7 @@ impl Entries<'_> {
     /// The position at which the name of the next entry stands.
     fn next(&mut self) -> Result<Option<u32>> {
         if !self.manifest.more(&mut self.reader, &mut self.left) {
-            return self.manifest.check(&self.reader, true).map(|()| None);
+            return self.manifest.check(&self.reader).map(|()| None);
         }
         let (_, at) = self.manifest.name(&mut self.reader);
         Ok(Some(at))
