@@ -34,9 +34,9 @@ test_on() { # TARGET ARGUMENTS...
 }
 features=capi,panic-handler,ztensor,tens,blz,b2nd,digest
 library() { # TARGET CRATE_TYPE: builds the C library, and says where it is
-    packaging/bare-metal.sh "$1" "target/targets/c-$1" rustc --quiet --release --no-default-features --lib --crate-type "$2" \
+    packaging/bare-metal.sh "$1" target/targets rustc --quiet --release --no-default-features --lib --crate-type "$2" \
         --features $features
-    echo "target/targets/c-$1/$1/release"
+    echo "target/targets/$1/release"
 }
 
 if echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null; then

@@ -16,12 +16,15 @@ m0) target=thumbv6m-none-eabi machine=microbit flags="-mcpu=cortex-m0 -mfloat-ab
 *) echo "build.sh: unknown board $board" >&2; exit 2 ;;
 esac
 features=${FEATURES:-ztensor,tens,blz,b2nd}
+built=$top/target/firmware/cargo
 out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"
 
 # The handler calls a function that exists nowhere: that the firmware links shows that no panic path is left.
-"$top/packaging/bare-metal.sh" $target "$out" rustc --quiet --manifest-path "$top/Cargo.toml" --profile size \
+"$top/packaging/bare-metal.sh" $target "$built" rustc --quiet --manifest-path "$top/Cargo.toml" --profile size \
     --no-default-features --lib --crate-type staticlib --features "capi,no-panic-link,$features"
+# One folder for all, so that `core` is built once a target: what cargo leaves there is of the last features.
+cp "$built/$target/size/libtenslice.a" "$out/"
 
 elf=$out/$main-$(basename "$model" .zt).elf
 sources="$main.c startup.c model.S"
@@ -39,7 +42,7 @@ fi
 arm-none-eabi-gcc $flags -mthumb -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
     -Wall -Wextra -Werror $small -DMODEL="\"$model\"" -I"$top/include" -nostartfiles -nostdlib -T $machine.ld \
     -Wl,--gc-sections,-z,noexecstack,--fatal-warnings,-Map="$elf.map" \
-    $sources "$out/$target/size/libtenslice.a" ${LIBS--lc_nano -lgcc} -o "$elf"
+    $sources "$out/libtenslice.a" ${LIBS--lc_nano -lgcc} -o "$elf"
 
 if [ -n "${BUILD_ONLY:-}" ]; then
     echo "$elf"
