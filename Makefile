@@ -86,13 +86,13 @@ abi-record: ## record the ABI anew: read the diff, and include/README.md
 	packaging/abi.sh record
 
 deps-firmware: ## install what the firmware needs, on Debian and Ubuntu
-	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm rustc-web \
-		cargo-web rust-web-src
+	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm \
+		gcc-riscv64-unknown-elf qemu-system-misc rustc-web cargo-web rust-web-src
 
-firmware: ## build the firmware for Cortex-M4, M4F and M0, and run it in QEMU
+firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in QEMU
 	examples/firmware/run.sh
 
-size: ## flash, stack and instructions on Cortex-M4 and M0, held against examples/firmware/limits.txt
+size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
 
 bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md

@@ -1,14 +1,33 @@
-/* The board: text and exit code by semihosting, and the files that model.S places in flash. */
+/* The board: text and exit code by semihosting, a count of instructions, and the files that model.S places in flash. */
 #ifndef BOARD_H
 #define BOARD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#if __has_include(<string.h>)
+#include <string.h>
+#else
+/* No C library: the static library brings these. */
+size_t strlen(const char *text);
+void *memcpy(void *to, const void *from, size_t length);
+void *memset(void *to, int byte, size_t length);
+int memcmp(const void *one, const void *other, size_t length);
+#endif
+
 int main(void);
 void print(const char *text);
 void print_number(uint32_t number);
 _Noreturn void leave(int code);
+
+/* Counts instructions in QEMU run with -icount shift=6: those since the last `count()`. */
+void count(void);
+uint32_t counted(void);
+
+/* What cortex-m.c or riscv.c calls, and what it gives: a service of the debugger's, or of QEMU's. */
+void start(void);
+void fault(void);
+void semihost(uint32_t operation, const void *argument);
 
 extern const unsigned char model_start[], model_end[]; /* zTensor */
 extern const unsigned char tens_start[], tens_end[];

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a firmware and runs it in QEMU: build.sh BOARD MAIN MODEL [ARGUMENTS OF QEMU...]
 #
-# BOARD is m4, m4f or m0; the exit code is that of the firmware (124: it did not end in time). The library is built
+# BOARD is m4, m4f, m0 or rv32; the exit code is that of the firmware (124: it did not end in time). The library is built
 # from source for the chip, in target/firmware.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -10,10 +10,15 @@ board=$1 main=$2 model=$3
 shift 3
 
 case $board in
-m4) target=thumbv7em-none-eabi machine=mps2-an386 flags="-mcpu=cortex-m4 -mfloat-abi=soft" small= ;;
-m4f) target=thumbv7em-none-eabihf machine=mps2-an386 flags="-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16" small= ;;
-m0) target=thumbv6m-none-eabi machine=microbit flags="-mcpu=cortex-m0 -mfloat-abi=soft" small=-DSMALL ;;
+m4) target=thumbv7em-none-eabi machine=mps2-an386 flags="-mcpu=cortex-m4 -mfloat-abi=soft" ;;
+m4f) target=thumbv7em-none-eabihf machine=mps2-an386 flags="-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16" ;;
+m0) target=thumbv6m-none-eabi machine=microbit flags="-mcpu=cortex-m0 -mfloat-abi=soft -DSMALL" ;;
+rv32) target=riscv32imac-unknown-none-elf machine=virt flags="-march=rv32imac_zicsr -mabi=ilp32" ;;
 *) echo "build.sh: unknown board $board" >&2; exit 2 ;;
+esac
+case $board in
+rv32) chip=riscv gcc=riscv64-unknown-elf-gcc qemu="qemu-system-riscv32 -bios none" libs= ;;
+*) chip=cortex-m gcc=arm-none-eabi-gcc qemu=qemu-system-arm flags="$flags -mthumb" libs="-lc_nano -lgcc" ;;
 esac
 features=${FEATURES:-ztensor,tens,blz,b2nd}
 built=$top/target/firmware/cargo
@@ -27,7 +32,7 @@ mkdir -p "$out"
 cp "$built/$target/size/libtenslice.a" "$out/"
 
 elf=$out/$main-$(basename "$model" .zt).elf
-sources="$main.c startup.c model.S"
+sources="$main.c startup.c $chip.c model.S"
 if [ "$main" = zstd ]; then
     # libzstd's own sources, which the crate that the tests compare with brings along; there is no heap.
     zstd=$(cargo metadata --manifest-path "$top/Cargo.toml" --format-version 1 --locked \
@@ -39,14 +44,14 @@ if [ "$main" = zstd ]; then
 fi
 
 # Sums in the order of the source, each rounded by itself: the logits come out bit for bit.
-arm-none-eabi-gcc $flags -mthumb -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
-    -Wall -Wextra -Werror $small -DMODEL="\"$model\"" -I"$top/include" -nostartfiles -nostdlib -T $machine.ld \
+$gcc $flags -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
+    -Wall -Wextra -Werror -DMODEL="\"$model\"" -I"$top/include" -nostartfiles -nostdlib -T $machine.ld \
     -Wl,--gc-sections,-z,noexecstack,--fatal-warnings,-Map="$elf.map" \
-    $sources "$out/libtenslice.a" ${LIBS--lc_nano -lgcc} -o "$elf"
+    $sources "$out/libtenslice.a" ${LIBS-$libs} -o "$elf"
 
 if [ -n "${BUILD_ONLY:-}" ]; then
     echo "$elf"
     exit 0
 fi
-timeout "${SECONDS_AT_MOST:-60}" qemu-system-arm -M $machine -nographic -monitor none -serial none \
+timeout "${SECONDS_AT_MOST:-60}" $qemu -M $machine -nographic -monitor none -serial none \
     -semihosting-config enable=on,target=native "$@" -kernel "$elf" 2>&1

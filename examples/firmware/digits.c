@@ -4,8 +4,6 @@
  *
  * Exit code 0 only if all ten digits are read, and if every logit is bit for bit the one in the file.
  */
-#include <string.h>
-
 #include "board.h"
 #include "tenslice.h"
 

@@ -1,18 +1,17 @@
 /*
- * What it takes to open a file and to find a tensor: stack, by painting it, and instructions, by SysTick in QEMU with
- * -icount shift=6 (64 ns an instruction). Prints a line a figure, for size.sh.
+ * What it takes to open a file, to find a tensor and to read it: stack, by painting it, and instructions. Prints a line
+ * a figure, for size.sh.
  */
-#include <string.h>
-
 #include "board.h"
 #include "tenslice.h"
 
 #define PAINT UINT32_C(0xdeadbeef)
 #define PAINTED 1024 /* words */
-
-#define SYSTICK_CONTROL (*(volatile uint32_t *)0xE000E010)
-#define SYSTICK_RELOAD (*(volatile uint32_t *)0xE000E014)
-#define SYSTICK_VALUE (*(volatile uint32_t *)0xE000E018)
+#ifdef __riscv
+#define MOVE "mv"
+#else
+#define MOVE "mov"
+#endif
 
 static tenslice_file file;
 static tenslice_tensor tensor;
@@ -51,7 +50,7 @@ static __attribute__((noinline)) void read_bytes(void)
 static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
 {
     uint32_t *low, *sp;
-    __asm volatile("mov %0, sp" : "=r"(sp));
+    __asm volatile(MOVE " %0, sp" : "=r"(sp));
     for (low = sp - PAINTED; low < sp - 8; low++)
         *low = PAINT;
     call();
@@ -60,23 +59,17 @@ static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
     return (uint32_t)((char *)sp - (char *)low);
 }
 
-/* SysTick counts down at 25 MHz, 40 ns a tick; an instruction takes 64 ns. (62.5 ns a tick on the micro:bit.) */
 static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))
 {
-    uint32_t before, after;
-    SYSTICK_RELOAD = 0xffffff;
-    SYSTICK_VALUE = 0;
-    SYSTICK_CONTROL = 5;
-    before = SYSTICK_VALUE;
+    count();
     call();
-    after = SYSTICK_VALUE;
-    return (before - after) & 0xffffff;
+    return counted();
 }
 
 static int measure(const char *what, void (*call)(void))
 {
     const uint32_t stack = stack_of(call) - stack_of(nothing);
-    const uint32_t ticks = instructions_of(call) - instructions_of(nothing);
+    const uint32_t instructions = instructions_of(call) - instructions_of(nothing);
     if (status != TENSLICE_OK) {
         print(tenslice_status_name(status));
         print("\n");
@@ -86,11 +79,7 @@ static int measure(const char *what, void (*call)(void))
     print(" ");
     print_number(stack);
     print(" ");
-#ifdef SMALL
-    print_number(ticks - ticks / 43); /* 62.5 / 64 */
-#else
-    print_number(ticks / 8 * 5 + ticks % 8 * 5 / 8); /* 40 / 64 */
-#endif
+    print_number(instructions);
     print("\n");
     return 0;
 }

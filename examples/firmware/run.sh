@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-for board in m4 m4f m0; do
+boards=$(./boards.sh m4 m4f m0 rv32)
+for board in $boards; do
     echo "== $board"
     ./build.sh $board digits model/digits.zt
     ./build.sh $board sdcard model/digits.zt

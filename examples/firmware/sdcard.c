@@ -5,8 +5,6 @@
  *
  * Exit code 0 only if fewer sectors were read than the metadata and the tensor take, and 4 more.
  */
-#include <string.h>
-
 #include "board.h"
 #include "tenslice.h"
 

@@ -24,14 +24,15 @@ text = open(sys.argv[1]).read()
 text = text[text.index("Linker script and memory map"):]
 text = re.sub(r"\n\s+(0x[0-9a-f]+\s+0x[0-9a-f]+ \S)", r" \1", text)
 total = {"text": 0, "rodata": 0, "data": 0, "bss": 0}
-for section, address, size, where in re.findall(r"^ \.(text|rodata|data|bss)\S*\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+) (\S+)", text, re.M):
+for section, address, size, where in re.findall(r"^ \.s?(text|rodata|data|bss)\S*\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+) (\S+)", text, re.M):
     if int(address, 16) + int(size, 16) > 0 and ("libtenslice.a" in where):
         total[section] += int(size, 16)
 print(total["text"] + total["rodata"], total["data"] + total["bss"])
 PYTHON
 }
 
-for board in m4 m0; do
+boards=$(./boards.sh m4 m0 rv32)
+for board in $boards; do
     for features in ztensor tens blz b2nd ztensor,tens,blz,b2nd; do
         elf=$(FEATURES=$features BUILD_ONLY=1 LIBS= ./build.sh $board flash model/digits.zt)
         read -r flash ram <<< "$(flash "$elf.map")"

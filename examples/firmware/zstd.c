@@ -4,8 +4,6 @@
  *
  * Exit code 0 only if the weights decode to those of the model, and if the small workspace is refused.
  */
-#include <string.h>
-
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 

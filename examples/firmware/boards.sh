@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Prints which of some boards can be tried here: boards.sh BOARD... For RISC-V, the compiler or QEMU may be missing: then
+# it is skipped, with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+set -euo pipefail
+
+for board in "$@"; do
+    if [ "$board" = rv32 ] && ! { command -v riscv64-unknown-elf-gcc && command -v qemu-system-riscv32; } > /dev/null; then
+        echo "skipped: rv32 (no riscv64-unknown-elf-gcc or no qemu-system-riscv32)" >&2
+        [ "${TENSLICE_NO_SKIP:-0}" != 1 ] || { echo "nothing may be skipped here" >&2; exit 1; }
+    else
+        echo "$board"
+    fi
+done
