@@ -2,7 +2,8 @@
  * early has an error, and outputs stay untouched by calls that fail. Argument: the fixtures. */
 #include "support.h"
 
-/* Lists all there is; every call returns, and none but the last one fails. */
+/* Lists all there is: every call returns, and the list ends where it did, or with an error. What a tensor is asked for may
+ * fail, too. */
 static void list(const tenslice_file *file, uint64_t count)
 {
     tenslice_cursor cursor, parts;

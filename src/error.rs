@@ -261,9 +261,7 @@ impl Warning {
     pub fn bit(self) -> u32 {
         1_u32.wrapping_shl(u32::from(self.code())) // at most 31: pinned above, held by a test
     }
-}
 
-impl Warning {
     /// The bit of a warning that concerns a tensor, among those of a tensor.
     pub(crate) fn tensor_bit(self) -> u8 {
         1_u8.wrapping_shl(u32::from(self.code())) // below 8: those are the ones used so

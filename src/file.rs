@@ -197,8 +197,8 @@ impl<'a> File<'a> {
     #[must_use]
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_b2nd(&self) -> Option<format::b2nd::File<'a>> {
-        match self.inner {
-            Inner::Single(single::File { of: Of::B2nd(file), .. }) => Some(file),
+        match &self.inner {
+            Inner::Single(file) => file.as_b2nd().copied(),
             _ => None,
         }
     }
@@ -208,8 +208,8 @@ impl<'a> File<'a> {
     #[must_use]
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_blz(&self) -> Option<format::blz::File<'a>> {
-        match self.inner {
-            Inner::Single(single::File { of: Of::Blz(file), .. }) => Some(file),
+        match &self.inner {
+            Inner::Single(file) => file.as_blz().copied(),
             _ => None,
         }
     }
@@ -219,8 +219,8 @@ impl<'a> File<'a> {
     #[must_use]
     #[allow(unreachable_patterns)] // in a build with one format
     pub const fn as_tens(&self) -> Option<format::tens::File<'a>> {
-        match self.inner {
-            Inner::Single(single::File { of: Of::Tens(file), .. }) => Some(file),
+        match &self.inner {
+            Inner::Single(file) => file.as_tens().copied(),
             _ => None,
         }
     }

@@ -15,8 +15,6 @@ use crate::component::Component;
 use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Result};
-#[cfg(any(feature = "b2nd", feature = "blz"))]
-use crate::format::single::{self, Of};
 use crate::format::{self, dispatch, map_each, one_of_each};
 use crate::shape::Shape;
 use crate::sparse::Sparse;
@@ -92,6 +90,24 @@ impl<'a> Tensor<'a> {
         dispatch!(Inner &self.inner, tensor => tensor.layout_name())
     }
 
+    #[cfg(feature = "blz")]
+    #[allow(unreachable_patterns)] // in a build with one format
+    const fn as_blz(&self) -> Option<&format::blz::File<'a>> {
+        match &self.inner {
+            Inner::Single(tensor) => tensor.0.as_blz(),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "b2nd")]
+    #[allow(unreachable_patterns)] // in a build with one format
+    const fn as_b2nd(&self) -> Option<&format::b2nd::File<'a>> {
+        match &self.inner {
+            Inner::Single(tensor) => tensor.0.as_b2nd(),
+            _ => None,
+        }
+    }
+
     /// The kind of file that it is in.
     const fn format(&self) -> Format {
         match &self.inner {
@@ -138,7 +154,7 @@ impl<'a> Tensor<'a> {
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
         let mut component = self.unread_component();
-        self.component_into(role, &mut component).map(|()| component)
+        self.component_into(role.as_bytes(), &mut component).map(|()| component)
     }
 
     /// A component of which nothing has been read yet.
@@ -147,8 +163,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Reads the component into `component`, an unread one of this tensor: where it is to be, it is large for a chip.
-    pub(crate) fn component_into(&self, role: &str, component: &mut Component<'a>) -> Result<()> {
-        dispatch!(Inner &self.inner, tensor => tensor.part(role.as_bytes(), component.part_mut()))
+    pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
+        dispatch!(Inner &self.inner, tensor => tensor.part(role, component.part_mut()))
     }
 
     /// The component that holds a dense tensor, all of it.
@@ -165,7 +181,7 @@ impl<'a> Tensor<'a> {
         if self.layout() != Layout::Dense {
             return Err(self.error(ErrorKind::NotDense));
         }
-        self.component_into("data", component)
+        self.component_into(b"data", component)
     }
 
     /// How far apart elements lie whose indices differ by one in a dimension, for each dimension: in elements
@@ -198,8 +214,7 @@ impl<'a> Tensor<'a> {
     #[must_use]
     pub fn dense_len(&self) -> Option<u64> {
         #[cfg(feature = "b2nd")]
-        #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
+        if let Some(array) = self.as_b2nd() {
             return array.dense_len();
         }
         match self.layout() {
@@ -218,13 +233,11 @@ impl<'a> Tensor<'a> {
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
         #[cfg(feature = "blz")]
-        #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Single(single::Tensor(single::File { of: Of::Blz(train), .. })) = &self.inner {
+        if let Some(train) = self.as_blz() {
             return Some(train.scratch_len());
         }
         #[cfg(feature = "b2nd")]
-        #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
+        if let Some(array) = self.as_b2nd() {
             return array.scratch_for_all();
         }
         if self.layout() == Layout::Dense {
@@ -270,13 +283,11 @@ impl<'a> Tensor<'a> {
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         #[cfg(feature = "blz")]
-        #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Single(single::Tensor(single::File { of: Of::Blz(train), .. })) = &self.inner {
+        if let Some(train) = self.as_blz() {
             return train.contract(room, scratch);
         }
         #[cfg(feature = "b2nd")]
-        #[allow(irrefutable_let_patterns)] // in a build with one format
-        if let Inner::Single(single::Tensor(single::File { of: Of::B2nd(array), .. })) = &self.inner {
+        if let Some(array) = self.as_b2nd() {
             return array.read_all(decoder, room, scratch);
         }
         match self.layout() {

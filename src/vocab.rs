@@ -195,10 +195,11 @@ impl DType {
     /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
-        // Those of 64 bits are aligned to less than their size on some machines, those of 128 bits on others.
-        match self.number_size().min(align_of::<u128>()) {
+        // As long as they are, but for those that some machines align to less.
+        match self.number_size() {
             8 => align_of::<u64>(),
-            natural => natural,
+            16 => align_of::<u128>(),
+            size => size,
         }
     }
 

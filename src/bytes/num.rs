@@ -1,4 +1,5 @@
-//! Between file numbers (`u64`) and memory sizes (`usize`): the only two conversions of the crate; and products.
+//! Between file numbers (`u64`) and memory sizes (`usize`): the only two conversions of the crate. And what is long for a
+//! chip of 32 bits, so that it stands there once: products and quotients of file numbers.
 //!
 //! Depends on nothing.
 #![forbid(unsafe_code)]

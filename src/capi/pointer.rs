@@ -1,6 +1,6 @@
 //! From C's pointers to references and back: every check that can be made of a pointer stands here.
 
-use core::ffi::{c_char, c_void};
+use core::ffi::c_void;
 use core::ptr;
 
 use super::status::{Answer, Details, Refused};
@@ -252,14 +252,4 @@ pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Answer<&'a mut [
     }
     // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
     Ok(unsafe { core::slice::from_raw_parts_mut(data, count) })
-}
-
-/// A text from C. One that is not UTF-8 is the name of nothing.
-///
-/// # Safety
-/// As for [`bytes`].
-pub(super) unsafe fn text<'a>(data: *const c_char, length: usize) -> Answer<&'a str> {
-    // SAFETY: as the caller says.
-    let bytes = unsafe { bytes(data.cast(), length)? };
-    core::str::from_utf8(bytes).map_err(|_| Refused::new(ErrorKind::NotFound))
 }

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{held, held_mut, out, out_info, out_optional, room, text};
+use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn tenslice_tensor_component(
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let component = out(component)?;
             let mut found = tensor.unread_component();
-            details.of(tensor.component_into(text(role, length)?, &mut found))?;
+            details.of(tensor.component_into(bytes(role.cast(), length)?, &mut found))?;
             component.hold(&found);
             Ok(OK)
         })

@@ -45,7 +45,7 @@ pub(crate) struct Facts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct File<'a> {
     facts: Facts,
-    pub(crate) of: Of<'a>,
+    of: Of<'a>,
 }
 
 /// The file of its format.
@@ -76,6 +76,33 @@ macro_rules! ask {
 impl<'a> File<'a> {
     pub(crate) fn new(of: Of<'a>) -> Self {
         Self { facts: ask!(&of, facts), of }
+    }
+
+    #[cfg(feature = "blz")]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub(crate) const fn as_blz(&self) -> Option<&blz::File<'a>> {
+        match &self.of {
+            Of::Blz(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "b2nd")]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub(crate) const fn as_b2nd(&self) -> Option<&b2nd::File<'a>> {
+        match &self.of {
+            Of::B2nd(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "tens")]
+    #[allow(unreachable_patterns)] // in a build with one format
+    pub(crate) const fn as_tens(&self) -> Option<&tens::File<'a>> {
+        match &self.of {
+            Of::Tens(file) => Some(file),
+            _ => None,
+        }
     }
 
     /// The kind of file.

@@ -181,7 +181,8 @@ impl<'a> Array<'a> {
     }
 }
 
-/// The shape of a frame without an array: as many bytes as it has.
+/// The shape of a frame without an array: as many bytes as it has. The header writes that number as the metalayer does a
+/// length: with its marker before it, at byte 29.
 pub(super) fn plain_shape<'a>(header: &'a [u8]) -> Shape<'a> {
     Shape::new(header.get(29..).unwrap_or_default(), 1, read_length)
 }

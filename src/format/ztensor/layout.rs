@@ -282,6 +282,7 @@ const ROLE_NAMES: Words = words!["data": 0, "values": 1, "indices": 2, "indptr":
 
 impl Role {
     pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
+        // Less of a chip than a look into `ROLES`.
         match ROLE_NAMES.number_of(name.bytes()) {
             0 => Some(Self::Data),
             1 => Some(Self::Values),
