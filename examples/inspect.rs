@@ -200,8 +200,9 @@ impl std::ops::Deref for Mapping {
 fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -> Result<(), Failure> {
     let file = File::open(bytes)?;
     let mut warnings = file.warnings();
-    if warnings.contains(Warning::NamesUnchecked) {
-        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(1);
+    if warnings.contains(Warning::NamesUnchecked) || warnings.contains(Warning::RolesUnchecked) {
+        let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
+        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(1);
         warnings = file.check_names(&mut vec![0; words])?;
     }
     let total: u64 = match &options.tensor {

@@ -317,6 +317,7 @@ enum {
     TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is shown */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name stands twice; find gives the first */
+    TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check_names does */
     TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file is of a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
     TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check_names does */
@@ -1192,12 +1193,14 @@ tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_
 tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t warning, uint64_t *index);
 
 /**
- * Compares all names exactly, where opening could not without memory (TENSLICE_WARNING_NAMES_UNCHECKED).
- * `scratch` has `count` words of the caller's, at least 1. With one for each tensor the names are sorted
- * and looked up once; with less the metadata is read once for each part that fits. `warnings` (may be
- * NULL) gets the file's warnings as they are then.
+ * Compares all names exactly, and all roles of each tensor, where opening could not without memory
+ * (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` has `count` words of the caller's, at
+ * least 1. With one for each tensor, and as many as a tensor has components, names and roles are sorted and looked up
+ * once; with less the metadata is read once for each part that fits. `warnings` (may be NULL) gets the file's warnings
+ * as they are then.
  *
- * Errors: REPEATED_NAME where the format forbids it, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
+ * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_file_check_names(const tenslice_file *file,
                                           uint32_t *scratch,

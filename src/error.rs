@@ -238,6 +238,7 @@ pinned! {
         UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is shown";
         UnknownDigest = 2, "a digest is of a kind that cannot be verified";
         RepeatedName = 3, "a tensor name stands twice; find gives the first";
+        RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check_names does";
         NewerMinor = 8, "the file is of a newer minor version; new features may be missed";
         NoMinor = 9, "the version has no minor number; read as 0";
         NamesUnchecked = 10, "too many unsorted names to compare without memory; check_names does";
@@ -269,7 +270,7 @@ impl Warning {
 }
 
 /// How many warnings can name the tensor they concern: bits `0..TENSOR_WARNINGS`.
-const TENSOR_WARNINGS: usize = 4;
+const TENSOR_WARNINGS: usize = 5;
 
 /// The warnings of a file: a set, and for each that concerns a tensor the first one concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

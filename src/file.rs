@@ -154,14 +154,15 @@ impl<'a> File<'a> {
         dispatch!(Inner &self.inner, file => file.attributes())
     }
 
-    /// Compares all names exactly, where [`open`](Self::open) could not without memory
-    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked)). The warnings as they are then.
+    /// Compares all names exactly, and all roles of each tensor, where [`open`](Self::open) could not without memory
+    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked), [`RolesUnchecked`](crate::Warning::RolesUnchecked)). The
+    /// warnings as they are then.
     ///
-    /// `scratch` may be of any size but empty. With one word a tensor the names are sorted and looked up
-    /// once; with less the metadata is read once for each part that fits.
+    /// `scratch` may be of any size but empty. With one word a tensor, and as many as a tensor has components, names and
+    /// roles are sorted and looked up once; with less the metadata is read once for each part that fits.
     ///
     /// # Errors
-    /// `RepeatedName` where the format forbids it, `OutOfScratch`.
+    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `OutOfScratch`.
     pub fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
         dispatch!(Inner &self.inner, file => file.check_names(scratch))
     }

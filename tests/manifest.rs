@@ -4,7 +4,7 @@
 mod support;
 
 use support::{Cbor, entry_0_1, file_0_1, file_1_2, manifest_1_2};
-use tenslice::{DType, Error, ErrorKind, File, Value, Warning};
+use tenslice::{DType, Error, ErrorKind, File, Item, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
     error.kind()
@@ -176,15 +176,58 @@ fn no_role_stands_twice() {
         let components = roles.map(|role| (role, "u8", if role == "data" { 4 } else { 1 }));
         let bytes = with_components("dense", &components);
         assert_eq!(File::open(&bytes).map_err(kind).unwrap_err(), ErrorKind::RepeatedKey, "{roles:?}");
-        assert_eq!(File::open(&bytes).unwrap_err().item(), tenslice::Item::Role);
+        assert_eq!(File::open(&bytes).unwrap_err().item(), Item::Role);
     }
-    // Known roles are told apart among any number of others.
-    let many: Vec<String> = (0..200).map(|i| format!("r{:03}", 999 - i)).collect();
-    let mut components = vec![("data", "u8", 4)];
-    components.extend(many.iter().map(|role| (role.as_str(), "u8", 1)));
-    assert!(File::open(&with_components("dense", &components)).is_ok());
-    components.push(("data", "u8", 4));
-    assert!(File::open(&with_components("dense", &components)).is_err());
+}
+
+/// Components of these roles, of a byte each.
+fn of_roles(roles: &[String]) -> Vec<(&str, &str, u64)> {
+    roles.iter().map(|role| (role.as_str(), "u8", 1)).collect()
+}
+
+#[test]
+fn roles_in_any_order_are_compared() {
+    let roles: Vec<String> = (0..1024).map(|i| format!("r{}", (i * 7919) % 1024)).collect();
+    let file = with_components("own", &of_roles(&roles));
+    assert!(File::open(&file).unwrap().warnings().is_empty());
+    for (first, second) in [(0, 1), (0, 1023), (31, 32), (63, 64), (65, 66), (500, 900), (1022, 1023)] {
+        let mut roles = roles.clone();
+        roles[second] = roles[first].clone();
+        let bytes = with_components("own", &of_roles(&roles));
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{first} {second}");
+        // The second of the two is at fault.
+        let mut role = Cbor::default();
+        role.text(&roles[first]).map(3);
+        let last = bytes.windows(role.0.len()).rposition(|window| window == role.0);
+        assert_eq!(error.offset(), last.map(|at| at as u64));
+        let sentence = error.explain(&bytes[..]).to_string();
+        assert!(sentence.contains("\"w\"") && sentence.contains(&format!("\"{}\"", roles[first])), "{sentence}");
+    }
+}
+
+#[test]
+fn too_many_unsorted_roles_need_memory() {
+    let mut roles: Vec<String> = (0..3000).map(|i| format!("r{}", (i * 7919) % 3001)).collect();
+    let bytes = with_components("own", &of_roles(&roles));
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::RolesUnchecked]);
+    assert_eq!(file.warnings().first_tensor(Warning::RolesUnchecked), Some(0));
+    assert_eq!(file.check_names(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
+    for words in [100, 2999, 3000, 10_000] {
+        assert!(file.check_names(&mut vec![0; words]).unwrap().is_empty());
+    }
+    // Many that rise need none.
+    let mut sorted = roles.clone();
+    sorted.sort();
+    assert!(File::open(&with_components("own", &of_roles(&sorted))).unwrap().warnings().is_empty());
+    roles[2999] = roles[17].clone();
+    let bytes = with_components("own", &of_roles(&roles));
+    let file = File::open(&bytes).unwrap();
+    for words in [1, 100, 3000] {
+        let error = file.check_names(&mut vec![0; words]).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role));
+    }
 }
 
 #[test]

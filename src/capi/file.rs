@@ -140,12 +140,14 @@ pub unsafe extern "C" fn tenslice_file_warning_tensor(
     }
 }
 
-/// Compares all names exactly, where opening could not without memory (TENSLICE_WARNING_NAMES_UNCHECKED).
-/// `scratch` has `count` words of the caller's, at least 1. With one for each tensor the names are sorted
-/// and looked up once; with less the metadata is read once for each part that fits. `warnings` (may be
-/// NULL) gets the file's warnings as they are then.
+/// Compares all names exactly, and all roles of each tensor, where opening could not without memory
+/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` has `count` words of the caller's, at
+/// least 1. With one for each tensor, and as many as a tensor has components, names and roles are sorted and looked up
+/// once; with less the metadata is read once for each part that fits. `warnings` (may be NULL) gets the file's warnings
+/// as they are then.
 ///
-/// Errors: REPEATED_NAME where the format forbids it, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
+/// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_file_check_names(
     file: *const tenslice_file,

@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The bytes of a text in one piece, not checked to be UTF-8.
-    fn text_bytes(&mut self) -> &'a [u8] {
+    pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let at = self.position;
         match self.head_of(TEXT) {
             NO_HEAD => &[],

@@ -5,10 +5,11 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
+use super::names::{self, Names};
 use super::{Generation, Manifest, Tensor, v0, v1};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
-use crate::error::{ErrorKind, Item};
+use crate::error::{ErrorKind, Item, Warning};
 use crate::format::Part;
 use crate::vocab::{ByteOrder, Encoding};
 
@@ -58,14 +59,17 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
+    // Roles that rise, as real programs write them, are different.
+    if parts.are_unsorted {
+        compare_roles(tensor, reader, parts.count);
+    }
     layout::check(reader, tensor, &volume, &parts);
 }
 
 /// Reads the components of a tensor: those of a map, or the one of an entry of a list.
 #[inline(never)]
 fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Left, parts: &mut Measures) {
-    let all = left;
-    let mut largest_role = None;
+    let mut last_role = None;
     let part = &mut Part::unread();
     while tensor.manifest.more_parts(reader, &mut left) {
         let at = reader.position();
@@ -74,37 +78,28 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Le
         if tensor.is_packed_sparse() {
             return;
         }
-        let mut is_new = parts.add(reader, part, at);
-        // Larger than all before, as real programs write them, is different from all; others are compared.
-        if largest_role.is_none_or(|largest: Text<'_>| is_before(largest.bytes(), part.role.bytes())) {
-            largest_role = Some(part.role);
-        } else if stands_before(tensor, all, part.role, at) {
-            is_new = false;
-        }
-        if !is_new {
-            reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
-        }
+        parts.add(reader, part, at);
+        parts.are_unsorted |= last_role.is_some_and(|last: Text<'_>| !is_before(last.bytes(), part.role.bytes()));
+        last_role = Some(part.role);
         reader.item = Item::Components;
     }
 }
 
-/// Whether one of the first components, those before position `end`, has this role.
-#[inline(never)] // real programs write roles in order: the reader is not on the stack for them
-fn stands_before(tensor: &Tensor<'_>, mut left: Left, role: Text<'_>, end: u32) -> bool {
-    /// Bounds the comparisons. No layout has nearly as many roles, and the known ones are told apart anyway.
-    const COMPARED: u32 = 64;
-    let mut reader = tensor.manifest.reader(tensor.components);
-    reader.map();
-    for _ in 0..COMPARED {
-        if !reader.more_pairs(&mut left) || reader.position() >= end {
-            return false;
-        }
-        if reader.text() == role {
-            return true;
-        }
-        reader.skip_record();
+/// Looks for a role that is there twice, in one more pass over the components.
+#[inline(never)] // real programs write roles in order: nothing is on the stack for them
+fn compare_roles<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, count: u32) {
+    if count > names::MAX_COMPARED {
+        tensor.warnings |= Warning::RolesUnchecked.tensor_bit();
+        return;
     }
-    false
+    let after = reader.position();
+    reader.go_to(tensor.components);
+    let left = reader.map();
+    let roles = Names { first: reader.position(), left };
+    if let Some((_, at)) = names::repeated_of_few(&tensor.manifest, roles, reader) {
+        reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+    }
+    reader.go_to(after);
 }
 
 /// Reads the component at which `reader` stands into `part`: in a map its role and its record, in a list the entry.

@@ -305,18 +305,21 @@ impl Role {
 /// The components whose roles a layout asks for.
 pub(super) struct Measures {
     of_role: [Measure; ROLES.len()],
+    /// Whether a role does not stand after the one before it: then one may be there twice.
+    pub(super) are_unsorted: bool,
     /// How many components there are, of any role, and the type of the last.
-    count: u32,
+    pub(super) count: u32,
     last: Option<DType>,
 }
 
 impl Measures {
     /// Of a tensor without components.
-    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; ROLES.len()], count: 0, last: None };
+    pub(super) const NONE: Self =
+        Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
-    /// Adds the measure of `part`, which stands at `at`; `false` where one of this known role is there already.
+    /// Adds the measure of `part`, which stands at `at`.
     #[inline(never)]
-    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) -> bool {
+    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) {
         let length = match part.decoded_length {
             None => Length::Unknown,
             Some(_) if part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0 => Length::Opaque,
@@ -327,9 +330,8 @@ impl Measures {
         self.count = self.count.saturating_add(1);
         self.last = measure.dtype;
         let place = ROLE_NAMES.number_of(part.role.bytes());
-        match self.of_role.get_mut(usize::from(place)) {
-            Some(place) => core::mem::replace(place, measure).at == 0,
-            None => true,
+        if let Some(place) = self.of_role.get_mut(usize::from(place)) {
+            *place = measure;
         }
     }
 

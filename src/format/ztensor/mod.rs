@@ -28,6 +28,7 @@ pub(crate) use explain::context;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::layout::Role;
+use self::names::{Names, Repeated};
 use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
@@ -51,9 +52,6 @@ const ALIGNMENT: u64 = 64;
 
 /// The texts of 1.1 and 1.2 have larger manifests refused; for the others it is a limit of ours.
 const MAX_MANIFEST: u64 = 1 << 30;
-
-/// Up to how many names that are not in rising order `open` compares by itself.
-const MAX_COMPARED: u32 = 1024;
 
 /// The last 16 bytes of a file. In 0.1 and 1.0 the size stands where later files have the magic.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -165,9 +163,9 @@ impl<'a> Manifest<'a> {
             Generation::V1_0 | Generation::V1_2 => {
                 let at = reader.position();
                 reader.item = Item::Name;
-                let name = reader.text();
+                let name = reader.text_bytes(); // a text, as was found when the file was opened
                 reader.skip_record();
-                (name.bytes(), at)
+                (name, at)
             }
         }
     }
@@ -196,19 +194,21 @@ impl<'a> Manifest<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     manifest: Manifest<'a>,
-    version: Option<Text<'a>>,
+    /// The position of the version in a map.
+    version: u32,
     warnings: Warnings,
     entries: u32,
     left: Left,
     count: u32,
     attributes: u32,
-    /// Whether the names rise strictly: then no name stands twice, and a search may end early.
+    /// Whether the names rise strictly: then no name is there twice, and a search may end early.
     is_sorted: bool,
 }
 
 /// Begins to open a file of which the magic is known to be ours: [`File::read`] checks the rest.
 pub(crate) fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    Manifest::locate(opening).map(File::new)
+    let manifest = Manifest::locate(opening)?;
+    Ok(File::new(manifest))
 }
 
 impl<'a> File<'a> {
@@ -216,7 +216,7 @@ impl<'a> File<'a> {
     fn new(manifest: Manifest<'a>) -> Self {
         Self {
             manifest,
-            version: None,
+            version: 0,
             warnings: Warnings::default(),
             entries: 0,
             left: Left::NONE,
@@ -238,10 +238,10 @@ impl<'a> File<'a> {
         Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
     }
 
-    pub(crate) const fn version(&self) -> Option<&'a str> {
-        match self.version {
-            Some(version) => Some(version.as_str()),
-            None => None,
+    pub(crate) fn version(&self) -> Option<&'a str> {
+        match self.manifest.generation {
+            Generation::V0_1 => Some("0.1"), // the magic says so
+            _ => Some(self.manifest.reader(self.version).text().as_str()),
         }
     }
 
@@ -286,13 +286,16 @@ impl<'a> File<'a> {
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if self.count > MAX_COMPARED {
+        if self.count > names::MAX_COMPARED {
             self.warnings.add(Warning::NamesUnchecked);
         } else {
-            // With a little memory of our own.
-            let repeated = names::repeated_of_few(self, reader);
+            let repeated = names::repeated_of_few(&self.manifest, self.names(), reader);
             self.judge_names(repeated, reader);
         }
+    }
+
+    const fn names(&self) -> Names {
+        Names { first: self.entries, left: self.left }
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
@@ -332,20 +335,34 @@ impl<'a> File<'a> {
         self.manifest.check_found(&reader, is_found)
     }
 
-    /// Compares all names, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
+    /// Compares all names and roles, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
     pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
         let mut file = *self;
-        file.warnings = self.warnings.without(Warning::NamesUnchecked);
+        file.warnings = self.warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
+        let mut reader = self.manifest.reader(self.entries);
         if !self.is_sorted {
-            let mut reader = self.manifest.reader(self.entries);
-            file.judge_names(names::repeated(self, scratch)?, &mut reader);
-            self.manifest.check(&reader)?;
+            file.judge_names(names::repeated(&self.manifest, self.names(), scratch)?, &mut reader);
         }
+        if self.warnings.contains(Warning::RolesUnchecked) {
+            let mut tensors = self.tensors();
+            let mut tensor = tensors.unread();
+            while tensors.advance(&mut tensor) {
+                reader.entry = tensor.entry;
+                if let Some((_, at)) = names::repeated(&self.manifest, tensor.roles(), scratch)? {
+                    reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+                }
+                tensor = tensors.unread();
+            }
+            if let Some(error) = tensors.error {
+                return Err(error);
+            }
+        }
+        self.manifest.check(&reader)?;
         Ok(file.warnings)
     }
 
     /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&mut self, repeated: Option<(u32, u32)>, reader: &mut Reader<'_>) {
+    fn judge_names(&mut self, repeated: Repeated, reader: &mut Reader<'_>) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => {
                 self.warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
@@ -495,6 +512,13 @@ impl<'a> Tensor<'a> {
             is_found = part.is_of(role);
         }
         self.manifest.check_found(&reader, is_found)
+    }
+
+    /// The roles of its components; those of an entry of a list have but one.
+    fn roles(&self) -> Names {
+        let mut left = Left::ONE;
+        let first = self.begin_parts(&mut left).position();
+        Names { first, left }
     }
 
     /// A reader that stands at the first component, of which there are `left`.

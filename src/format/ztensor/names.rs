@@ -1,101 +1,110 @@
-//! Whether a name stands twice, found exactly and with the memory that the caller gives.
+//! Whether a name, or the role of a component, is there twice: found exactly and with the memory that the caller gives.
 //!
-//! Depends on `super`. Blocks of names are sorted, and every name from the block on is looked up in it:
-//! of the order of n log n comparisons a block, and no hashes, so that no file can be made to take long.
+//! Depends on `super`. Blocks of names are sorted, and every name from the block on is looked up in it: of the order of
+//! n log n comparisons a block, and no hashes, so that no file can be made to take long. The little memory that `open`
+//! has for it is filled with hashes besides: a few names need no sorting, only no long comparisons of names that begin
+//! alike.
 #![forbid(unsafe_code)]
 
-use super::{File, Manifest};
+use super::Manifest;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::cbor::{Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The entries of a file.
-struct Entries<'a> {
-    manifest: Manifest<'a>,
-    reader: Reader<'a>,
-    left: Left,
+/// How many names that are not in order are compared without memory of the caller's.
+pub(super) const MAX_COMPARED: u32 = 1024;
+
+/// How many of them in one pass: on a chip stack is scarce.
+const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
+
+/// Names that must differ, of the tensors or of the roles of one's components: the position of the first, and how many
+/// entries have them.
+#[derive(Clone, Copy)]
+pub(super) struct Names {
+    pub(super) first: u32,
+    pub(super) left: Left,
 }
 
-impl Entries<'_> {
-    /// The position at which the name of the next entry stands.
-    fn next(&mut self) -> Result<Option<u32>> {
-        if !self.manifest.more(&mut self.reader, &mut self.left) {
-            return self.manifest.check(&self.reader).map(|()| None);
-        }
-        let (_, at) = self.manifest.name(&mut self.reader);
-        Ok(Some(at))
-    }
-}
+/// The index and the position of a name that an earlier entry has, if there is any.
+pub(super) type Repeated = Option<(u32, u32)>;
 
-/// The same as [`repeated`] for a few entries, with a little memory and little code: each name is compared with
-/// those of the block before it. The bytes have changed where `reader` has a fault then.
-#[inline(never)] // the memory is not there while entries are checked
-pub(super) fn repeated_of_few<'a>(file: &File<'a>, reader: &mut Reader<'a>) -> Option<(u32, u32)> {
-    let manifest = &file.manifest;
-    let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
-    // Where the block ends, and so the next one begins.
-    let (mut end, mut left_behind, mut first) = (file.entries, file.left, 0_u32);
+/// Compares up to [`MAX_COMPARED`] names with a little memory and little code: each with those of the block before it.
+/// The bytes have changed where `reader` has a fault then.
+#[inline(never)] // the memory is not there for names in order, as real programs write them
+pub(super) fn repeated_of_few<'a>(manifest: &Manifest<'a>, names: Names, reader: &mut Reader<'a>) -> Repeated {
+    // The first name after the block, and its index.
+    let (mut next, mut first) = (names, 0_u32);
     loop {
-        let mut names = heapless::Vec::<u32, 64>::new();
-        let (mut left, mut index) = (left_behind, first);
-        reader.go_to(end);
-        while manifest.more(reader, &mut left) {
-            let (this, at) = manifest.name(reader);
+        // The hash of each name, and its position.
+        let mut block = heapless::Vec::<(u32, u32), BLOCK>::new();
+        let (mut left, mut index) = (next.left, first);
+        reader.go_to(next.first);
+        while manifest.more_parts(reader, &mut left) {
+            let (name, at) = manifest.name(reader);
+            let hash = hash_of(name);
             // Before it only those of its own block, if it is in it: it is not yet among them.
-            if names.iter().any(|&other| name(other) == this) {
+            if block.iter().any(|&(other, place)| other == hash && name_at(manifest, place) == name) {
                 return Some((index, at));
             }
-            if names.push(at).is_ok() {
-                (end, left_behind) = (reader.position(), left);
+            if block.push((hash, at)).is_ok() {
+                next = Names { first: reader.position(), left };
                 first = first.wrapping_add(1);
             }
             index = index.wrapping_add(1);
         }
-        if !names.is_full() {
+        if !block.is_full() {
             return None;
         }
     }
 }
 
-/// The index and the position of a name that an earlier entry has, if there is any.
-pub(super) fn repeated(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
+/// Compares all names by means of `scratch`, which has room for one at least.
+pub(super) fn repeated(manifest: &Manifest<'_>, names: Names, scratch: &mut [u32]) -> Result<Repeated> {
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    in_blocks(file, scratch)
-}
-
-fn in_blocks(file: &File<'_>, scratch: &mut [u32]) -> Result<Option<(u32, u32)>> {
-    let manifest = file.manifest;
-    let name = |position: u32| Reader::text_bytes_at(manifest.region.bytes, position);
-    let mut block = Entries { manifest, reader: manifest.reader(file.entries), left: file.left };
-    let mut first = 0_u32;
-    while first < file.count {
-        let mut rest = Entries { manifest, reader: block.reader.clone(), left: block.left };
+    let name = |position| name_at(manifest, position);
+    let mut reader = manifest.reader(names.first);
+    let (mut left, mut first) = (names.left, 0_u32);
+    loop {
+        let (mut rest, mut left_of_rest) = (reader.clone(), left);
         let mut filled = 0_u64;
         for slot in scratch.iter_mut() {
-            let Some(at) = block.next()? else { break };
-            *slot = at;
+            if !manifest.more_parts(&mut reader, &mut left) {
+                break;
+            }
+            (_, *slot) = manifest.name(&mut reader);
             filled = filled.saturating_add(1);
-        }
-        if filled == 0 {
-            break; // the bytes have changed
         }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
         sort_by(sorted, |a, b| (name(a), a) < (name(b), b));
         let mut index = first;
-        while let Some(at) = rest.next()? {
-            // Where the first of the block with this name would stand: no name stands at position 0.
-            let place = sorted.binary_search_by(|&other| (name(other), other).cmp(&(name(at), 0)));
+        while manifest.more_parts(&mut rest, &mut left_of_rest) {
+            let (this, at) = manifest.name(&mut rest);
+            // Where the first of the block with this name would be: no name is at position 0.
+            let place = sorted.binary_search_by(|&other| (name(other), other).cmp(&(this, 0)));
             let first_of_name = sorted.get(place.unwrap_or_else(|place| place));
-            if first_of_name.is_some_and(|&first| first < at && name(first) == name(at)) {
+            if first_of_name.is_some_and(|&first| first < at && name(first) == this) {
                 return Ok(Some((index, at)));
             }
-            index = index.saturating_add(1);
+            index = index.wrapping_add(1);
+        }
+        manifest.check(&rest)?;
+        if filled < to_u64(scratch.len()) {
+            return Ok(None);
         }
         first = first.saturating_add(u32::try_from(filled).unwrap_or(u32::MAX));
     }
-    Ok(None)
+}
+
+/// The name at `position`.
+fn name_at<'a>(manifest: &Manifest<'a>, position: u32) -> &'a [u8] {
+    Reader::text_bytes_at(manifest.region.bytes, position)
+}
+
+/// Tells most names apart without comparing them (FNV-1a).
+fn hash_of(name: &[u8]) -> u32 {
+    name.iter().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Heapsort: in place, without recursion, and no order of the input makes it slow. (The one of `core`

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 use super::File;
-use crate::bytes::text::Text;
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::Item;
@@ -26,7 +25,6 @@ pub(super) const ENTRY: &Fields = &fields!({
 
 /// Reads the root.
 pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
-    file.version = Some(Text::of("0.1")); // the magic says so
     reader.item = Item::Manifest;
     let left = reader.array();
     file.check_entries(reader, left);

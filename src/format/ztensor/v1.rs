@@ -62,8 +62,8 @@ pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
 /// Reads the version (section 6.1): another major is refused, a newer minor warned of.
 fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let at = reader.position();
+    file.version = at;
     let text = reader.text();
-    file.version = Some(text);
     let newest = newest_minor(file.manifest.generation);
     let mut rest = Some(text.bytes());
     let major = number(&mut rest);

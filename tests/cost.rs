@@ -1,0 +1,120 @@
+//! What a byte of a file can make the library do: files that were made to cost, at one size and at twice that size. The
+//! instructions may grow by a tenth more than the file does, no further. They are counted by valgrind, so that a busy
+//! machine changes nothing: each measurement is this program again, with the name of a case and a size in the environment.
+#![cfg(unix)]
+
+use std::hint::black_box;
+use std::process::Command;
+
+mod support;
+
+#[cfg(feature = "ztensor")]
+use support::{Cbor, component, file_1_2, manifest_1_2};
+#[cfg(feature = "ztensor")]
+use tenslice::File;
+
+/// How often the work may be done when the size is doubled.
+const MOST: f64 = 2.2;
+
+/// A name, the smaller size, a file of a size, and what is done with it.
+type Case = (&'static str, usize, fn(usize) -> Vec<u8>, fn(&[u8]));
+
+const CASES: &[Case] = &[
+    #[cfg(feature = "ztensor")]
+    ("roles that fall", 200, falling_roles, open),
+    #[cfg(feature = "ztensor")]
+    ("more of them than are compared", 1100, falling_roles, open),
+    #[cfg(feature = "ztensor")]
+    ("roles that fall, listed", 200, falling_roles, list),
+    #[cfg(feature = "ztensor")]
+    ("names that begin alike", 250, names_alike, open),
+];
+
+/// What is measured; the name is what valgrind looks for.
+#[inline(never)]
+fn measured_work(work: fn(&[u8]), bytes: &[u8]) {
+    work(black_box(bytes));
+}
+
+/// The program that is measured, where the environment names a case; else a test of no work.
+#[test]
+fn run_one() {
+    let Ok(name) = std::env::var("TENSLICE_COST_CASE") else { return };
+    let size = std::env::var("TENSLICE_COST_SIZE").unwrap().parse().unwrap();
+    let &(_, _, make, work) = CASES.iter().find(|(case, ..)| *case == name).unwrap();
+    measured_work(work, &make(size));
+}
+
+/// The instructions of a case at a size.
+fn instructions(name: &str, size: usize) -> f64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured_work*"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "run_one", "--test-threads=1"])
+        .env("TENSLICE_COST_CASE", name)
+        .env("TENSLICE_COST_SIZE", size.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {said}");
+    let collected = said.lines().find_map(|line| line.split_once("Collected : ")).map(|(_, count)| count.trim());
+    let count: f64 = collected.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{name}: {said}"));
+    assert!(count > 1000.0, "{name}: {said}"); // something was measured
+    count
+}
+
+#[test]
+fn work_grows_as_the_file_does() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        assert!(std::env::var_os("TENSLICE_NO_SKIP").is_none(), "valgrind is not installed");
+        println!("skipped: what hostile files cost (valgrind is not installed)");
+        return;
+    }
+    let mut too_much = Vec::new();
+    for &(name, size, make, _) in CASES {
+        let bytes = [size, 2 * size].map(|size| make(size).len() as f64);
+        let work = [size, 2 * size].map(|size| instructions(name, size));
+        let [[small, large], [little, much]] = [bytes, work];
+        println!("{name}: {small} bytes {little} instructions, {large} bytes {much}");
+        if much / little > MOST * (large / small) / 2.0 {
+            too_much.push(format!("{name}: {little} instructions for {small} bytes, {much} for {large}"));
+        }
+    }
+    assert!(too_much.is_empty(), "{too_much:#?}");
+}
+
+#[cfg(feature = "ztensor")]
+fn open(bytes: &[u8]) {
+    black_box(File::open(bytes).unwrap());
+}
+
+#[cfg(feature = "ztensor")]
+fn list(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let components = file.tensors().flat_map(|tensor| tensor.components());
+    assert!(components.fold(0, |count, component| count + component.role().len()) > 0);
+}
+
+/// One tensor of a layout of its own. Its first component has a long value under a key that nobody knows; the roles of
+/// the others fall, so that each has to be compared with those before it.
+#[cfg(feature = "ztensor")]
+fn falling_roles(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+    cbor.text("shape").array(0).text("format").text("own").text("components").map(size as u64 + 1);
+    cbor.text("z").map(4).text("x").array(20 * size as u64).raw(&vec![0; 20 * size]);
+    cbor.text("dtype").text("u8").text("offset").uint(64).text("length").uint(0);
+    for role in (0..size).rev() {
+        cbor.text(&format!("a{role:07}"));
+        component(&mut cbor);
+    }
+    file_1_2(&cbor.0)
+}
+
+/// As many tensors as their names have bytes, all of which but the last four are the same; the names fall.
+#[cfg(feature = "ztensor")]
+fn names_alike(size: usize) -> Vec<u8> {
+    let start = "x".repeat(size);
+    let names: Vec<String> = (0..size).rev().map(|number| format!("{start}{number:04}")).collect();
+    file_1_2(&manifest_1_2(names.iter().map(String::as_str)))
+}
