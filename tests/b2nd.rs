@@ -588,3 +588,25 @@ fn a_table_of_one_repeated_offset_is_not_made() {
     let start: Vec<u64> = stop.iter().map(|length| length - 1).collect();
     let _ = region(&frame, &start, &stop);
 }
+
+/// Written by c-blosc2 3.3.5 through its C API, since Python's refuses such a width: 40 elements of 200 and of 300 bytes
+/// whose differences (`bytedelta` without a width of its own) are between elements, as long as the frame says.
+#[test]
+fn differences_of_wide_elements() {
+    let of_200 = include_bytes!("fixtures/b2nd/hostile/bytedelta_200.b2nd");
+    let of_300 = include_bytes!("fixtures/b2nd/hostile/bytedelta_300.b2nd");
+    // Some programs write 1 where an element has more than 255 bytes.
+    let mut said_to_be_1 = of_300.to_vec();
+    assert_eq!(said_to_be_1[48..52], 300_u32.to_be_bytes());
+    said_to_be_1[48..52].copy_from_slice(&1_u32.to_be_bytes());
+    for (bytes, size) in [(&of_200[..], 200), (of_300, 300), (&said_to_be_1, 300)] {
+        let file = File::open(bytes).unwrap();
+        assert_eq!(file.as_b2nd().unwrap().item_size(), size);
+        let expected: Vec<u8> = (0..40 * size).map(|i| b'a' + ((i * 7 + i / 13) % 5) as u8).collect();
+        assert!(dense(&file.find("").unwrap()).unwrap() == expected, "{size}");
+        assert!(
+            region(&file.as_b2nd().unwrap(), &[13], &[14]).unwrap()
+                == expected[13 * size as usize..][..size as usize]
+        );
+    }
+}

@@ -155,8 +155,13 @@ impl<'a> Chunk<'a> {
         let filters = self.filters.iter().zip(&self.filters_meta).zip(&[0, 1, 2, 3, 4, 5]).rev();
         let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
         active.map(|((id, meta), slot)| {
-            let own_width = matches!(*id, SHUFFLE | BYTEDELTA | OLD_BYTEDELTA) && *meta != 0;
-            Filter { id: *id, width: usize::from(if own_width { *meta } else { self.typesize }), slot: *slot }
+            let width = match *id {
+                SHUFFLE | BYTEDELTA | OLD_BYTEDELTA if *meta != 0 => u32::from(*meta),
+                BYTEDELTA | OLD_BYTEDELTA => self.frame_typesize,
+                _ => u32::from(self.typesize),
+            };
+            // Wider than memory is wider than any block: such a filter has nothing to undo.
+            Filter { id: *id, width: to_usize(width.into()).unwrap_or(usize::MAX), slot: *slot }
         })
     }
 

@@ -165,6 +165,8 @@ pub struct Chunk<'a> {
     pub(super) user_codec: u8,
     pub(super) filters: [u8; FILTERS],
     pub(super) filters_meta: [u8; FILTERS],
+    /// Bytes of an element, as the frame says: of one that has more than 255 the chunk says 1.
+    pub(super) frame_typesize: u32,
     has_dictionary: bool,
     header: u8,
     /// Bytes of it, of a block, decoded; of blocks of different lengths how many there are.
@@ -176,8 +178,8 @@ pub struct Chunk<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) input: Input<'a>,
-    /// The typesize of the frame, as the filters take it.
-    pub(super) typesize: u8,
+    /// The typesize of the frame.
+    pub(super) typesize: u32,
     /// Where its part of the file ends.
     pub(super) end: u64,
 }
@@ -234,13 +236,14 @@ impl<'a> Chunk<'a> {
             user_codec: 0,
             filters: short_filters(short),
             filters_meta: [0; FILTERS],
+            frame_typesize: setting.typesize,
             has_dictionary: false,
             header: if is_long { 32 } else { 16 },
             length,
             block_size,
         };
         if let Some(long) = long {
-            chunk.extend(long, setting.typesize)?;
+            chunk.extend(long)?;
         } else if short.flags & COPIED != 0 {
             chunk.content = Content::Copied;
         }
@@ -248,7 +251,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// A chunk of which no byte is stored, which is said at `at`.
-    pub(super) const fn special(index: u64, at: u64, content: Content, length: u32, typesize: u8) -> Self {
+    pub(super) fn special(index: u64, at: u64, content: Content, length: u32, typesize: u32) -> Self {
         Self {
             index,
             at,
@@ -256,11 +259,12 @@ impl<'a> Chunk<'a> {
             content,
             version: 5,
             flags: 0,
-            typesize,
+            typesize: u8::try_from(typesize).unwrap_or(1), // as a chunk would say it
             codec: BLOSCLZ,
             user_codec: 0,
             filters: [0; FILTERS],
             filters_meta: [0; FILTERS],
+            frame_typesize: typesize,
             has_dictionary: false,
             header: 0,
             length,
@@ -269,18 +273,13 @@ impl<'a> Chunk<'a> {
     }
 
     /// Takes in what the longer header says.
-    fn extend(&mut self, long: &Long, frame_typesize: u8) -> Result<()> {
+    fn extend(&mut self, long: &Long) -> Result<()> {
         self.filters = long.filters;
         self.filters_meta = long.filters_meta;
         self.user_codec = long.user_codec;
         self.has_dictionary = long.flags1 & HAS_DICTIONARY != 0;
         if let (3, Some(last)) = (self.version, self.filters.last_mut()) {
             *last = 0; // chunks of that version leave something else there
-        }
-        for (filter, meta) in self.filters.iter().zip(&mut self.filters_meta) {
-            if matches!(*filter, BYTEDELTA | OLD_BYTEDELTA) && *meta == 0 {
-                *meta = frame_typesize;
-            }
         }
         if long.flags2 & !VARIABLE != 0 {
             return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT));

@@ -343,8 +343,13 @@ impl<'a> File<'a> {
     }
 
     fn setting(&self, end: u64) -> Setting<'a> {
-        let typesize = self.parts.number(Header::typesize);
-        Setting { input: self.input, typesize: u8::try_from(typesize).unwrap_or(1), end }
+        Setting { input: self.input, typesize: self.typesize(), end }
+    }
+
+    /// Bytes of an element, as the filters take them: of an array those that count, since some write 1 in the header.
+    fn typesize(&self) -> u32 {
+        let stated = u32::try_from(self.parts.number(Header::typesize)).unwrap_or(u32::MAX); // 31 bits, as checked
+        if self.is_array() { self.item_size } else { stated }
     }
 
     fn offsets(&self) -> Result<Offsets<'a>> {
@@ -413,7 +418,7 @@ impl<'a> File<'a> {
         let at = self.table_at();
         let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
         let length = length.ok_or(fail(ErrorKind::SpecialChunk, Item::ChunkOffset, at))?;
-        let chunk = Chunk::special(index, at, content, length, self.setting(0).typesize);
+        let chunk = Chunk::special(index, at, content, length, self.typesize());
         if content == Content::Nans {
             chunk.check_nans(at, Item::ChunkOffset)?;
         }
