@@ -4,10 +4,10 @@
 mod support;
 
 use sha2::{Digest, Sha256};
-use support::{Cbor, Random, cases, file_1_2, fixture};
+use support::{Cbor, Random, cases, file_0_1, file_1_2, fixture};
 use tenslice::{
-    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Tensor, Verification,
-    Verified, Warning,
+    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Tensor,
+    Verification, Verified, Warning,
 };
 
 fn kind(error: Error) -> ErrorKind {
@@ -326,22 +326,65 @@ fn sparse_tensors_become_dense() {
     }
 }
 
-/// A file of 1.2 with a COO tensor of shape [2, 3] whose values and coordinates are these.
-fn coo(values: &[f32], coordinates: &[i64]) -> Vec<u8> {
-    let values: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let coordinates: Vec<u8> = coordinates.iter().flat_map(|x| x.to_le_bytes()).collect();
+fn bytes_of(numbers: &[i64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A file of 1.2 with a tensor "m" of shape [2, 3] and these components, one behind the other: role, dtype, bytes.
+fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
-    cbor.text("shape").array(2).uint(2).uint(3).text("format").text("sparse_coo").text("components").map(2);
-    for (role, dtype, offset, length) in
-        [("coords", "i64", 64, coordinates.len()), ("values", "f32", 64 + coordinates.len(), values.len())]
-    {
-        cbor.text(role).map(3).text("dtype").text(dtype).text("offset").uint(offset as u64);
-        cbor.text("length").uint(length as u64);
+    cbor.text("shape").array(2).uint(2).uint(3).text("format").text(layout);
+    cbor.text("components").map(parts.len() as u64);
+    let mut data = Vec::new();
+    for (role, dtype, bytes) in parts {
+        cbor.text(role).map(3).text("dtype").text(dtype).text("offset").uint(64 + data.len() as u64);
+        cbor.text("length").uint(bytes.len() as u64);
+        data.extend(bytes);
     }
     let mut file = file_1_2(&cbor.0);
-    file.splice(64..68, coordinates.into_iter().chain(values));
+    file.splice(64..68, data);
     file
+}
+
+/// A COO tensor of these values and coordinates.
+fn coo(values: &[f32], coordinates: &[i64]) -> Vec<u8> {
+    let values = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    with_parts("sparse_coo", &[("coords", "i64", bytes_of(coordinates)), ("values", "f32", values)])
+}
+
+/// A CSR tensor of these row pointers and columns; its values are 1, 2, 3 and so on.
+fn csr(pointers: &[i64], columns: &[i64]) -> Vec<u8> {
+    let values: Vec<i64> = (1..).take(columns.len()).collect();
+    let parts = [("indices", columns), ("indptr", pointers), ("values", &values)];
+    with_parts("sparse_csr", &parts.map(|(role, numbers)| (role, "i64", bytes_of(numbers))))
+}
+
+/// A file of 0.1 with a tensor "m" of shape [2, 3] whose indices and values are these numbers of 64 bits.
+fn packed(layout: &str, numbers: &[i64]) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.array(1).map(7).text("name").text("m").text("offset").uint(64).text("size").uint(8 * numbers.len() as u64);
+    cbor.text("dtype").text("uint64").text("layout").text(layout).text("shape").array(2).uint(2).uint(3);
+    cbor.text("encoding").text("raw");
+    let mut file = file_0_1(&cbor.0);
+    file.splice(64..68, bytes_of(numbers));
+    file
+}
+
+/// The values of "m" row by row, or what is wrong with it: the sparse tensor is refused for the same as the dense one.
+fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
+    let file = File::open(bytes).unwrap();
+    let tensor = file.find("m").unwrap();
+    let sparse = tensor.sparse(&mut []).map(drop);
+    let dense = dense(&tensor);
+    assert_eq!(dense.as_ref().err(), sparse.as_ref().err());
+    // The index that is wrong has no place of its own: the error is where the entry of the tensor begins.
+    let entry = if bytes.starts_with(b"ZTEN0001") { &b"\xa7\x64name"[..] } else { b"\x61m" };
+    let at = bytes.windows(entry.len()).position(|window| window == entry).unwrap() as u64;
+    assert!(sparse.is_ok() || sparse.unwrap_err().offset() == Some(at));
+    let size = tensor.dtype().unwrap().size() as usize;
+    let least = if cfg!(target_endian = "little") { 0 } else { size - 1 };
+    dense.map(|numbers| numbers.chunks(size).map(|n| n[least]).collect()).map_err(|e| (e.kind(), e.item()))
 }
 
 #[test]
@@ -361,17 +404,50 @@ fn of_repeated_places_the_last_value_counts() {
 
 #[test]
 fn indices_outside_are_refused() {
-    for coordinates in [[2, 0], [0, 3], [-1, 0], [0, i64::MIN], [i64::MAX, 0]] {
-        let bytes = coo(&[1.0], &coordinates);
-        let file = File::open(&bytes).unwrap();
-        let tensor = file.find("m").unwrap();
-        assert_eq!(
-            tensor.sparse(&mut []).map(drop).map_err(kind),
-            Err(ErrorKind::IndexOutOfRange),
-            "{coordinates:?}"
-        );
-        assert_eq!(dense(&tensor).map_err(kind), Err(ErrorKind::IndexOutOfRange));
+    let outside = Err((ErrorKind::IndexOutOfRange, Item::Tensor));
+    for coordinates in [[2, 0], [0, 3], [-1, 0], [0, -1], [0, i64::MIN], [i64::MAX, 0]] {
+        assert_eq!(verdict(&coo(&[1.0], &coordinates)), outside, "{coordinates:?}");
+        let [row, column] = coordinates;
+        assert_eq!(verdict(&packed("sparsecoo", &[0, 0, 1, row, column, 2])), outside, "{coordinates:?}");
     }
+    for column in [3, 4, -1, i64::MIN, i64::MAX] {
+        assert_eq!(verdict(&csr(&[0, 1, 3], &[column, 0, 1])), outside, "{column}");
+        assert_eq!(verdict(&csr(&[0, 1, 3], &[2, 0, column])), outside, "{column}");
+        assert_eq!(verdict(&packed("sparsecsr", &[0, 1, 2, 0, column, 1, 2])), outside, "{column}");
+    }
+    // The last of each dimension.
+    assert_eq!(verdict(&packed("sparsecoo", &[1, 2, 7])), Ok(vec![0, 0, 0, 0, 0, 7]));
+    assert_eq!(verdict(&packed("sparsecsr", &[0, 1, 2, 2, 2, 7, 8])), Ok(vec![0, 0, 7, 0, 0, 8]));
+    assert_eq!(verdict(&csr(&[0, 1, 3], &[2, 0, 2])), Ok(vec![0, 0, 1, 2, 0, 3]));
+    assert!(verdict(&coo(&[1.0], &[1, 2])).is_ok());
+}
+
+#[test]
+fn row_pointers_rise_from_0_to_the_number_of_values() {
+    let columns = [0, 1, 2];
+    for pointers in [
+        [1, 1, 3], // not from 0: the first value is in no row
+        [1, 2, 3],
+        [-1, 1, 3],
+        [3, 3, 3],
+        [0, 2, 1], // falls
+        [0, 4, 3],
+        [0, -1, 3],
+        [0, 1, 2], // not to the number of values
+        [0, 0, 0],
+        [0, 1, 4],
+        [0, 1, i64::MAX],
+    ] {
+        let broken = Err((ErrorKind::RowPointers, Item::Tensor));
+        assert_eq!(verdict(&csr(&pointers, &columns)), broken, "{pointers:?}");
+        let blob = [&pointers[..], &columns, &[1, 2, 3]].concat();
+        assert_eq!(verdict(&packed("sparsecsr", &blob)), broken, "{pointers:?}");
+    }
+    for (pointers, expected) in [([0, 0, 3], [0, 0, 0, 1, 2, 3]), ([0, 3, 3], [1, 2, 3, 0, 0, 0])] {
+        assert_eq!(verdict(&csr(&pointers, &columns)), Ok(expected.to_vec()), "{pointers:?}");
+    }
+    assert_eq!(verdict(&csr(&[0, 0, 0], &[])), Ok(vec![0; 6]));
+    assert_eq!(verdict(&csr(&[1, 0, 0], &[])), Err((ErrorKind::RowPointers, Item::Tensor)));
 }
 
 #[test]
