@@ -3,6 +3,7 @@
 
 mod support;
 
+use serde_json::{Value as Json, json};
 use support::{Cbor, entry_0_1, file_0_1, file_1_2, manifest_1_2};
 use tenslice::{DType, Error, ErrorKind, File, Item, Value, Warning};
 
@@ -268,6 +269,109 @@ fn keys_in_any_order_and_unknown_ones() {
     let file = File::open(&bytes).unwrap();
     let data = file.find("w").unwrap().data().unwrap();
     assert_eq!((data.dtype(), data.elements::<f32>().unwrap().next()), (Some(DType::F32), Some(1.5)));
+}
+
+/// Writes what is the same in JSON and in CBOR.
+fn write_json(cbor: &mut Cbor, value: &Json) {
+    match value {
+        Json::Null => drop(cbor.raw(&[0xf6])),
+        Json::String(text) => drop(cbor.text(text)),
+        Json::Array(items) => {
+            cbor.array(items.len() as u64);
+            items.iter().for_each(|item| write_json(cbor, item));
+        }
+        Json::Object(pairs) => {
+            cbor.map(pairs.len() as u64);
+            for (key, value) in pairs {
+                write_json(cbor.text(key), value);
+            }
+        }
+        number => drop(cbor.uint(number.as_u64().unwrap())),
+    }
+}
+
+/// A file of that version with one tensor and with every key that there is, of which the one at `null` has null.
+fn with_null(version: &str, null: &str) -> Vec<u8> {
+    let mut manifest = match version {
+        "0.1" => json!([{
+            "name": "t", "offset": 64, "size": 4, "dtype": "float32", "layout": "dense", "shape": [],
+            "data_endianness": "little", "encoding": "raw", "checksum": "crc32c:0",
+        }]),
+        "1.0" => json!({ "version": "1.0", "attributes": {}, "tensors": { "t": {
+            "dtype": "float32", "shape": [], "format": "dense",
+            "components": { "data": { "offset": 64, "length": 4, "encoding": "raw", "digest": "crc32c:0" } },
+        } } }),
+        _ => json!({ "version": "1.2.0", "attributes": {}, "objects": { "t": {
+            "shape": [], "format": "dense", "attributes": {},
+            "components": { "data": {
+                "dtype": "f32", "type": "f32", "offset": 64, "length": 4, "uncompressed_length": 4,
+                "encoding": "raw", "digest": "crc32c:0",
+            } },
+        } } }),
+    };
+    *manifest.pointer_mut(null).unwrap() = Json::Null;
+    let mut cbor = Cbor::default();
+    write_json(&mut cbor, &manifest);
+    let mut file = if version == "0.1" { file_0_1(&cbor.0) } else { file_1_2(&cbor.0) };
+    if version == "1.0" {
+        file.truncate(file.len() - 8); // it has no magic at the end
+    }
+    file
+}
+
+/// It is there, and of the wrong type: neither missing nor read as 0 or as nothing.
+#[test]
+fn null_is_no_value_of_a_required_key() {
+    for (version, key, item) in [
+        ("0.1", "/0/name", Item::Name),
+        ("0.1", "/0/offset", Item::Offset),
+        ("0.1", "/0/size", Item::Length),
+        ("0.1", "/0/dtype", Item::DType),
+        ("0.1", "/0/shape", Item::Shape),
+        ("0.1", "/0/encoding", Item::Encoding),
+        ("1.0", "/version", Item::Version),
+        ("1.0", "/tensors", Item::Tensors),
+        ("1.0", "/tensors/t/dtype", Item::DType),
+        ("1.0", "/tensors/t/shape", Item::Shape),
+        ("1.0", "/tensors/t/format", Item::Layout),
+        ("1.0", "/tensors/t/components", Item::Components),
+        ("1.0", "/tensors/t/components/data/offset", Item::Offset),
+        ("1.0", "/tensors/t/components/data/length", Item::Length),
+        ("1.2", "/version", Item::Version),
+        ("1.2", "/objects", Item::Tensors),
+        ("1.2", "/objects/t/shape", Item::Shape),
+        ("1.2", "/objects/t/format", Item::Layout),
+        ("1.2", "/objects/t/components", Item::Components),
+        ("1.2", "/objects/t/components/data/dtype", Item::DType),
+        ("1.2", "/objects/t/components/data/offset", Item::Offset),
+        ("1.2", "/objects/t/components/data/length", Item::Length),
+    ] {
+        let bytes = with_null(version, key);
+        let error = File::open(&bytes).expect_err(key);
+        assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, item), "{version} {key}");
+        let null = bytes.iter().position(|byte| *byte == 0xf6);
+        assert_eq!(error.offset(), null.map(|at| at as u64), "{version} {key}");
+    }
+}
+
+#[test]
+fn null_of_any_other_key_is_as_good_as_nothing() {
+    for (version, record, keys) in [
+        ("0.1", "/0", &["layout", "data_endianness", "checksum"][..]),
+        ("1.0", "", &["attributes"]),
+        ("1.0", "/tensors/t/components/data", &["encoding", "digest"]),
+        ("1.2", "", &["attributes"]),
+        ("1.2", "/objects/t", &["attributes"]),
+        ("1.2", "/objects/t/components/data", &["type", "uncompressed_length", "encoding", "digest"]),
+    ] {
+        for key in keys {
+            let bytes = with_null(version, &format!("{record}/{key}"));
+            let file = File::open(&bytes).unwrap_or_else(|error| panic!("{version} {record}/{key}: {error}"));
+            let data = file.find("t").unwrap().data().unwrap();
+            assert_eq!(data.elements::<f32>().unwrap().next(), Some(1.5), "{version} {record}/{key}");
+            assert_eq!(data.digest(), if matches!(*key, "digest" | "checksum") { None } else { Some("crc32c:0") });
+        }
+    }
 }
 
 #[test]
