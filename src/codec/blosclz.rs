@@ -217,3 +217,53 @@ fn repeat(room: &mut [u8], mut written: usize, mut distance: usize, mut length: 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::{byte, decode};
+    use crate::decode::DecodeError;
+
+    /// What a stream decodes to, as a whole and byte by byte.
+    fn both(stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
+        let mut room = vec![0x55; length];
+        let whole = decode(stored, &mut room).map(|written| room[..written].to_vec());
+        // The last bytes of a long one.
+        for at in length.saturating_sub(100)..length {
+            let expected = whole.as_ref().map(|bytes| bytes[at]).map_err(|error| *error);
+            assert_eq!(byte(stored, length, at, &mut 1000), expected, "{stored:02x?} at {at}");
+        }
+        whole
+    }
+
+    #[test]
+    fn a_match_reaches_back_to_the_first_byte_and_no_further() {
+        // Two literals, three bytes from `distance` before, one literal.
+        let near = |distance: u8| [0x01, b'a', b'b', 0x20, distance - 1, 0x00, b'c'];
+        assert_eq!(both(&near(1), 6).unwrap(), b"abbbbc");
+        assert_eq!(both(&near(2), 6).unwrap(), b"ababac");
+        for distance in [3, 4, 5, 6, 7, 255] {
+            assert_eq!(both(&near(distance), 6), Err(DecodeError::Malformed), "{distance}");
+        }
+        // The second match has what the first one wrote.
+        assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 3, 0x00, b'b'], 8).unwrap(), b"aaaaaaab");
+        assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 4, 0x00, b'b'], 8), Err(DecodeError::Malformed));
+
+        // A distance of four bytes, 8192 and more: one literal, 8191 bytes like it, three from far before, one literal.
+        let far = |more: [u8; 2]| {
+            let mut stored = vec![0x00, b'a', 0xe0];
+            stored.extend([255; 32]);
+            stored.extend([22, 0]); // 7 + 2 + 32 * 255 + 22, from one byte before
+            stored.extend([0x3f, 0xff, more[0], more[1], 0x00, b'b']);
+            stored
+        };
+        let mut expected = [b'a'; 8196];
+        expected[8195] = b'b';
+        assert_eq!(both(&far([0, 0]), 8196).unwrap(), expected);
+        for more in [[0, 1], [1, 0], [255, 255]] {
+            assert_eq!(both(&far(more), 8196), Err(DecodeError::Malformed), "{more:?}");
+        }
+        assert_eq!(both(&[0x00, b'a', 0x3f, 0xff, 0, 0, 0x00, b'b'], 5), Err(DecodeError::Malformed));
+    }
+}
