@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
-    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Source, Tensor, Warning,
+    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Source, Tensor, Warning,
 };
 
 fn numbers(list: &Json) -> Vec<u64> {
@@ -552,6 +552,72 @@ fn a_dtype_is_not_parsed_deeply() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("").unwrap().dtype(), None);
     assert!(file.as_b2nd().unwrap().dtype_text().unwrap().len() > 1000);
+}
+
+/// A frame of `length` bytes in one chunk of one block, which is a stream of Zstandard.
+fn frame_of_one_stream(length: u32, stream: &[u8]) -> Vec<u8> {
+    let chunk = |flags: u8, typesize: u8, length: u32, payload: &[u8]| {
+        let mut chunk = vec![5, 1, flags, typesize];
+        chunk.extend([length, length, 32 + payload.len() as u32].map(u32::to_le_bytes).concat());
+        chunk.extend([0; 16]); // no filters, no flags of the longer header
+        chunk.extend(payload);
+        chunk
+    };
+    // Where the block begins, how long its stream is, the stream. In the table that the only chunk is the first.
+    let payload = [&36_u32.to_le_bytes()[..], &(stream.len() as u32).to_le_bytes(), stream].concat();
+    let chunks = chunk(0x95, 1, length, &payload); // the longer header, not split, Zstandard
+    let table = chunk(0x17, 8, 8, &[0; 8]); // the longer header, not split, copied
+    let no_metalayers = [0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0];
+    let trailer = [&[0x94, 1][..], &no_metalayers, &[0xce, 0, 0, 0, 35, 0xd8, 0], &[0; 16]].concat();
+    let all = 97 + chunks.len() + table.len() + trailer.len();
+    [
+        &b"\x9e\xa8b2frame\0\xd2\0\0\0\x61\xcf"[..], // the header has 97 bytes
+        &(all as u64).to_be_bytes(),
+        &[0xa4, 0x12, 0, 5, 0, 0xd3], // version 2, offsets of 64 bits, Zstandard
+        &u64::from(length).to_be_bytes(),
+        &[0xd3],
+        &(chunks.len() as u64).to_be_bytes(),
+        &[0xd2, 0, 0, 0, 1, 0xd2], // bytes of an element; then of a block
+        &length.to_be_bytes(),
+        &[0xd2], // of a chunk
+        &length.to_be_bytes(),
+        &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6], // one thread each, no metalayers in the trailer, six filters
+        &[0; 16],                                 // none of them
+        &no_metalayers,
+        &chunks,
+        &table,
+        &trailer,
+    ]
+    .concat()
+}
+
+/// Many blocks may share one stream, so that what comes to little must not take long.
+#[test]
+fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
+    let data: Vec<u8> = (0..200).collect();
+    // A frame of Zstandard of one raw block, then one that is skipped: as long as is asked for.
+    let stream = |length: usize| {
+        let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 200];
+        stream.extend(&(200_u32 << 3 | 1).to_le_bytes()[..3]);
+        stream.extend(&data);
+        let skipped = length - stream.len() - 8;
+        stream.extend([0x50, 0x2a, 0x4d, 0x18]);
+        stream.extend((skipped as u32).to_le_bytes());
+        stream.resize(length, 0);
+        stream
+    };
+    for (stored, is_accepted) in [(300, true), (2 * 200 + 1024, true), (2 * 200 + 1025, false), (10_000, false)] {
+        let bytes = frame_of_one_stream(200, &stream(stored));
+        let file = File::open(&bytes).unwrap();
+        let read = whole(&file.as_b2nd().unwrap());
+        if is_accepted {
+            assert_eq!(read.unwrap(), data, "{stored}");
+            continue;
+        }
+        let error = read.expect_err("accepted");
+        assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Stream), "{stored}");
+        assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // where its length stands
+    }
 }
 
 /// Two gigabytes of zeros in a few bytes: a region of it takes what the region takes.
