@@ -66,6 +66,45 @@ static void symmetries(const char *folder)
     free(b.data);
 }
 
+/* The next value, asked for with too little room at first: that writes nothing, and stays where it is. */
+static tenslice_status next_value(tenslice_sparse *sparse, uint64_t *index, size_t rank, tenslice_bytes *value)
+{
+    tenslice_bytes untouched;
+    uint64_t before[3] = {77, 77, 77};
+    size_t room;
+
+    CHECK(rank <= 3);
+    memset(&untouched, 0x5a, sizeof untouched);
+    memset(value, 0x5a, sizeof *value);
+    memcpy(index, before, rank * sizeof *index);
+    for (room = 0; room < rank; room++)
+        EXPECT(TENSLICE_TOO_SMALL, tenslice_sparse_next(sparse, index, room, value, NULL));
+    CHECK(memcmp(index, before, rank * sizeof *index) == 0 && memcmp(value, &untouched, sizeof untouched) == 0);
+    return tenslice_sparse_next(sparse, index, rank, value, NULL);
+}
+
+/* All values of a sparse tensor: as many as there are said to be, each of them once, whatever the room at first. */
+static void every_value(const tenslice_tensor *tensor)
+{
+    tenslice_sparse sparse, again;
+    tenslice_sparse_info info;
+    tenslice_bytes value, same_value;
+    uint64_t index[3], same_index[3], count = 0;
+
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, NULL, 0, &again, NULL));
+    EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
+    while (next_value(&sparse, index, info.rank, &value) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_sparse_next(&again, same_index, 3, &same_value, NULL));
+        CHECK(memcmp(index, same_index, info.rank * sizeof *index) == 0);
+        CHECK(value.data == same_value.data && value.length == tenslice_dtype_size(info.dtype));
+        count++;
+    }
+    CHECK(count == info.stored && count > 2);
+    EXPECT(TENSLICE_END, tenslice_sparse_next(&again, same_index, 3, &same_value, NULL));
+}
+
 static void pairs(const char *folder)
 {
     blob b = load(folder, "tens/good/ix_f64_x2.tens");
@@ -104,6 +143,7 @@ static void pairs(const char *folder)
     index[0] = 0, index[1] = 1, index[2] = 2;
     EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
     CHECK(found.data == NULL && found.length == 0);
+    every_value(&tensor);
     free(b.data);
 
     /* Rows and coordinates, too. */
@@ -115,6 +155,9 @@ static void pairs(const char *folder)
     for (count = 0; tenslice_sparse_next(&sparse, index, 3, &value, NULL) == TENSLICE_OK; count++)
         CHECK(index[0] < 5 && index[1] < 6 && value.length == 4);
     CHECK((uint64_t)count == info.stored && count > 0);
+    every_value(&tensor);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "coo", 3, &tensor, NULL));
+    every_value(&tensor);
     free(b.data);
 }
 
