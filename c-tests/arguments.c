@@ -8,12 +8,31 @@
 #define BAD TENSLICE_INVALID_ARGUMENT
 #define HANDLE TENSLICE_INVALID_HANDLE
 
+/* An address at which no number of several bytes may stand: the second byte of one. */
+#define ODD(type, numbers) ((type *)(void *)((char *)(numbers) + 1))
+
+/* Sets an output to something, and tells whether it still is that. */
+#define MARK(output) memset(&(output), 0x5a, sizeof(output))
+#define IS_MARKED(output) is_marked(&(output), sizeof(output))
+
+static int is_marked(const void *output, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)output;
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (bytes[i] != 0x5a)
+            return 0;
+    return 1;
+}
+
 static void sparse(const tenslice_tensor *tensor)
 {
     tenslice_sparse sparse, unset;
     tenslice_sparse_info info;
     tenslice_bytes value;
-    uint64_t index[3];
+    uint64_t index[4];
+    uint32_t rank;
 
     memset(&unset, 0, sizeof unset);
     info.struct_size = sizeof info;
@@ -31,6 +50,12 @@ static void sparse(const tenslice_tensor *tensor)
     EXPECT(HANDLE, tenslice_tensor_strides(NULL, index, 3));
     EXPECT(BAD, tenslice_tensor_strides(tensor, NULL, 3));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_strides(tensor, index, 1));
+
+    MARK(index), MARK(value), MARK(rank);
+    EXPECT(BAD, tenslice_sparse_next(&sparse, ODD(uint64_t, index), 3, &value, NULL));
+    EXPECT(BAD, tenslice_tensor_strides(tensor, ODD(uint64_t, index), 3));
+    EXPECT(BAD, tenslice_tensor_shape(tensor, ODD(uint64_t, index), 3, &rank));
+    CHECK(IS_MARKED(index) && IS_MARKED(value) && IS_MARKED(rank));
 }
 
 /* `other` is a file of another format. */
@@ -40,8 +65,8 @@ static void tens(const tenslice_file *file, const tenslice_file *other)
     tenslice_tens_dimension dimension;
     tenslice_tens_chunk chunk;
     tenslice_bytes value;
-    uint64_t index[4] = {0, 0, 0, 0};
-    uint32_t places[4];
+    uint64_t index[5] = {0, 0, 0, 0, 0};
+    uint32_t places[5];
 
     dimension.struct_size = sizeof dimension;
     chunk.struct_size = sizeof chunk;
@@ -64,6 +89,10 @@ static void tens(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_tens_element(file, NULL, 4, &value, NULL));
     EXPECT(BAD, tenslice_tens_element(file, index, SIZE_MAX / 4, &value, NULL));
     EXPECT(BAD, tenslice_tens_element(file, index, 4, NULL, NULL));
+    MARK(value), MARK(places);
+    EXPECT(BAD, tenslice_tens_element(file, ODD(uint64_t, index), 2, &value, NULL));
+    EXPECT(BAD, tenslice_tens_permutation(file, 48, ODD(uint32_t, places), 4, NULL));
+    CHECK(IS_MARKED(value) && IS_MARKED(places));
     CHECK(tenslice_binary128_to_double(0, 0) == 0);
 }
 
@@ -74,8 +103,8 @@ static void blz(const tenslice_file *file, const tenslice_file *other)
     tenslice_blz_scratch needed;
     tenslice_train train, unset;
     tenslice_scaled scaled;
-    double value[2];
-    uint64_t index[2] = {0, 0}, length;
+    double value[3];
+    uint64_t index[3] = {0, 0, 0}, length;
     char room[64];
 
     memset(&unset, 0, sizeof unset);
@@ -119,6 +148,13 @@ static void blz(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_blz_inner(&train, &train, room, sizeof room, NULL, NULL, NULL));
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_blz_inner(&train, &train, NULL, 0, &scaled, &length, NULL));
     CHECK(length > 0);
+
+    MARK(value), MARK(room), MARK(length);
+    EXPECT(BAD, tenslice_blz_element(&train, ODD(uint64_t, index), 2, NULL, 0, value, NULL));
+    EXPECT(BAD, tenslice_blz_element(&train, index, 2, NULL, 0, ODD(double, value), NULL));
+    EXPECT(BAD, tenslice_blz_slice(&train, ODD(uint64_t, index), 2, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_blz_slice(&train, index, 2, room, sizeof room, NULL, 0, ODD(uint64_t, value), NULL));
+    CHECK(IS_MARKED(value) && IS_MARKED(room) && IS_MARKED(length));
 }
 
 static void b2nd(const tenslice_file *file, const tenslice_file *other)
@@ -126,7 +162,7 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     tenslice_b2nd_info info;
     tenslice_b2nd_chunk chunk;
     tenslice_b2nd_metalayer metalayer;
-    uint64_t start[2] = {0, 0}, stop[2] = {1, 1}, length;
+    uint64_t start[2] = {0, 0}, stop[2] = {1, 1}, zeros[3] = {0, 0, 0}, numbers[3], length;
     uint32_t rank;
     unsigned char room[64];
 
@@ -172,6 +208,20 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, 2, NULL, NULL, 4, NULL, 0, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, 2, NULL, room, 4, NULL, 8, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, start, stop, SIZE_MAX / 4, NULL, room, 4, NULL, 0, &length, NULL));
+
+    MARK(numbers), MARK(room), MARK(rank), MARK(length);
+    EXPECT(BAD, tenslice_b2nd_chunk_shape(file, 0, ODD(uint64_t, numbers), 2, &rank));
+    EXPECT(BAD, tenslice_b2nd_chunk_shape(file, 1, ODD(uint64_t, numbers), 2, &rank));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, ODD(uint64_t, zeros), zeros, 2, &length, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, ODD(uint64_t, zeros), 2, &length, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, ODD(uint64_t, numbers), &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, &length, ODD(uint64_t, numbers), NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, ODD(uint64_t, zeros), zeros, 2, NULL, room, 64, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_read_region(file, zeros, ODD(uint64_t, zeros), 2, NULL, room, 64, NULL, 0, &length, NULL));
+    CHECK(IS_MARKED(numbers) && IS_MARKED(room) && IS_MARKED(rank) && IS_MARKED(length));
+    /* The same where they may stand is all right. */
+    EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, &length, NULL, NULL));
+    CHECK(length == 0);
 }
 
 /* What only some formats have. `other` is a zTensor file. */
@@ -257,6 +307,9 @@ int main(int argc, char **argv)
     EXPECT(HANDLE, tenslice_file_check_names(NULL, scratch, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check_names(&file, NULL, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check_names(&file, scratch, SIZE_MAX, NULL, NULL));
+    MARK(scratch);
+    EXPECT(BAD, tenslice_file_check_names(&file, ODD(uint32_t, scratch), 3, NULL, NULL));
+    CHECK(IS_MARKED(scratch));
     EXPECT(HANDLE, tenslice_file_find(NULL, "a", 1, &tensor, NULL));
     EXPECT(BAD, tenslice_file_find(&file, NULL, 1, &tensor, NULL));
     EXPECT(BAD, tenslice_file_find(&file, "t.float32", 9, NULL, NULL));
@@ -318,7 +371,7 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_file_verify(&file, NULL, NULL));
     EXPECT(HANDLE, tenslice_tensor_lengths(NULL, dims, dims));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, NULL, NULL));
-    EXPECT(BAD, tenslice_tensor_lengths(&tensor, (uint64_t *)(void *)((char *)dims + 1), NULL));
+    EXPECT(BAD, tenslice_tensor_lengths(&tensor, ODD(uint64_t, dims), NULL));
     EXPECT(HANDLE, tenslice_tensor_read_into(NULL, NULL, text, sizeof text, NULL, 0, NULL, NULL));
     EXPECT(BAD, tenslice_tensor_read_into(&tensor, NULL, NULL, 8, NULL, 0, NULL, NULL));
     EXPECT(BAD, tenslice_tensor_read_into(&tensor, NULL, text, sizeof text, NULL, 8, NULL, NULL));
