@@ -292,7 +292,7 @@ impl<'a> Component<'a> {
         let dtype = self.part.dtype.or(self.part.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
         if self.part.encoding == Encoding::Raw {
-            return Ok(Column::new(self.stored()?, dtype, self.part.order));
+            return Ok(Column::new(self.whole_bytes()?, dtype, self.part.order));
         }
         let out_of_scratch = |kind| match kind {
             ErrorKind::TooSmall => ErrorKind::OutOfScratch,

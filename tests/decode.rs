@@ -330,7 +330,8 @@ fn bytes_of(numbers: &[i64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A file of 1.2 with a tensor "m" of shape [2, 3] and these components, one behind the other: role, dtype, bytes.
+/// A file of 1.2 with a tensor "m" of shape [2, 3] and these components, one after the other: role, dtype (with a logical
+/// type after a slash), bytes.
 fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
@@ -338,8 +339,9 @@ fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     cbor.text("components").map(parts.len() as u64);
     let mut data = Vec::new();
     for (role, dtype, bytes) in parts {
-        cbor.text(role).map(3).text("dtype").text(dtype).text("offset").uint(64 + data.len() as u64);
-        cbor.text("length").uint(bytes.len() as u64);
+        let (dtype, logical) = dtype.split_once('/').unwrap_or((dtype, dtype));
+        cbor.text(role).map(4).text("dtype").text(dtype).text("type").text(logical);
+        cbor.text("offset").uint(64 + data.len() as u64).text("length").uint(bytes.len() as u64);
         data.extend(bytes);
     }
     let mut file = file_1_2(&cbor.0);
@@ -420,6 +422,23 @@ fn indices_outside_are_refused() {
     assert_eq!(verdict(&packed("sparsecsr", &[0, 1, 2, 2, 2, 7, 8])), Ok(vec![0, 0, 7, 0, 0, 8]));
     assert_eq!(verdict(&csr(&[0, 1, 3], &[2, 0, 2])), Ok(vec![0, 0, 1, 2, 0, 3]));
     assert!(verdict(&coo(&[1.0], &[1, 2])).is_ok());
+}
+
+/// A logical type that is not known says nothing of how long its elements are; what they are stored as does.
+#[test]
+fn values_and_indices_of_an_unknown_type_are_whole() {
+    let with = |values: usize, coordinates: usize| {
+        let parts = [("coords", "u64/future", vec![0; coordinates]), ("values", "u32/future", vec![7; values])];
+        let bytes = with_parts("sparse_coo", &parts);
+        dense(&File::open(&bytes).unwrap().find("m").unwrap()).map(|numbers| numbers[0]).map_err(kind)
+    };
+    assert_eq!(with(8, 32), Ok(7));
+    for (values, coordinates) in [(10, 32), (8, 33), (8, 34), (11, 39)] {
+        assert_eq!(with(values, coordinates), Err(ErrorKind::NotWhole), "{values} {coordinates}");
+    }
+    for (values, coordinates) in [(8, 24), (12, 32), (4, 32)] {
+        assert_eq!(with(values, coordinates), Err(ErrorKind::CountMismatch), "{values} {coordinates}");
+    }
 }
 
 #[test]
