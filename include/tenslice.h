@@ -606,8 +606,9 @@ typedef tenslice_status (*tenslice_decode)(void *user,
                                            size_t *length);
 
 /**
- * The same for a stream that was compressed with the dictionary of `dictionary_length` bytes at `dictionary`, as
- * chunks of Blosc2 may be.
+ * Like tenslice_decode, for a stream that was compressed with the dictionary of `dictionary_length` bytes at
+ * `dictionary`, as chunks of Blosc2 may be. While one call of this library runs, streams at one address and length have
+ * one dictionary: to read it takes longer than to decode a short stream, so keep what was read of it.
  */
 typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
                                                            uint32_t encoding,

@@ -205,7 +205,7 @@ impl<'a> Component<'a> {
     /// `Encoded` for chunks, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
     /// `Undecodable`, `DecodedLength`, `ChecksumMismatch`, `NotWhole`: `room` holds nothing of use then.
     pub fn read_into<'r>(&self, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn, room)
+        self.read_into_by(&mut BuiltIn::default(), room)
     }
 
     /// The same by a decoder of the caller's.

@@ -31,18 +31,28 @@ pub trait Decoder {
     /// See [`DecodeError`].
     fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError>;
 
-    /// The same for a stream that was compressed with a dictionary, which few are.
+    /// Takes a dictionary for the calls of [`decode_with_dictionary`](Self::decode_with_dictionary) that follow, up to
+    /// the next one: to read a dictionary takes longer than to decode a short stream. Few streams have one: chunks of
+    /// Blosc2 may.
     ///
     /// # Errors
     /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
+        let _ = (encoding, dictionary);
+        Err(DecodeError::Unsupported)
+    }
+
+    /// Like [`decode`](Self::decode), of a stream that was compressed with the dictionary set before.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented, or no dictionary was set.
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
-        dictionary: &[u8],
         stored: &[u8],
         room: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (encoding, dictionary, stored, room);
+        let _ = (encoding, stored, room);
         Err(DecodeError::Unsupported)
     }
 }

@@ -269,7 +269,7 @@ impl<'a> Tensor<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn, room, scratch)
+        self.read_into_by(&mut BuiltIn::default(), room, scratch)
     }
 
     /// The same by a decoder of the caller's.
@@ -324,7 +324,7 @@ impl<'a> Tensor<'a> {
     where
         'a: 's,
     {
-        self.sparse_by(&mut BuiltIn, scratch)
+        self.sparse_by(&mut BuiltIn::default(), scratch)
     }
 
     /// The same by a decoder of the caller's.

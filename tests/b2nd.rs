@@ -4,6 +4,7 @@
 mod support;
 
 use serde_json::Value as Json;
+use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, of_streams};
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
@@ -432,22 +433,31 @@ fn wrong_arguments() {
 
 #[test]
 fn a_decoder_of_the_callers() {
-    struct Counting(usize, usize);
+    #[derive(Default)]
+    struct Counting {
+        built_in: BuiltIn,
+        streams: u64,
+        dictionaries: u64,
+        streams_with_one: u64,
+    }
     impl Decoder for Counting {
         fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
             assert!(matches!(encoding, Encoding::Zstd | Encoding::Zlib));
-            self.0 += 1;
-            BuiltIn.decode(encoding, stored, room)
+            self.streams += 1;
+            self.built_in.decode(encoding, stored, room)
+        }
+        fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
+            self.dictionaries += 1;
+            self.built_in.set_dictionary(encoding, dictionary)
         }
         fn decode_with_dictionary(
             &mut self,
             encoding: Encoding,
-            dictionary: &[u8],
             stored: &[u8],
             room: &mut [u8],
         ) -> Result<usize, DecodeError> {
-            self.1 += 1;
-            BuiltIn.decode_with_dictionary(encoding, dictionary, stored, room)
+            self.streams_with_one += 1;
+            self.built_in.decode_with_dictionary(encoding, stored, room)
         }
     }
     struct Refusing;
@@ -467,10 +477,14 @@ fn a_decoder_of_the_callers() {
         let tensor = file.find("").unwrap();
         let mut room = vec![0; tensor.dense_len().unwrap() as usize];
         let mut scratch = vec![0; tensor.scratch_len().unwrap() as usize];
-        let mut counting = Counting(0, 0);
+        let mut counting = Counting::default();
         tensor.read_into_by(&mut counting, &mut room, &mut scratch).unwrap();
         assert_eq!(room, dense(&tensor).unwrap(), "{name}");
-        assert_eq!((counting.0 > 0, counting.1 > 0), (!with_dictionary, with_dictionary), "{name}");
+        // A dictionary is read once a chunk, and has more streams than one.
+        let chunks = if with_dictionary { file.as_b2nd().unwrap().chunk_count() } else { 0 };
+        assert_eq!(counting.dictionaries, chunks, "{name}");
+        assert!(counting.streams_with_one >= 2 * chunks, "{name}: {}", counting.streams_with_one);
+        assert_eq!(counting.streams > 0, !with_dictionary, "{name}");
         let refused = tensor.read_into_by(&mut Refusing, &mut room, &mut scratch).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::UnsupportedCodec, "{name}");
     }
@@ -554,43 +568,6 @@ fn a_dtype_is_not_parsed_deeply() {
     assert!(file.as_b2nd().unwrap().dtype_text().unwrap().len() > 1000);
 }
 
-/// A frame of `length` bytes in one chunk of one block, which is a stream of Zstandard.
-fn frame_of_one_stream(length: u32, stream: &[u8]) -> Vec<u8> {
-    let chunk = |flags: u8, typesize: u8, length: u32, payload: &[u8]| {
-        let mut chunk = vec![5, 1, flags, typesize];
-        chunk.extend([length, length, 32 + payload.len() as u32].map(u32::to_le_bytes).concat());
-        chunk.extend([0; 16]); // no filters, no flags of the longer header
-        chunk.extend(payload);
-        chunk
-    };
-    // Where the block begins, how long its stream is, the stream. In the table that the only chunk is the first.
-    let payload = [&36_u32.to_le_bytes()[..], &(stream.len() as u32).to_le_bytes(), stream].concat();
-    let chunks = chunk(0x95, 1, length, &payload); // the longer header, not split, Zstandard
-    let table = chunk(0x17, 8, 8, &[0; 8]); // the longer header, not split, copied
-    let no_metalayers = [0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0];
-    let trailer = [&[0x94, 1][..], &no_metalayers, &[0xce, 0, 0, 0, 35, 0xd8, 0], &[0; 16]].concat();
-    let all = 97 + chunks.len() + table.len() + trailer.len();
-    [
-        &b"\x9e\xa8b2frame\0\xd2\0\0\0\x61\xcf"[..], // the header has 97 bytes
-        &(all as u64).to_be_bytes(),
-        &[0xa4, 0x12, 0, 5, 0, 0xd3], // version 2, offsets of 64 bits, Zstandard
-        &u64::from(length).to_be_bytes(),
-        &[0xd3],
-        &(chunks.len() as u64).to_be_bytes(),
-        &[0xd2, 0, 0, 0, 1, 0xd2], // bytes of an element; then of a block
-        &length.to_be_bytes(),
-        &[0xd2], // of a chunk
-        &length.to_be_bytes(),
-        &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6], // one thread each, no metalayers in the trailer, six filters
-        &[0; 16],                                 // none of them
-        &no_metalayers,
-        &chunks,
-        &table,
-        &trailer,
-    ]
-    .concat()
-}
-
 /// Many blocks may share one stream, so that what comes to little must not take long.
 #[test]
 fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
@@ -607,7 +584,10 @@ fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
         stream
     };
     for (stored, is_accepted) in [(300, true), (2 * 200 + 1024, true), (2 * 200 + 1025, false), (10_000, false)] {
-        let bytes = frame_of_one_stream(200, &stream(stored));
+        let chunk = Chunk { length: 200, block_size: 200, flags: ZSTD | NOT_SPLIT, ..Chunk::default() };
+        let chunks = of_streams(chunk, &[&stream(stored)]);
+        let bytes =
+            Frame { chunks: &chunks, table: &all_first(1), length: 200, chunk_length: 200, array: None }.bytes();
         let file = File::open(&bytes).unwrap();
         let read = whole(&file.as_b2nd().unwrap());
         if is_accepted {

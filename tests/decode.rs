@@ -156,7 +156,7 @@ fn frame(data: &[u8], level: i32, states_size: bool) -> Vec<u8> {
 
 fn built_in(stored: &[u8], room: usize) -> Result<Vec<u8>, DecodeError> {
     let mut out = vec![0; room];
-    let length = BuiltIn.decode(Encoding::Zstd, stored, &mut out)?;
+    let length = BuiltIn::default().decode(Encoding::Zstd, stored, &mut out)?;
     out.truncate(length);
     Ok(out)
 }

@@ -33,7 +33,7 @@ static ALLOCATOR: Counting = Counting;
 fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let result = BuiltIn.decode(Encoding::Zstd, stored, room);
+    let result = BuiltIn::default().decode(Encoding::Zstd, stored, room);
     (result, PEAK.load(Relaxed) - before)
 }
 

@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn stream(bytes: &[u8]) {
     let Some((room, stream)) = bytes.split_first_chunk::<2>() else { return };
     let mut room = vec![0; usize::from(u16::from_le_bytes(*room))];
-    if let Ok(length) = BuiltIn.decode(Encoding::Zstd, stream, &mut room) {
+    if let Ok(length) = BuiltIn::default().decode(Encoding::Zstd, stream, &mut room) {
         assert!(length <= room.len());
     }
 }

@@ -31,8 +31,9 @@ pub type tenslice_decode = Option<
     ) -> tenslice_status,
 >;
 
-/// The same for a stream that was compressed with the dictionary of `dictionary_length` bytes at `dictionary`, as
-/// chunks of Blosc2 may be.
+/// Like tenslice_decode, for a stream that was compressed with the dictionary of `dictionary_length` bytes at
+/// `dictionary`, as chunks of Blosc2 may be. While one call of this library runs, streams at one address and length have
+/// one dictionary: to read it takes longer than to decode a short stream, so keep what was read of it.
 pub type tenslice_decode_with_dictionary = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -62,7 +63,8 @@ pub struct tenslice_decoder {
 
 /// The caller's decoder, or what is built in where there is none.
 pub(super) enum Chosen {
-    Callers(tenslice_decoder),
+    /// With the dictionary that the next streams take: bytes of the file, which stay there while the call runs.
+    Callers(tenslice_decoder, *const [u8]),
     BuiltIn(BuiltIn),
 }
 
@@ -70,11 +72,13 @@ pub(super) enum Chosen {
 /// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
 pub(super) unsafe fn chosen(decoder: *const tenslice_decoder) -> Answer<Chosen> {
     // SAFETY: as the caller says; only read.
-    let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else { return Ok(Chosen::BuiltIn(BuiltIn)) };
+    let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else {
+        return Ok(Chosen::BuiltIn(BuiltIn::default()));
+    };
     // SAFETY: as the caller says. A copy, since the function may change its struct while it runs.
     match unsafe { decoder.read() } {
         tenslice_decoder { decode: None, .. } => Err(Refused::new(ErrorKind::InvalidArgument)),
-        decoder => Ok(Chosen::Callers(decoder)),
+        decoder => Ok(Chosen::Callers(decoder, &[])),
     }
 }
 
@@ -87,7 +91,7 @@ impl Decoder for Chosen {
     ) -> core::result::Result<usize, DecodeError> {
         let decoder = match self {
             Self::BuiltIn(built_in) => return built_in.decode(encoding, stored, room),
-            Self::Callers(decoder) => decoder,
+            Self::Callers(decoder, _) => decoder,
         };
         let Some(decode) = decoder.decode else { return Err(DecodeError::Unsupported) };
         let mut length = 0;
@@ -106,25 +110,32 @@ impl Decoder for Chosen {
         came_to(status, length, room.len())
     }
 
+    fn set_dictionary(&mut self, encoding: Encoding, new: &[u8]) -> core::result::Result<(), DecodeError> {
+        match self {
+            Self::BuiltIn(built_in) => return built_in.set_dictionary(encoding, new),
+            Self::Callers(_, dictionary) => *dictionary = new,
+        }
+        Ok(())
+    }
+
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
-        dictionary: &[u8],
         stored: &[u8],
         room: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
-        let decoder = match self {
-            Self::BuiltIn(built_in) => return built_in.decode_with_dictionary(encoding, dictionary, stored, room),
-            Self::Callers(decoder) => decoder,
+        let (decoder, dictionary) = match self {
+            Self::BuiltIn(built_in) => return built_in.decode_with_dictionary(encoding, stored, room),
+            Self::Callers(decoder, dictionary) => (decoder, *dictionary),
         };
         let Some(decode) = decoder.decode_with_dictionary else { return Err(DecodeError::Unsupported) };
         let mut length = 0;
-        // SAFETY: the caller says that the function does what its type says.
+        // SAFETY: the caller says that the function does what its type says. Of the dictionary only the address is used.
         let status = unsafe {
             decode(
                 decoder.user,
                 u32::from(encoding.code()),
-                dictionary.as_ptr().cast(),
+                dictionary.cast(),
                 dictionary.len(),
                 stored.as_ptr().cast(),
                 stored.len(),

@@ -23,8 +23,11 @@ use crate::vocab::Encoding;
 
 /// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib with the feature
 /// `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BuiltIn;
+#[derive(Debug, Default)]
+pub struct BuiltIn {
+    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    dictionary: Option<zstd::Dictionary>,
+}
 
 impl Decoder for BuiltIn {
     fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
@@ -38,17 +41,29 @@ impl Decoder for BuiltIn {
         }
     }
 
+    fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
+        let _ = dictionary; // as above
+        match encoding {
+            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+            Encoding::Zstd => {
+                self.dictionary = None;
+                self.dictionary = Some(zstd::Dictionary::read(dictionary)?);
+                Ok(())
+            }
+            _ => Err(DecodeError::Unsupported),
+        }
+    }
+
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
-        dictionary: &[u8],
         stored: &[u8],
         room: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (dictionary, stored, &room); // where nothing is built in
+        let _ = (stored, &room); // as above
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => zstd::decode_with_dictionary(dictionary, stored, room),
+            Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, room),
             _ => Err(DecodeError::Unsupported),
         }
     }

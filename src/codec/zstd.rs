@@ -8,25 +8,44 @@
 use crate::decode::DecodeError;
 
 #[cfg(feature = "zstd-c")]
-pub(crate) use by_libzstd::{decode, decode_with_dictionary};
+pub(crate) use by_libzstd::{Dictionary, decode};
 #[cfg(not(feature = "zstd-c"))]
-pub(crate) use by_ruzstd::{decode, decode_with_dictionary};
+pub(crate) use by_ruzstd::{Dictionary, decode};
 
 #[cfg(feature = "zstd-c")]
 mod by_libzstd {
+    use core::fmt;
+
+    use zstd_safe::{DCtx, DDict};
+
     use super::DecodeError;
 
     pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
         zstd_safe::decompress(room, stored).map_err(named)
     }
 
-    pub(crate) fn decode_with_dictionary(
-        dictionary: &[u8],
-        stored: &[u8],
-        room: &mut [u8],
-    ) -> Result<usize, DecodeError> {
-        let mut context = zstd_safe::DCtx::try_create().ok_or(DecodeError::Unsupported)?;
-        context.decompress_using_dict(room, stored, dictionary).map_err(named)
+    /// A dictionary that has been read.
+    pub(crate) struct Dictionary {
+        context: DCtx<'static>,
+        dictionary: DDict<'static>,
+    }
+
+    impl Dictionary {
+        pub(crate) fn read(dictionary: &[u8]) -> Result<Self, DecodeError> {
+            let context = DCtx::try_create().ok_or(DecodeError::Unsupported)?;
+            let dictionary = DDict::try_create(dictionary).ok_or(DecodeError::Malformed)?;
+            Ok(Self { context, dictionary })
+        }
+
+        pub(crate) fn decode(&mut self, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+            self.context.decompress_using_ddict(room, stored, &self.dictionary).map_err(named)
+        }
+    }
+
+    impl fmt::Debug for Dictionary {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Dictionary")
+        }
     }
 
     /// The safe interface gives an error's name, not its number.
@@ -41,7 +60,12 @@ mod by_libzstd {
 
 #[cfg(all(feature = "zstd", not(feature = "zstd-c")))]
 mod by_ruzstd {
-    use ruzstd::decoding::{BlockDecodingStrategy, Dictionary, FrameDecoder};
+    extern crate alloc;
+
+    use alloc::boxed::Box;
+    use core::fmt;
+
+    use ruzstd::decoding::{self, BlockDecodingStrategy, FrameDecoder};
     use ruzstd::io::Read;
 
     use super::DecodeError;
@@ -70,6 +94,8 @@ mod by_ruzstd {
         content: Option<u64>,
         /// Whether the window was cut.
         is_cut: bool,
+        /// Whether the frame says which dictionary it takes.
+        has_dictionary: bool,
     }
 
     impl Header {
@@ -115,7 +141,8 @@ mod by_ruzstd {
                 is_cut = enough < *window;
                 *window = enough.min(*window);
             }
-            Ok(Self { bytes, length, content: (content_length > 0).then_some(content), is_cut })
+            let content = (content_length > 0).then_some(content);
+            Ok(Self { bytes, length, content, is_cut, has_dictionary: dictionary_length > 0 })
         }
     }
 
@@ -123,15 +150,42 @@ mod by_ruzstd {
         frames(None, stored, room)
     }
 
-    pub(crate) fn decode_with_dictionary(
-        dictionary: &[u8],
-        stored: &[u8],
-        room: &mut [u8],
-    ) -> Result<usize, DecodeError> {
-        frames(Some(dictionary), stored, room)
+    /// A dictionary that has been read, in a decoder that keeps it from frame to frame.
+    pub(crate) struct Dictionary {
+        id: u32,
+        decoder: Box<FrameDecoder>,
     }
 
-    fn frames(dictionary: Option<&[u8]>, mut stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    impl Dictionary {
+        pub(crate) fn read(dictionary: &[u8]) -> Result<Self, DecodeError> {
+            let dictionary = decoding::Dictionary::decode_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
+            let (id, mut decoder) = (dictionary.id, Box::new(new_decoder()));
+            decoder.add_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
+            Ok(Self { id, decoder })
+        }
+
+        pub(crate) fn decode(&mut self, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+            frames(Some(self), stored, room)
+        }
+    }
+
+    impl fmt::Debug for Dictionary {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "Dictionary {}", self.id)
+        }
+    }
+
+    fn new_decoder() -> FrameDecoder {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(u64::MAX); // cut down in the header
+        decoder
+    }
+
+    fn frames(
+        mut dictionary: Option<&mut Dictionary>,
+        mut stored: &[u8],
+        room: &mut [u8],
+    ) -> Result<usize, DecodeError> {
         let mut written = 0_usize;
         while !stored.is_empty() {
             if let Some(rest) = behind_skippable(stored)? {
@@ -141,7 +195,11 @@ mod by_ruzstd {
             let room = room.get_mut(written..).unwrap_or_default();
             let header = Header::read(stored, to_u64(room.len()))?;
             stored = stored.get(header.length..).unwrap_or_default();
-            let length = frame(dictionary, &header, &mut stored, room)?;
+            let length = match &mut dictionary {
+                Some(dictionary) => frame(&mut dictionary.decoder, Some(dictionary.id), &header, &mut stored, room),
+                // A new one: one that is used again takes the whole window at once.
+                None => frame(&mut new_decoder(), None, &header, &mut stored, room),
+            }?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
                 return Err(DecodeError::Malformed);
             }
@@ -164,26 +222,16 @@ mod by_ruzstd {
 
     /// Decodes the blocks of a frame, block by block.
     fn frame(
-        dictionary: Option<&[u8]>,
+        decoder: &mut FrameDecoder,
+        dictionary: Option<u32>,
         header: &Header,
         stored: &mut &[u8],
         room: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let mut decoder = FrameDecoder::new(); // a new one: one that is reset takes the whole window at once
-        decoder.set_max_window_size(u64::MAX); // cut down in the header
-        let bytes = header.bytes.get(..header.length).unwrap_or_default();
-        let id = match dictionary {
-            Some(dictionary) => {
-                let dictionary = Dictionary::decode_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
-                let id = dictionary.id;
-                decoder.add_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
-                Some(id)
-            }
-            None => None,
-        };
-        decoder.reset(bytes).map_err(|_| DecodeError::Malformed)?;
-        // A frame may leave out which dictionary it takes.
-        id.map_or(Ok(()), |id| decoder.force_dict(id)).map_err(|_| DecodeError::Malformed)?;
+        decoder.reset(header.bytes.get(..header.length).unwrap_or_default()).map_err(|_| DecodeError::Malformed)?;
+        if let (Some(dictionary), false) = (dictionary, header.has_dictionary) {
+            decoder.force_dict(dictionary).map_err(|_| DecodeError::Malformed)?;
+        }
         let mut written = 0_usize;
         loop {
             // How much has been decoded is not to be had, only how many blocks. Beyond the room a match may

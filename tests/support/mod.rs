@@ -1,6 +1,8 @@
 //! What the tests share: the files with known results, sources that hold little, and a writer of CBOR.
 #![allow(dead_code)] // each test uses its part
 
+pub mod frames;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;

@@ -19,8 +19,10 @@ use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
 use crate::decode::{DecodeError, Decoder};
-use crate::error::{Error, ErrorKind, Item, Result};
+use crate::error::{Error, ErrorKind, Item};
 use crate::vocab::Encoding;
+
+type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// Bytes that a stream may take beyond twice those that it decodes to.
 const EXPANSION: usize = 1024;
@@ -54,6 +56,29 @@ pub(super) struct VariableBlock<'a> {
     stored: &'a [u8],
     /// Where that begins in the chunk.
     at: u64,
+}
+
+/// The decoder that a call was given, and the dictionary that the decoder has.
+pub(super) struct Codec<'d, 'a> {
+    decoder: &'d mut dyn Decoder,
+    dictionary: Option<&'a [u8]>,
+}
+
+impl<'d, 'a> Codec<'d, 'a> {
+    pub(super) fn new(decoder: &'d mut dyn Decoder) -> Self {
+        Self { decoder, dictionary: None }
+    }
+
+    /// Decodes a stream of Zstandard. Chunks that share a dictionary have it read once.
+    fn zstd(&mut self, dictionary: Option<&'a [u8]>, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+        let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, room) };
+        if !self.dictionary.is_some_and(|last| core::ptr::eq(last, dictionary)) {
+            self.dictionary = None;
+            self.decoder.set_dictionary(Encoding::Zstd, dictionary)?;
+            self.dictionary = Some(dictionary);
+        }
+        self.decoder.decode_with_dictionary(Encoding::Zstd, stored, room)
+    }
 }
 
 /// A filter to undo, and what it is to know.
@@ -176,7 +201,7 @@ impl<'a> Chunk<'a> {
 
     /// Decodes a stream to all of `room`.
     #[inline(never)] // called from three places
-    pub(super) fn decode_stream(&self, decoder: &mut dyn Decoder, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
+    pub(super) fn decode_stream(&self, codec: &mut Codec<'_, 'a>, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
             Stream::Coded(stored, at) => (stored, at),
             Stream::Run(value) => {
@@ -193,9 +218,8 @@ impl<'a> Chunk<'a> {
             (BLOSCLZ, _) => blosclz::decode(stored, room),
             (LZ4, None) => lz4::decode(stored, room),
             (LZ4, Some(dictionary)) => lz4::decode_with_dictionary(dictionary, stored, room),
-            (ZLIB, _) => decoder.decode(Encoding::Zlib, stored, room),
-            (ZSTD, None) => decoder.decode(Encoding::Zstd, stored, room),
-            (ZSTD, Some(dictionary)) => decoder.decode_with_dictionary(Encoding::Zstd, dictionary, stored, room),
+            (ZLIB, _) => codec.decoder.decode(Encoding::Zlib, stored, room),
+            (ZSTD, dictionary) => codec.zstd(dictionary, stored, room),
             _ => Err(DecodeError::Unsupported),
         };
         let kind = match decoded {
@@ -212,7 +236,7 @@ impl<'a> Chunk<'a> {
     /// differences are to the first block, `first` is that one; `None` for itself.
     pub(super) fn decode_block(
         &self,
-        decoder: &mut dyn Decoder,
+        codec: &mut Codec<'_, 'a>,
         index: u32,
         first: Option<&[u8]>,
         room: &mut [u8],
@@ -226,7 +250,7 @@ impl<'a> Chunk<'a> {
         if shuffles & 1 == 1 {
             core::mem::swap(&mut from, &mut to);
         }
-        self.decode_streams(decoder, index, from)?;
+        self.decode_streams(codec, index, from)?;
         for filter in self.steps() {
             match filter.id {
                 SHUFFLE => unshuffle(filter.width, from, to),
@@ -244,19 +268,19 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes the streams of a block to `room`, one after the other, its filters not undone.
-    fn decode_streams(&self, decoder: &mut dyn Decoder, index: u32, room: &mut [u8]) -> Result<()> {
+    fn decode_streams(&self, codec: &mut Codec<'_, 'a>, index: u32, room: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             let block = self.variable_block(index)?;
             let is_raw = block.stored.len() == room.len();
             let stream = if is_raw { Stream::Raw(block.stored) } else { Stream::Coded(block.stored, block.at) };
-            return self.decode_stream(decoder, stream, room);
+            return self.decode_stream(codec, stream, room);
         }
         let mut streams = self.streams(index)?;
         let mut rest = room;
         while let Some(stream) = streams.read()? {
             let parts = rest.split_at_mut_checked(streams.length);
             let (part, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
-            self.decode_stream(decoder, stream, part)?;
+            self.decode_stream(codec, stream, part)?;
             rest = behind;
         }
         Ok(())
@@ -282,7 +306,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes all blocks of a compressed chunk to `room`, which is as long as it is.
-    pub(super) fn decode_blocks(&self, decoder: &mut dyn Decoder, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
+    pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         let too_small = || self.error(ErrorKind::TooSmall, Item::Block, 0);
         // The first block stays in view of the others, whose differences are to it.
         let mut first: Option<&[u8]> = None;
@@ -290,7 +314,7 @@ impl<'a> Chunk<'a> {
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
             let (block, behind) = parts.ok_or_else(too_small)?;
-            self.decode_block(decoder, index, first, block, scratch)?;
+            self.decode_block(codec, index, first, block, scratch)?;
             if index == 0 {
                 first = Some(block);
             }

@@ -13,6 +13,7 @@
 use zerocopy::little_endian::I32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use super::block::Codec;
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{remainder, short_count_of, to_u64, to_usize};
@@ -436,7 +437,7 @@ impl<'a> Chunk<'a> {
     /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with the chunk: `room` holds
     /// nothing of use then.
     pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn, room, scratch)
+        self.read_into_by(&mut BuiltIn::default(), room, scratch)
     }
 
     /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
@@ -453,7 +454,9 @@ impl<'a> Chunk<'a> {
         let room = to_usize(self.decoded_length()).and_then(|length| room.get_mut(..length)).ok_or_else(too_small)?;
         match self.content {
             Content::Copied => copy(room, self.payload()),
-            Content::Compressed | Content::VariableBlocks => self.decode_blocks(decoder, room, scratch)?,
+            Content::Compressed | Content::VariableBlocks => {
+                self.decode_blocks(&mut Codec::new(decoder), room, scratch)?;
+            }
             _ => repeat(self.value(), 0, room),
         }
         Ok(room)

@@ -40,6 +40,7 @@ use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 
 use array::Array;
+use block::Codec;
 use chunk::Setting;
 use frame::{Header, Parts};
 use offsets::{Offsets, Place};
@@ -241,7 +242,7 @@ impl<'a> File<'a> {
     /// `NotFound` beyond the last; `OutOfScratch` where it needs memory; what is wrong with the table or the chunk;
     /// `NotInMemory`, at the byte that is missing.
     pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_by(&mut BuiltIn, index, scratch)
+        self.chunk_by(&mut BuiltIn::default(), index, scratch)
     }
 
     /// The same by a decoder of the caller's: a table may be compressed by Zstandard or zlib, though no known writer
@@ -250,7 +251,7 @@ impl<'a> File<'a> {
     /// # Errors
     /// Those of [`chunk`](Self::chunk).
     pub fn chunk_by(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place(decoder, index, scratch)?)
+        self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
     }
 
     /// Where chunk `index` stands in the file; `None` for one of which nothing is stored. For a caller who fetches it:
@@ -259,7 +260,8 @@ impl<'a> File<'a> {
     /// # Errors
     /// Those of [`chunk`](Self::chunk). `NotInMemory`, at the byte from which the 32 are missing.
     pub fn chunk_extent(&self, index: u64, scratch: &mut [u8]) -> Result<Option<Extent>> {
-        let Place::Stored(at) = self.place(&mut BuiltIn, index, scratch)? else { return Ok(None) };
+        let mut decoder = BuiltIn::default();
+        let Place::Stored(at) = self.place(&mut Codec::new(&mut decoder), index, scratch)? else { return Ok(None) };
         let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
         Ok(Some(Extent::new(at, length)))
     }
@@ -273,7 +275,7 @@ impl<'a> File<'a> {
     }
 
     /// Looks up chunk `index`, with `scratch` if that is enough.
-    fn place(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Place> {
+    fn place(&self, codec: &mut Codec<'_, 'a>, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
@@ -282,7 +284,7 @@ impl<'a> File<'a> {
         let memory = if offsets.memory_len() > to_u64(scratch.len()) { 0 } else { memory };
         let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
         let (memory, scratch) = parts.unwrap_or_default();
-        self.place_in(&mut offsets, decoder, index, memory, scratch)
+        self.place_in(&mut offsets, codec, index, memory, scratch)
     }
 
     /// How much scratch memory [`chunk`](Self::chunk) takes to be fast, in bytes: that of a part of the table of offsets.
@@ -365,12 +367,12 @@ impl<'a> File<'a> {
     fn chunk_at(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut dyn Decoder,
+        codec: &mut Codec<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place_in(offsets, decoder, index, memory, scratch)?)
+        self.chunk_of(index, self.place_in(offsets, codec, index, memory, scratch)?)
     }
 
     /// The chunk that is at `place`.
@@ -385,13 +387,13 @@ impl<'a> File<'a> {
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut dyn Decoder,
+        codec: &mut Codec<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Place> {
         let Extent { offset: start, length } = self.region();
-        match offsets.get(decoder, index, memory, scratch)? {
+        match offsets.get(codec, index, memory, scratch)? {
             Place::Stored(offset) if offset < length => Ok(Place::Stored(start.saturating_add(offset))),
             Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Item::ChunkOffset, self.table_at())),
             special => Ok(special),

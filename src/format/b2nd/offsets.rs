@@ -5,13 +5,13 @@
 //! some, and byte by byte where there is none.
 #![forbid(unsafe_code)]
 
-use super::block::{Filter, Stream};
+use super::block::{Codec, Filter, Stream};
 use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
-use crate::decode::{DecodeError, Decoder};
+use crate::decode::DecodeError;
 use crate::error::{ErrorKind, Item, Result};
 
 /// Bytes of an offset.
@@ -63,7 +63,7 @@ impl<'a> Offsets<'a> {
     /// Looks up offset `index`. `memory` has what [`memory`](Self::memory) says, or nothing.
     pub(super) fn get(
         &mut self,
-        decoder: &mut dyn Decoder,
+        codec: &mut Codec<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -73,7 +73,7 @@ impl<'a> Offsets<'a> {
         match self.table.content {
             Content::Compressed => {
                 for byte in &mut bytes {
-                    *byte = self.byte(decoder, at, memory, scratch)?;
+                    *byte = self.byte(codec, at, memory, scratch)?;
                     at = at.saturating_add(1);
                 }
             }
@@ -98,7 +98,7 @@ impl<'a> Offsets<'a> {
     }
 
     /// The byte of the table at `at`.
-    fn byte(&mut self, decoder: &mut dyn Decoder, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
+    fn byte(&mut self, codec: &mut Codec<'_, 'a>, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
         let size = table.block_size().unwrap_or(0);
@@ -113,7 +113,7 @@ impl<'a> Offsets<'a> {
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
-            table.decode_block(decoder, block, None, room, scratch)?;
+            table.decode_block(codec, block, None, room, scratch)?;
             self.decoded = Some(block);
         }
         to_usize(at).and_then(|at| room.get(at).copied()).ok_or_else(error)

@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 use super::File;
-use super::block::Stream;
+use super::block::{Codec, Stream};
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
 use super::grid::Grid;
 use crate::bytes::extent::Extent;
@@ -26,8 +26,8 @@ use crate::error::{ErrorKind, Item, Result};
 const MOST_CHUNKS: u32 = 1 << 16;
 
 /// What to read, and where to.
-struct Reader<'r> {
-    decoder: &'r mut dyn Decoder,
+struct Reader<'r, 'd, 'a> {
+    codec: &'r mut Codec<'d, 'a>,
     grid: &'r mut Grid,
     room: &'r mut [u8],
 }
@@ -89,13 +89,15 @@ impl<'a> File<'a> {
         }
         let mut offsets = self.offsets()?;
         let (memory, mut largest) = offsets.memory();
+        let mut decoder = BuiltIn::default();
+        let codec = &mut Codec::new(&mut decoder);
         let mut looked_at = 0_u32;
         let all_chunks = self.each_chunk(&mut grid, |grid, index| {
             looked_at = looked_at.saturating_add(1);
             if looked_at > MOST_CHUNKS {
                 return Err(self.error(ErrorKind::OutOfScratch));
             }
-            let chunk = self.chunk_at(&mut offsets, &mut BuiltIn, index, &mut [], &mut [])?;
+            let chunk = self.chunk_at(&mut offsets, codec, index, &mut [], &mut [])?;
             largest = largest.max(work_len(&chunk, grid));
             Ok(chunk.decoded_length())
         });
@@ -141,7 +143,7 @@ impl<'a> File<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.read_region_by(&mut BuiltIn, start, stop, room, scratch)
+        self.read_region_by(&mut BuiltIn::default(), start, stop, room, scratch)
     }
 
     /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
@@ -177,6 +179,7 @@ impl<'a> File<'a> {
         }
         let mut found = self.offsets();
         let offsets = found.as_mut().map_err(|error| *error)?; // where it is: it is large for a stack
+        let codec = &mut Codec::new(decoder);
         let (memory, _) = offsets.memory();
         // At the end of the scratch memory, if it has the room.
         let has_room = offsets.memory_len() <= to_u64(scratch.len());
@@ -184,7 +187,7 @@ impl<'a> File<'a> {
         self.each_chunk(&mut grid, |grid, index| {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
-            let found = self.chunk_at(offsets, decoder, index, memory, work);
+            let found = self.chunk_at(offsets, codec, index, memory, work);
             let chunk = found.as_ref().map_err(|error| *error)?; // as above
             let needed = work_len(chunk, grid);
             // The chunk needs the memory more than the table does.
@@ -194,7 +197,7 @@ impl<'a> File<'a> {
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
-            let mut reader = Reader { decoder, grid, room };
+            let mut reader = Reader { codec, grid, room };
             if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
             Ok(chunk.decoded_length())
         })?;
@@ -237,11 +240,11 @@ impl<'a> File<'a> {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'_, '_, 'a> {
     /// Writes what is wanted of a chunk of bytes, which says itself how long it and its blocks are. `work` has what
     /// [`work_len`] says.
     #[inline(never)] // what is kept meanwhile lies on its stack alone
-    fn chunk_of_bytes(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let (corner, _) = self.grid.corner_and_stop();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
         let result = self.chunk(chunk, work);
@@ -250,7 +253,7 @@ impl Reader<'_> {
     }
 
     /// Writes what is wanted of a chunk. `work` has what [`work_len`] says.
-    fn chunk(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
         if !self.grid.touches_chunk() {
@@ -291,13 +294,13 @@ impl Reader<'_> {
     }
 
     /// Decodes what is wanted of a compressed chunk.
-    fn blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
         if self.grid.is_array && !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
             let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
-            chunk.decode_blocks(self.decoder, decoded, work)?;
+            chunk.decode_blocks(self.codec, decoded, work)?;
             return self.parts(chunk, |start| View::Bytes(behind(decoded, start)));
         }
         // The first block, where others are differences to it.
@@ -305,7 +308,7 @@ impl Reader<'_> {
         let parts = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
         let (first, work) = parts.ok_or_else(out_of_scratch)?;
         if ahead > 0 {
-            chunk.decode_block(self.decoder, 0, None, first, work)?;
+            chunk.decode_block(self.codec, 0, None, first, work)?;
         }
         let first = Some(&*first).filter(|first| !first.is_empty());
         self.grid.first_part();
@@ -319,7 +322,7 @@ impl Reader<'_> {
     }
 
     /// Decodes what is wanted of a chunk whose blocks are of different lengths: one of bytes.
-    fn variable_blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let (mut corner, _) = self.grid.corner_and_stop();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
@@ -336,7 +339,7 @@ impl Reader<'_> {
 
     /// Decodes block `index`, which is at hand, and writes what is wanted of it. `first` is the first block, where
     /// others are differences to it.
-    fn block(&mut self, chunk: &Chunk<'_>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
+    fn block(&mut self, chunk: &Chunk<'a>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
         if let (Some(first), 0) = (first, index) {
             return self.rows(chunk, &View::Bytes(first));
         }
@@ -351,17 +354,17 @@ impl Reader<'_> {
         // All of it in one piece is decoded where it is wanted.
         let room = to_usize(rows.to).and_then(|to| self.room.get_mut(to..)?.get_mut(..size));
         if let (true, Some(room)) = (rows.are_one_of(length), room) {
-            return chunk.decode_block(self.decoder, index, first, room, work);
+            return chunk.decode_block(self.codec, index, first, room, work);
         }
-        chunk.decode_block(self.decoder, index, first, decoded, work)?;
+        chunk.decode_block(self.codec, index, first, decoded, work)?;
         self.rows(chunk, &View::Bytes(decoded))
     }
 
     /// The same where the elements, of `width` bytes, are gathered from their planes on the way.
     #[inline(never)] // the planes lie on its stack alone
-    fn gathered_block(&mut self, chunk: &Chunk<'_>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
+    fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
-        planes(self.decoder, chunk, index, width, work, &mut found)?;
+        planes(self.codec, chunk, index, width, work, &mut found)?;
         let [only, ..] = found;
         let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &found) };
         self.rows(chunk, &view)
@@ -390,9 +393,9 @@ fn behind(bytes: &[u8], first: u64) -> &[u8] {
 /// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they
 /// lie, the others decoded to `work`.
 #[inline(never)] // its own stack is given back before the elements are gathered
-fn planes<'v>(
-    decoder: &mut dyn Decoder,
-    chunk: &Chunk<'v>,
+fn planes<'v, 'a: 'v>(
+    codec: &mut Codec<'_, 'a>,
+    chunk: &Chunk<'a>,
     index: u32,
     width: usize,
     work: &'v mut [u8],
@@ -405,7 +408,7 @@ fn planes<'v>(
     while let Some(stream) = reader.read()? {
         let (plane, behind) = rest.split_at_mut_checked(streams.length).ok_or_else(out_of_scratch)?;
         if !matches!(stream, Stream::Raw(_)) {
-            chunk.decode_stream(decoder, stream, plane)?;
+            chunk.decode_stream(codec, stream, plane)?;
         }
         rest = behind;
     }

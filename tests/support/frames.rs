@@ -1,0 +1,118 @@
+//! Blosc2 frames, written field by field: what no real program writes, and yet may.
+
+/// A chunk with the longer header. Fields that are not set are 0.
+#[derive(Clone, Copy, Default)]
+pub struct Chunk<'a> {
+    pub length: u32,
+    pub block_size: u32,
+    pub typesize: u8,
+    /// Bits 5 to 7: the codec; 4: not split; 1: copied. Bits 0 and 2, which stand for the longer header, are added.
+    pub flags: u8,
+    pub filters: [u8; 6],
+    pub flags2: u8,
+    pub flags1: u8,
+    pub payload: &'a [u8],
+}
+
+/// Not split into streams by the bytes of an element.
+pub const NOT_SPLIT: u8 = 0x10;
+pub const ZSTD: u8 = 4 << 5;
+
+impl Chunk<'_> {
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![5, 1, self.flags | 5, self.typesize.max(1)];
+        bytes.extend([self.length, self.block_size, 32 + self.payload.len() as u32].map(u32::to_le_bytes).concat());
+        bytes.extend(self.filters);
+        bytes.extend([0; 2]); // no codec of the user's
+        bytes.extend([0; 6]); // no filter has a setting of its own
+        bytes.extend([self.flags2, self.flags1]);
+        bytes.extend(self.payload);
+        bytes
+    }
+}
+
+/// A chunk whose bytes are stored as they are.
+pub fn copied(bytes: &[u8]) -> Vec<u8> {
+    let length = bytes.len() as u32;
+    Chunk { length, block_size: length.max(1), flags: NOT_SPLIT | 2, payload: bytes, ..Chunk::default() }.bytes()
+}
+
+/// A chunk of `length` bytes: a value again and again.
+pub fn repeated(value: &[u8], length: u32) -> Vec<u8> {
+    let chunk =
+        Chunk { length, block_size: 16384, flags: NOT_SPLIT, flags1: 3 << 4, payload: value, ..Chunk::default() };
+    chunk.bytes()
+}
+
+/// A table that says of each of `count` chunks that it is the first.
+pub fn all_first(count: u32) -> Vec<u8> {
+    repeated(&[0; 8], 8 * count)
+}
+
+/// A compressed chunk of blocks of one stream each: those streams, one after the other.
+pub fn of_streams(chunk: Chunk<'_>, streams: &[&[u8]]) -> Vec<u8> {
+    let mut places = Vec::new();
+    let mut all = Vec::new();
+    for stream in streams {
+        places.extend((32 + 4 * streams.len() as u32 + all.len() as u32).to_le_bytes());
+        all.extend((stream.len() as u32).to_le_bytes());
+        all.extend(*stream);
+    }
+    Chunk { payload: &[places, all].concat(), ..chunk }.bytes()
+}
+
+/// A frame.
+#[derive(Clone, Copy, Default)]
+pub struct Frame<'a> {
+    /// One chunk after the other, and the table of their places, which is a chunk, too.
+    pub chunks: &'a [u8],
+    pub table: &'a [u8],
+    /// Bytes of all chunks, decoded; bytes of each, 0 where they differ.
+    pub length: u64,
+    pub chunk_length: u32,
+    /// Shape, chunk shape and block shape of an array of bytes.
+    pub array: Option<(&'a [u64], &'a [u32], &'a [u32])>,
+}
+
+impl Frame<'_> {
+    pub fn bytes(&self) -> Vec<u8> {
+        let metalayers = self.metalayers();
+        let header_length = 87 + metalayers.len() as u32;
+        let no_metalayers = [0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0];
+        let trailer = [&[0x94, 1][..], &no_metalayers, &[0xce, 0, 0, 0, 35, 0xd8, 0], &[0; 16]].concat();
+        let all = u64::from(header_length) + (self.chunks.len() + self.table.len() + trailer.len()) as u64;
+        [
+            &b"\x9e\xa8b2frame\0\xd2"[..],
+            &header_length.to_be_bytes(),
+            &[0xcf],
+            &all.to_be_bytes(),
+            &[0xa4, 0x12, 0, 0, 0, 0xd3], // version 2, offsets of 64 bits
+            &self.length.to_be_bytes(),
+            &[0xd3],
+            &(self.chunks.len() as u64).to_be_bytes(),
+            &[0xd2, 0, 0, 0, 1, 0xd2, 0, 0, 0, 0, 0xd2], // bytes of an element; those of a block are the chunks' matter
+            &self.chunk_length.to_be_bytes(),
+            &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6], // one thread each, no metalayers in the trailer, six filters
+            &[0; 16],                                 // none of them
+            &metalayers,
+            self.chunks,
+            self.table,
+            &trailer,
+        ]
+        .concat()
+    }
+
+    fn metalayers(&self) -> Vec<u8> {
+        let Some((shape, chunks, blocks)) = self.array else { return vec![0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0] };
+        let rank = shape.len() as u8;
+        let mut array = vec![0x97, 0, rank, 0x90 + rank];
+        shape.iter().for_each(|length| array.extend([&[0xd3][..], &length.to_be_bytes()].concat()));
+        for lengths in [chunks, blocks] {
+            array.push(0x90 + rank);
+            lengths.iter().for_each(|length| array.extend([&[0xd2][..], &length.to_be_bytes()].concat()));
+        }
+        array.extend(*b"\0\xdb\0\0\0\x03|u1");
+        let index = [&[0x93, 0xcd, 0, 17, 0xde, 0, 1, 0xa4][..], b"b2nd", &[0xd2, 0, 0, 0, 87 + 20]].concat();
+        [&index[..], &[0xdc, 0, 1, 0xc6], &(array.len() as u32).to_be_bytes(), &array].concat()
+    }
+}
