@@ -202,6 +202,11 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_b2nd_region_lengths(file, NULL, stop, 2, &length, NULL, NULL));
     EXPECT(BAD, tenslice_b2nd_region_lengths(file, start, NULL, 2, &length, NULL, NULL));
     EXPECT(TENSLICE_WRONG_RANK, tenslice_b2nd_region_lengths(file, NULL, NULL, 0, &length, NULL, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_region_work(NULL, start, stop, 2, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_work(other, start, stop, 2, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_work(file, NULL, stop, 2, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_work(file, start, stop, 2, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_RANK, tenslice_b2nd_region_work(file, NULL, NULL, 0, &length, NULL));
     EXPECT(HANDLE, tenslice_b2nd_read_region(NULL, start, stop, 2, NULL, room, 4, room, 4, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(other, start, stop, 2, NULL, room, 4, room, 4, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, start, NULL, 2, NULL, room, 4, NULL, 0, &length, NULL));
@@ -216,6 +221,8 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, ODD(uint64_t, zeros), 2, &length, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, ODD(uint64_t, numbers), &length, NULL));
     EXPECT(BAD, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, &length, ODD(uint64_t, numbers), NULL));
+    EXPECT(BAD, tenslice_b2nd_region_work(file, ODD(uint64_t, zeros), zeros, 2, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_region_work(file, zeros, zeros, 2, ODD(uint64_t, numbers), NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, ODD(uint64_t, zeros), zeros, 2, NULL, room, 64, NULL, 0, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, zeros, ODD(uint64_t, zeros), 2, NULL, room, 64, NULL, 0, &length, NULL));
     CHECK(IS_MARKED(numbers) && IS_MARKED(room) && IS_MARKED(rank) && IS_MARKED(length));

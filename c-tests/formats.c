@@ -294,6 +294,9 @@ static void regions(const char *folder)
     start[0] = 7, start[1] = 4, stop[0] = 9, stop[1] = 7;
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, &scratch_length, NULL));
     CHECK(length == sizeof part && scratch_length > 0 && scratch_length <= sizeof scratch);
+    /* What is decoded for it: no more than the two chunks have. */
+    EXPECT(TENSLICE_OK, tenslice_b2nd_region_work(&file, start, stop, 2, &needed, NULL));
+    CHECK(needed > 0 && needed <= 2 * info.chunk_size);
     EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, 1, scratch, sizeof scratch,
                                                          &needed, NULL));
     CHECK(needed == length);

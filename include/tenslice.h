@@ -1409,6 +1409,10 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
  * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
  * UINT64_MAX where the file does not say; then try with more.
  *
+ * The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a whole
+ * (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
+ * tenslice_blz_slice.
+ *
  * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
  * INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
  * tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
@@ -1814,9 +1818,27 @@ tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file,
                                              tenslice_error *error);
 
 /**
+ * How many bytes tenslice_b2nd_read_region decodes (`work`) for the region from index `start` up to, but without index
+ * `stop`, `rank` numbers each, at most: blocks and streams as a whole, also where little of them is wanted, since a codec
+ * has no other way. Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small
+ * region cost terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks
+ * that the region touches and at their streams; beyond 65536 of them it is what they may be at most.
+ *
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT; what is wrong with the chunks, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a file
+ * of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_b2nd_region_work(const tenslice_file *file,
+                                          const uint64_t *start,
+                                          const uint64_t *stop,
+                                          size_t rank,
+                                          uint64_t *work,
+                                          tenslice_error *error);
+
+/**
  * Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
  * at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
- * bytes. Decodes only the blocks that the region touches. `scratch` has the memory that
+ * bytes. Decodes only the blocks that the region touches, but each as a whole: tenslice_b2nd_region_work says how much
+ * that is. `scratch` has the memory that
  * tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
  * built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
  * needs; with OUT_OF_SCRATCH those that `scratch` needs.

@@ -255,6 +255,10 @@ impl<'a> Tensor<'a> {
     /// `room` has at least [`dense_len`](Self::dense_len) bytes, `scratch` [`scratch_len`](Self::scratch_len);
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
     ///
+    /// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a
+    /// whole ([`b2nd::File::work_len`](crate::b2nd::File::work_len) says how much that is), and what the elements of a
+    /// tensor train take is said at [`blz::Train::slice`](crate::blz::Train::slice).
+    ///
     /// # Errors
     /// `TooSmall`, then nothing was written where [`dense_len`](Self::dense_len) is known. `UnsupportedLayout`,
     /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunks `UnsupportedCodec`,

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value as Json;
-use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, of_streams};
+use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams};
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
@@ -654,5 +654,109 @@ fn differences_of_wide_elements() {
             region(&file.as_b2nd().unwrap(), &[13], &[14]).unwrap()
                 == expected[13 * size as usize..][..size as usize]
         );
+    }
+}
+
+/// An array of `rows` by 1 in chunks of a row of `width` bytes each, all of which are that one.
+fn wide_rows(rows: u32, width: u32, row: &[u8]) -> Vec<u8> {
+    let array = Some((&[u64::from(rows), 1][..], &[1, width][..], &[1, width][..]));
+    let length = u64::from(rows) * u64::from(width);
+    Frame { chunks: row, table: &all_first(rows), length, chunk_length: width, array }.bytes()
+}
+
+/// What has to be decoded is told beforehand, and is only what a codec leaves no choice about.
+#[test]
+fn the_work_is_known_beforehand() {
+    let work = |bytes: &[u8], stop: &[u64]| {
+        let file = File::open(bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        // It is no less than the streams that a decoder is asked for have.
+        struct Counting(BuiltIn, u64);
+        impl Decoder for Counting {
+            fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+                self.1 += room.len() as u64;
+                self.0.decode(encoding, stored, room)
+            }
+        }
+        let start = vec![0; stop.len()];
+        let mut room = vec![0; frame.region_len(&start, stop).unwrap() as usize];
+        let mut scratch = vec![0; frame.scratch_len(&start, stop).unwrap() as usize];
+        let mut counting = Counting(BuiltIn::default(), 0);
+        frame.read_region_by(&mut counting, &start, stop, &mut room, &mut scratch).unwrap();
+        let work = frame.work_len(&start, stop).unwrap();
+        assert!(counting.1 <= work && work <= frame.defaults().decoded, "{} {work}", counting.1);
+        (work, counting.1, room)
+    };
+    let width = 1 << 20;
+    let row = Chunk { length: width, block_size: width, flags: ZSTD | NOT_SPLIT, ..Chunk::default() };
+    let zeros = zstd::bulk::compress(&vec![7; width as usize], 1).unwrap();
+    let stream = of_streams(row, &[&zeros]);
+    // A stream of Zstandard is decoded as a whole, for an element of each row.
+    let all = 100 * u64::from(width);
+    assert_eq!(work(&wide_rows(100, width, &stream), &[100, 1]), (all, all, vec![7; 100]));
+    assert_eq!(
+        work(&wide_rows(100, width, &stream), &[3, 1]),
+        (3 * u64::from(width), 3 * u64::from(width), vec![7; 3])
+    );
+    // A byte again and again is not, with and without a shuffle, nor is a row that is stored as it is.
+    let run = (-7_i32).to_le_bytes();
+    for (filter, typesize) in [(0, 1), (1, 1), (1, 4)] {
+        let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
+        let chunk = Chunk { flags: NOT_SPLIT, filters: [0, 0, 0, 0, 0, filter], typesize, payload, ..row };
+        assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).0, if typesize == 4 { all } else { 0 });
+        assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).2, [7; 100]);
+    }
+    assert_eq!(work(&wide_rows(100, width, &copied(&vec![7; width as usize])), &[100, 1]), (0, 0, vec![7; 100]));
+    // With another filter the block is made as a whole.
+    let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
+    let chunk = Chunk { flags: NOT_SPLIT, filters: [0, 0, 0, 0, 0, 2], payload, ..row };
+    assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).0, all);
+    // Where there are too many chunks to look at, it is what all of them have.
+    let rows = (1 << 16) + 1;
+    let bytes = wide_rows(rows, 16, &copied(&[7; 16]));
+    assert_eq!(work(&bytes, &[u64::from(rows), 1]).0, 16 * u64::from(rows));
+    assert_eq!(work(&bytes, &[u64::from(rows) - 1, 1]).0, 0);
+}
+
+/// Few elements of a block whose planes are bytes again and again, stored as they are, and compressed.
+#[test]
+fn elements_are_gathered_from_streams_of_every_kind() {
+    const COUNT: usize = 1000;
+    let raw: Vec<u8> = (0..COUNT).map(|i| (i % 251) as u8).collect();
+    let coded: Vec<u8> = (0..COUNT).map(|i| (i / 7) as u8).collect();
+    let stored = zstd::bulk::compress(&coded, 1).unwrap();
+    let mut payload = 36_u32.to_le_bytes().to_vec();
+    payload.extend((-9_i32).to_le_bytes());
+    payload.push(1);
+    for stream in [&raw, &stored] {
+        payload.extend((stream.len() as u32).to_le_bytes());
+        payload.extend(stream);
+    }
+    payload.extend(0_i32.to_le_bytes());
+    let length = 4 * COUNT as u32;
+    // Split into the four bytes of an element.
+    let chunk = Chunk {
+        length,
+        block_size: length,
+        typesize: 4,
+        flags: ZSTD,
+        filters: [0, 0, 0, 0, 0, 1],
+        flags1: 0,
+        flags2: 0,
+        payload: &payload,
+    };
+    let array = Some((&[COUNT as u64][..], &[COUNT as u32][..], &[COUNT as u32][..]));
+    let chunks = chunk.bytes();
+    let mut bytes =
+        Frame { chunks: &chunks, table: &all_first(1), length: length.into(), chunk_length: length, array }.bytes();
+    bytes[51] = 4; // bytes of an element
+    let expected: Vec<u8> = (0..COUNT).flat_map(|i| [9, raw[i], coded[i], 0]).collect();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!(frame.item_size(), 4);
+    for (start, stop) in [(0, COUNT), (0, 1), (10, 12), (COUNT - 1, COUNT), (3, 500), (2, 252), (7, 256)] {
+        let found = region(&frame, &[start as u64], &[stop as u64]).unwrap();
+        assert!(found == expected[4 * start..4 * stop], "{start} {stop}: {found:?}");
+        assert_eq!(frame.work_len(&[start as u64], &[stop as u64]).unwrap(), COUNT as u64);
     }
 }

@@ -8,6 +8,8 @@ use std::process::Command;
 
 mod support;
 
+#[cfg(feature = "b2nd")]
+use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks};
 #[cfg(feature = "ztensor")]
 use support::{Cbor, component, file_1_2, manifest_1_2};
 #[cfg(feature = "ztensor")]
@@ -28,6 +30,18 @@ const CASES: &[Case] = &[
     ("roles that fall, listed", 200, falling_roles, list),
     #[cfg(feature = "ztensor")]
     ("names that begin alike", 250, names_alike, open),
+    #[cfg(feature = "b2nd")]
+    ("a byte of many chunks that share many blocks", 200, shared_blocks, read_a_byte),
+    #[cfg(feature = "b2nd")]
+    ("the memory for it", 200, shared_blocks, ask_for_memory),
+    #[cfg(feature = "b2nd")]
+    ("the memory for all of them", 200, shared_blocks, ask_for_all_memory),
+    #[cfg(feature = "b2nd")]
+    ("a byte of a million chunks", 1 << 20, one_chunk_again_and_again, read_a_byte),
+    #[cfg(feature = "b2nd")]
+    ("the memory for all of a million chunks", 1 << 20, one_chunk_again_and_again, ask_for_all_memory),
+    #[cfg(feature = "b2nd")]
+    ("elements in long rows of padding", 1 << 12, padding, read_all),
 ];
 
 /// What is measured; the name is what valgrind looks for.
@@ -81,6 +95,75 @@ fn work_grows_as_the_file_does() {
         }
     }
     assert!(too_much.is_empty(), "{too_much:#?}");
+}
+
+/// As many chunks as the one that all of them share has blocks. All but the last block are empty.
+#[cfg(feature = "b2nd")]
+fn shared_blocks(size: usize) -> Vec<u8> {
+    let bytes = vec![7; size];
+    let mut blocks: Vec<&[u8]> = vec![&[]; size - 1];
+    blocks.push(&bytes);
+    let (chunks, table) = (of_variable_blocks(&blocks), all_first(size as u32));
+    Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
+}
+
+/// So many chunks, each of which is the same one of a byte, without a length that the frame says.
+#[cfg(feature = "b2nd")]
+fn one_chunk_again_and_again(size: usize) -> Vec<u8> {
+    let (chunks, table) = (copied(&[7]), all_first(size as u32));
+    Frame { chunks: &chunks, table: &table, length: size as u64, ..Frame::default() }.bytes()
+}
+
+/// 100 elements, each of them the first of a row that long, which is a byte again and again.
+#[cfg(feature = "b2nd")]
+fn padding(size: usize) -> Vec<u8> {
+    let size = size as u32;
+    let row = Chunk {
+        length: size,
+        block_size: size,
+        flags: NOT_SPLIT,
+        payload: &[36, 0, 0, 0, 0, 0, 0, 0],
+        ..Chunk::default()
+    };
+    let (chunks, table) = (row.bytes(), all_first(100));
+    let array = Some((&[100, 1][..], &[1, size][..], &[1, size][..]));
+    Frame { chunks: &chunks, table: &table, length: 100 * u64::from(size), chunk_length: size, array }.bytes()
+}
+
+#[cfg(feature = "b2nd")]
+fn frame(bytes: &[u8]) -> tenslice::b2nd::File<'_> {
+    tenslice::File::open(bytes).unwrap().as_b2nd().unwrap()
+}
+
+/// Reads the last byte but ten.
+#[cfg(feature = "b2nd")]
+fn read_a_byte(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let at = frame.shape().elements().unwrap() - 10;
+    let mut dst = [0];
+    frame.read_region(&[at], &[at + 1], &mut dst, &mut [0; 4096]).unwrap();
+    assert_eq!(dst, [7]);
+}
+
+#[cfg(feature = "b2nd")]
+fn ask_for_memory(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let at = frame.shape().elements().unwrap() - 10;
+    black_box(frame.scratch_len(&[at], &[at + 1]).unwrap());
+}
+
+#[cfg(feature = "b2nd")]
+fn ask_for_all_memory(bytes: &[u8]) {
+    let frame = frame(bytes);
+    black_box(frame.scratch_len(&[0], &[frame.shape().elements().unwrap()]).unwrap());
+}
+
+#[cfg(feature = "b2nd")]
+fn read_all(bytes: &[u8]) {
+    let file = tenslice::File::open(bytes).unwrap();
+    let mut dst = [1; 100];
+    file.find("").unwrap().read_into(&mut dst, &mut [0xaa; 8192]).unwrap();
+    assert_eq!(dst, [0; 100]);
 }
 
 #[cfg(feature = "ztensor")]

@@ -409,9 +409,39 @@ pub unsafe extern "C" fn tenslice_b2nd_region_lengths(
     }
 }
 
+/// How many bytes tenslice_b2nd_read_region decodes (`work`) for the region from index `start` up to, but without index
+/// `stop`, `rank` numbers each, at most: blocks and streams as a whole, also where little of them is wanted, since a codec
+/// has no other way. Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small
+/// region cost terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks
+/// that the region touches and at their streams; beyond 65536 of them it is what they may be at most.
+///
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; what is wrong with the chunks, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a file
+/// of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenslice_b2nd_region_work(
+    file: *const tenslice_file,
+    start: *const u64,
+    stop: *const u64,
+    rank: usize,
+    work: *mut u64,
+    error: *mut tenslice_error,
+) -> tenslice_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        answer(error, |details| {
+            let b2nd = b2nd(file)?;
+            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
+            let work = out(work)?;
+            work.set(details.of(b2nd.work_len(start, stop))?);
+            Ok(OK)
+        })
+    }
+}
+
 /// Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
 /// at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
-/// bytes. Decodes only the blocks that the region touches. `scratch` has the memory that
+/// bytes. Decodes only the blocks that the region touches, but each as a whole: tenslice_b2nd_region_work says how much
+/// that is. `scratch` has the memory that
 /// tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
 /// built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
 /// needs; with OUT_OF_SCRATCH those that `scratch` needs.

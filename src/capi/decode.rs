@@ -253,6 +253,10 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 /// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
 /// UINT64_MAX where the file does not say; then try with more.
 ///
+/// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a whole
+/// (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
+/// tenslice_blz_slice.
+///
 /// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
 /// INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
 /// tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,

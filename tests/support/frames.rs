@@ -61,6 +61,21 @@ pub fn of_streams(chunk: Chunk<'_>, streams: &[&[u8]]) -> Vec<u8> {
     Chunk { payload: &[places, all].concat(), ..chunk }.bytes()
 }
 
+/// A chunk of blocks of different lengths, stored as they are.
+pub fn of_variable_blocks(blocks: &[&[u8]]) -> Vec<u8> {
+    let mut places = Vec::new();
+    let mut all = Vec::new();
+    for block in blocks {
+        places.extend((32 + 4 * blocks.len() as u32 + all.len() as u32).to_le_bytes());
+        all.extend((block.len() as u32).to_le_bytes());
+        all.extend(*block);
+    }
+    let length = blocks.iter().map(|block| block.len() as u32).sum();
+    let block_size = blocks.len() as u32; // how many there are
+    let payload = &[places, all].concat();
+    Chunk { length, block_size, flags: NOT_SPLIT, flags2: 1, payload, ..Chunk::default() }.bytes()
+}
+
 /// A frame.
 #[derive(Clone, Copy, Default)]
 pub struct Frame<'a> {

@@ -157,12 +157,8 @@ impl<'a> Chunk<'a> {
         Ok(VariableBlock { length, stored, at })
     }
 
-    /// Blocks of different lengths add up to the chunk.
+    /// Blocks of different lengths add up to the chunk: checked before any of them is decoded.
     pub(super) fn check_variable_blocks(&self) -> Result<()> {
-        // Some may be empty, but nobody waits for more of them than there are bytes.
-        if u64::from(self.block_count()) > self.decoded_length().max(1) {
-            return Err(self.error(ErrorKind::CountTooLarge, Item::Block, 8));
-        }
         let mut sum = 0_u64;
         for index in 0..self.block_count() {
             sum = sum.saturating_add(u64::from(self.variable_block(index)?.length));
@@ -170,7 +166,12 @@ impl<'a> Chunk<'a> {
         if sum == self.decoded_length() { Ok(()) } else { Err(self.error(ErrorKind::DecodedLength, Item::Block, 0)) }
     }
 
-    pub(super) fn largest_variable_block(&self) -> u64 {
+    /// Bytes of the largest block, or of the chunk where there are more blocks than `patience` has left.
+    pub(super) fn largest_variable_block(&self, patience: &mut u32) -> u64 {
+        match patience.checked_sub(self.block_count()) {
+            Some(rest) => *patience = rest,
+            None => return self.decoded_length(),
+        }
         let lengths = (0..self.block_count()).map(|index| self.variable_block(index).map_or(0, |block| block.length));
         u64::from(lengths.max().unwrap_or(0))
     }
@@ -180,14 +181,20 @@ impl<'a> Chunk<'a> {
         let filters = self.filters.iter().zip(&self.filters_meta).zip(&[0, 1, 2, 3, 4, 5]).rev();
         let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
         active.map(|((id, meta), slot)| {
-            let width = match *id {
-                SHUFFLE | BYTEDELTA | OLD_BYTEDELTA if *meta != 0 => u32::from(*meta),
-                BYTEDELTA | OLD_BYTEDELTA => self.frame_typesize,
-                _ => u32::from(self.typesize),
-            };
-            // Wider than memory is wider than any block: such a filter has nothing to undo.
-            Filter { id: *id, width: to_usize(width.into()).unwrap_or(usize::MAX), slot: *slot }
+            let own_width = matches!(*id, SHUFFLE | BYTEDELTA | OLD_BYTEDELTA) && *meta != 0;
+            let width = usize::from(if own_width { *meta } else { self.typesize });
+            Filter { id: *id, width, slot: *slot }
         })
+    }
+
+    /// The width of the elements whose bytes differences are between: without one of its own that of the frame's elements,
+    /// which may be more than a chunk can say.
+    fn difference_width(&self, filter: Filter) -> usize {
+        match self.filters_meta.get(usize::from(filter.slot)) {
+            // Wider than memory is wider than any block: there is nothing to undo.
+            Some(0) => to_usize(self.frame_typesize.into()).unwrap_or(usize::MAX),
+            _ => filter.width,
+        }
     }
 
     /// Whether a filter is undone from one memory to another.
@@ -258,7 +265,7 @@ impl<'a> Chunk<'a> {
                 BITSHUFFLE if self.version <= 2 && !has_whole_groups(from.len(), filter.width) => copy(to, from),
                 BITSHUFFLE => unbitshuffle(filter.width, from, to),
                 DELTA_FILTER => undo_delta(filter.width, first, from),
-                id => undo_bytedelta(filter.width, id == OLD_BYTEDELTA, from),
+                id => undo_bytedelta(self.difference_width(filter), id == OLD_BYTEDELTA, from),
             }
             if is_shuffle(filter.id) {
                 core::mem::swap(&mut from, &mut to);
@@ -307,13 +314,15 @@ impl<'a> Chunk<'a> {
 
     /// Decodes all blocks of a compressed chunk to `room`, which is as long as it is.
     pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
-        let too_small = || self.error(ErrorKind::TooSmall, Item::Block, 0);
+        if self.content == Content::VariableBlocks {
+            self.check_variable_blocks()?;
+        }
         // The first block stays in view of the others, whose differences are to it.
         let mut first: Option<&[u8]> = None;
         let mut rest = room;
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
-            let (block, behind) = parts.ok_or_else(too_small)?;
+            let (block, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
             self.decode_block(codec, index, first, block, scratch)?;
             if index == 0 {
                 first = Some(block);

@@ -49,7 +49,9 @@ struct Long {
 /// How many filters a chunk goes through at most.
 pub(super) const FILTERS: usize = 6;
 
-const SHORT: u64 = 16;
+/// Bytes of the shorter header, and of the longer.
+const SHORT: u64 = 1 << LOG2_SHORT;
+pub(super) const LOG2_SHORT: u32 = 4;
 pub(super) const LONG: u64 = 32;
 /// Where fields of a chunk's header stand that an error may be about.
 const FLAGS_AT: u64 = 2;
@@ -323,7 +325,11 @@ impl<'a> Chunk<'a> {
             }
             Content::VariableBlocks => {
                 self.check_places()?;
-                self.check_variable_blocks()?;
+                // Some may be empty, but nobody waits for more of them than there are bytes. How long they are is checked
+                // where they are read: a look-up must not take as long as there are blocks.
+                if u64::from(self.block_count()) > length.max(1) {
+                    return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
+                }
             }
             _ => {}
         }
@@ -424,7 +430,7 @@ impl<'a> Chunk<'a> {
     pub fn scratch_len(&self) -> u64 {
         let largest = match self.content {
             Content::Compressed => u64::from(self.block_size),
-            Content::VariableBlocks => self.largest_variable_block(),
+            Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }),
             _ => 0,
         };
         if self.has_shuffles() { largest } else { 0 }

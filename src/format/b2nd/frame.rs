@@ -125,7 +125,12 @@ impl Header {
 
     /// Bytes of an element, as the writer says.
     pub(super) fn typesize(&self) -> u64 {
-        u64::try_from(self.typesize.get()).unwrap_or(0)
+        u64::from(self.short_typesize())
+    }
+
+    /// Like [`typesize`](Self::typesize), in the 32 bits that it has.
+    pub(super) fn short_typesize(&self) -> u32 {
+        u32::try_from(self.typesize.get()).unwrap_or(0)
     }
 
     /// Bytes of a block; 0 where that is left to the chunks.

@@ -172,10 +172,22 @@ impl Grid {
         self.cut.origin = 0;
     }
 
-    /// Of a frame of bytes: where the chunk at hand begins, and where the bytes end that are wanted.
-    pub(super) fn corner_and_stop(&self) -> (u64, u64) {
+    /// Of a frame of bytes: where the chunk at hand begins.
+    pub(super) fn corner(&self) -> u64 {
         let [side, ..] = &self.sides;
-        (side.corner(self.cut), side.stop)
+        side.corner(self.cut)
+    }
+
+    /// Of a frame of bytes: the first that is wanted, and where they end.
+    pub(super) fn wanted(&self) -> (u64, u64) {
+        let [side, ..] = &self.sides;
+        (side.start, side.stop)
+    }
+
+    /// Of a frame of bytes: whether any of `length` are wanted, from the start of the chunk at hand on.
+    pub(super) fn wants(&self, length: u64) -> bool {
+        let (corner, (start, stop)) = (self.corner(), self.wanted());
+        corner < stop && corner.saturating_add(length) > start
     }
 
     /// Bytes of what is wanted; `None` beyond 64 bits.
@@ -235,6 +247,27 @@ impl Grid {
     /// Reads the chunk at hand in blocks, or as a whole.
     pub(super) fn cut(&mut self, in_blocks: bool) {
         self.cut.in_blocks = in_blocks;
+    }
+
+    /// Whether of the block at hand less than a fourth is wanted. (A block has less than 2^32 elements.)
+    #[inline(never)] // what it multiplies is not on the stack for the others
+    pub(super) fn wants_little(&self) -> bool {
+        let (mut wanted, mut all) = (4_u32, 1_u32);
+        for side in self.sides() {
+            let (low, high) = side.in_part(self.cut);
+            wanted = wanted.saturating_mul(high.saturating_sub(low));
+            all = all.saturating_mul(side.block);
+        }
+        wanted < all
+    }
+
+    /// How many parts of the chunk at hand are touched.
+    pub(super) fn part_count(&self) -> u64 {
+        let cut = self.cut;
+        self.sides().fold(1, |count: u64, side| {
+            let (first, end) = side.touched_parts(cut);
+            count.saturating_mul(u64::from(end.saturating_sub(first)))
+        })
     }
 
     /// Goes to the first part of the chunk at hand that is touched.

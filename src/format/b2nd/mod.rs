@@ -16,6 +16,7 @@
 mod array;
 mod block;
 mod chunk;
+mod cost;
 mod explain;
 mod frame;
 mod grid;
@@ -79,7 +80,8 @@ pub struct File<'a> {
     dtype: Option<DType>,
     byte_order: ByteOrder,
     version: u8,
-    item_size: u32,
+    /// Bytes of an element as the filters take them: of an array those that count, since some write 1 in the header.
+    typesize: u32,
     chunk_count: u32,
     warnings: u32,
 }
@@ -118,19 +120,21 @@ pub struct Defaults {
 pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
     let parts = frame::open(opening)?;
     let array = array::of(opening, &parts)?;
+    let (version, typesize) =
+        Header::of(parts.header).map_or((0, 0), |header| (header.version(), header.short_typesize()));
     let mut file = File {
         input: opening.input,
         parts,
         array: array.map(|(array, _)| array),
         dtype: Some(DType::U8),
         byte_order: ByteOrder::NATIVE,
-        version: Header::of(parts.header).map_or(0, Header::version),
-        item_size: 1,
+        version,
+        typesize,
         chunk_count: 0,
         warnings: 0,
     };
     if let Some((_, item_size)) = array {
-        file.item_size = item_size;
+        file.typesize = item_size;
         // The dtype may be of another size than the elements are.
         let dtype = file
             .dtype_bytes()
@@ -187,7 +191,7 @@ impl<'a> File<'a> {
     /// Bytes of an element.
     #[must_use]
     pub fn item_size(&self) -> u64 {
-        u64::from(self.item_size)
+        if self.is_array() { u64::from(self.typesize) } else { 1 }
     }
 
     /// The dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`; `None` where it
@@ -345,13 +349,7 @@ impl<'a> File<'a> {
     }
 
     fn setting(&self, end: u64) -> Setting<'a> {
-        Setting { input: self.input, typesize: self.typesize(), end }
-    }
-
-    /// Bytes of an element, as the filters take them: of an array those that count, since some write 1 in the header.
-    fn typesize(&self) -> u32 {
-        let stated = u32::try_from(self.parts.number(Header::typesize)).unwrap_or(u32::MAX); // 31 bits, as checked
-        if self.is_array() { self.item_size } else { stated }
+        Setting { input: self.input, typesize: self.typesize, end }
     }
 
     fn offsets(&self) -> Result<Offsets<'a>> {
@@ -420,7 +418,7 @@ impl<'a> File<'a> {
         let at = self.table_at();
         let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
         let length = length.ok_or(fail(ErrorKind::SpecialChunk, Item::ChunkOffset, at))?;
-        let chunk = Chunk::special(index, at, content, length, self.typesize());
+        let chunk = Chunk::special(index, at, content, length, self.typesize);
         if content == Content::Nans {
             chunk.check_nans(at, Item::ChunkOffset)?;
         }

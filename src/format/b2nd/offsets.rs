@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::block::{Codec, Filter, Stream};
-use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, SHUFFLE, Setting, repeat};
+use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, LOG2_SHORT, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
@@ -44,6 +44,24 @@ impl<'a> Offsets<'a> {
     /// Forgets what the caller's memory had: it is used for something else.
     pub(super) fn forget(&mut self) {
         self.decoded = None;
+    }
+
+    /// After how many of `count` chunks the table says the same again, where they are passed one by one since their lengths
+    /// differ: after all of them, unless it is one value again and again. A compressed one has no more of them than the
+    /// `stored` bytes have room for: no writer lets chunks share them, and to pass them would take long.
+    pub(super) fn period(&self, count: u64, stored: u64) -> Result<u64> {
+        match self.table.content {
+            Content::Compressed if count > stored.wrapping_shr(LOG2_SHORT) => {
+                Err(self.table.error(ErrorKind::CountTooLarge, Item::ChunkOffset, 4))
+            }
+            Content::Compressed | Content::Copied => Ok(count),
+            // The shortest run of whole values that is one of whole offsets.
+            Content::Value => {
+                let length = to_u64(self.table.payload().len());
+                Ok(length.wrapping_shr(length.trailing_zeros().min(OFFSET.trailing_zeros())))
+            }
+            _ => Ok(1),
+        }
     }
 
     /// How much memory a block of the table takes, and how much scratch memory it takes to decode it.

@@ -14,16 +14,18 @@
 use super::File;
 use super::block::{Codec, Stream};
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
+use super::cost::memory_len;
 use super::grid::Grid;
+use super::offsets::Offsets;
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{remainder, to_u64, to_usize};
+use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
 use crate::decode::Decoder;
 use crate::error::{ErrorKind, Item, Result};
 
-/// How many chunks are looked at to tell what memory they take.
-const MOST_CHUNKS: u32 = 1 << 16;
+/// To fill as many bytes takes no longer than to ask how many of them are wanted.
+const SHORT: usize = 256;
 
 /// What to read, and where to.
 struct Reader<'r, 'd, 'a> {
@@ -40,6 +42,8 @@ enum View<'v> {
     Value(&'v [u8], u64),
     /// The bytes of elements of that width, in planes.
     Planes(usize, &'v Planes<'v>),
+    /// The same where a plane of one byte stands for that byte again and again.
+    Runs(usize, &'v Planes<'v>),
 }
 
 impl View<'_> {
@@ -53,9 +57,28 @@ impl View<'_> {
                 let element = to_usize(from)?.checked_shr(width.trailing_zeros())?;
                 return interleave(*width, planes, element, room).then_some(());
             }
+            View::Runs(width, planes) => return write_runs(*width, planes, to_usize(from)?, room),
         }
         Some(())
     }
+}
+
+/// Writes elements of `width` bytes to `room`, those that stand `from` bytes in, byte by byte from their planes, of which
+/// those of one byte are that byte again and again.
+#[inline(never)] // what it counts is not on the stack for the others
+fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut room: &mut [u8]) -> Option<()> {
+    let mut element = from.checked_shr(width.trailing_zeros())?;
+    while !room.is_empty() {
+        let (to, after) = room.split_at_mut_checked(width)?;
+        for (byte, plane) in to.iter_mut().zip(planes) {
+            *byte = match plane {
+                [run] => *run,
+                bytes => *bytes.get(element)?,
+            };
+        }
+        (room, element) = (after, element.checked_add(1)?);
+    }
+    Some(())
 }
 
 impl<'a> File<'a> {
@@ -69,54 +92,13 @@ impl<'a> File<'a> {
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
-    /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
-    /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
-    /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot
-    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table.
-    ///
-    /// # Errors
-    /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
-    pub fn scratch_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
-        self.scratch_for(Some((start, stop)))
-    }
-
-    /// The same for a region or, where none is said, for all.
-    pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
-        let mut grid = Grid::NONE;
-        grid.set(self, region)?;
-        if grid.is_empty() {
-            return Ok(0);
-        }
-        let mut offsets = self.offsets()?;
-        let (memory, mut largest) = offsets.memory();
-        let mut decoder = BuiltIn::default();
-        let codec = &mut Codec::new(&mut decoder);
-        let mut looked_at = 0_u32;
-        let all_chunks = self.each_chunk(&mut grid, |grid, index| {
-            looked_at = looked_at.saturating_add(1);
-            if looked_at > MOST_CHUNKS {
-                return Err(self.error(ErrorKind::OutOfScratch));
-            }
-            let chunk = self.chunk_at(&mut offsets, codec, index, &mut [], &mut [])?;
-            largest = largest.max(work_len(&chunk, grid));
-            Ok(chunk.decoded_length())
-        });
-        match all_chunks {
-            Ok(()) => Ok(memory.saturating_add(largest)),
-            // A block is no larger than its chunk, and takes the room of three.
-            Err(error) if error.kind() == ErrorKind::OutOfScratch => {
-                Ok(self.largest_chunk().saturating_mul(3).saturating_add(memory).saturating_add(largest))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// The elements from index `start` up to, but without index `stop`, to the front of `room`, row-major, as they
     /// are stored: in the byte order that the dtype states. The part written. In a frame without an array elements are
     /// bytes.
     ///
     /// `room` has at least [`region_len`](Self::region_len) bytes, `scratch` [`scratch_len`](Self::scratch_len); with
-    /// less it may do, if more slowly. Decodes the blocks that the region touches, each once.
+    /// less it may do, if more slowly. Decodes the blocks that the region touches, each once and as a whole:
+    /// [`work_len`](Self::work_len) says how much that is, which is not bounded by the region.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
@@ -184,12 +166,16 @@ impl<'a> File<'a> {
         // At the end of the scratch memory, if it has the room.
         let has_room = offsets.memory_len() <= to_u64(scratch.len());
         let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
-        self.each_chunk(&mut grid, |grid, index| {
+        let period = self.period(offsets)?;
+        self.each_chunk(&mut grid, period, |grid, index| {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
             let found = self.chunk_at(offsets, codec, index, memory, work);
             let chunk = found.as_ref().map_err(|error| *error)?; // as above
-            let needed = work_len(chunk, grid);
+            if !self.touches(chunk, grid) {
+                return Ok(Some(chunk.decoded_length())); // one on the way to those that are wanted
+            }
+            let needed = memory_len(chunk, grid, &mut { u32::MAX });
             // The chunk needs the memory more than the table does.
             if needed > to_u64(work.len()) {
                 table = 0;
@@ -199,60 +185,99 @@ impl<'a> File<'a> {
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
             let mut reader = Reader { codec, grid, room };
             if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
-            Ok(chunk.decoded_length())
+            Ok(Some(chunk.decoded_length()))
         })?;
         Ok(room)
     }
 
-    /// Calls `f` with each chunk that is touched at hand, and its index; it returns the bytes of the chunk. Where
-    /// chunks are of different lengths all of them are looked at, up to the last that is touched.
-    fn each_chunk(&self, grid: &mut Grid, mut f: impl FnMut(&mut Grid, u64) -> Result<u64>) -> Result<()> {
-        let has_one_length = self.chunksize() > 0;
-        let (mut at, stop, nbytes) = (0_u64, grid.corner_and_stop().1, self.nbytes());
-        let mut index = 0_u64;
-        if has_one_length {
-            grid.first_chunk();
+    /// After how many chunks the table says the same again; of chunks of one length, which need not be passed, all.
+    pub(super) fn period(&self, offsets: &Offsets<'_>) -> Result<u64> {
+        match self.chunksize() {
+            0 => offsets.period(self.chunk_count(), self.region().length),
+            _ => Ok(u64::MAX),
         }
+    }
+
+    /// Calls `f` with each chunk that is touched at hand, and its index; it returns the bytes of the chunk, or `None` to
+    /// end it. `period` is what [`period`](Self::period) says.
+    pub(super) fn each_chunk(
+        &self,
+        grid: &mut Grid,
+        period: u64,
+        mut f: impl FnMut(&mut Grid, u64) -> Result<Option<u64>>,
+    ) -> Result<()> {
+        if self.chunksize() == 0 {
+            return self.each_of_its_length(grid, period, &mut f);
+        }
+        grid.first_chunk();
         loop {
-            if has_one_length {
-                index = grid.chunk_index(self.shape());
-            } else if index >= self.chunk_count() || (at >= stop && stop < nbytes) {
-                // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
-                break;
-            } else {
-                grid.take(at, 0, 0);
+            let index = grid.chunk_index(self.shape());
+            if f(grid, index)?.is_none() || !grid.next_chunk() {
+                return Ok(());
             }
-            let length = f(grid, index)?;
-            if has_one_length {
-                if !grid.next_chunk() {
-                    return Ok(());
-                }
-            } else {
-                at = at.saturating_add(length);
-                index = index.saturating_add(1);
-                if at > nbytes {
-                    return Err(self.error(ErrorKind::ChunkGrid));
-                }
+        }
+    }
+
+    /// Like [`each_chunk`](Self::each_chunk), where chunks are of different lengths: those before the first that is
+    /// touched, and after the last, are looked at, too. Of a table that says the same again after each `period` chunks
+    /// they are passed by as many at a time.
+    #[inline(never)] // what it counts is not on the stack for the others
+    fn each_of_its_length(
+        &self,
+        grid: &mut Grid,
+        period: u64,
+        f: &mut dyn FnMut(&mut Grid, u64) -> Result<Option<u64>>,
+    ) -> Result<()> {
+        let ((start, stop), nbytes) = (grid.wanted(), self.nbytes());
+        let (mut at, mut index) = (0_u64, 0_u64);
+        // Where the first of them begins, and how many are left of them.
+        let (mut turn_at, mut left) = (at, period);
+        // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
+        while index < self.chunk_count() && (at < stop || stop >= nbytes) {
+            grid.take(at, 0, 0);
+            let Some(length) = f(grid, index)? else { return Ok(()) };
+            at = at.saturating_add(length);
+            index = index.saturating_add(1);
+            left = left.saturating_sub(1);
+            if left == 0 {
+                let bytes = at.saturating_sub(turn_at);
+                let turns = quotient(self.chunk_count().saturating_sub(index), period);
+                let passed = if at >= stop || bytes == 0 {
+                    turns
+                } else {
+                    turns.min(quotient(start.saturating_sub(at), bytes))
+                };
+                at = at.saturating_add(passed.saturating_mul(bytes));
+                index = index.saturating_add(passed.saturating_mul(period));
+                (turn_at, left) = (at, period);
+            }
+            if at > nbytes {
+                return Err(self.error(ErrorKind::ChunkGrid));
             }
         }
         // They add up to what the frame says.
         if at >= stop { Ok(()) } else { Err(self.error(ErrorKind::ChunkGrid)) }
     }
+
+    /// Whether anything is wanted of the chunk at hand: of those of one length, such as those of an array, only such are.
+    pub(super) fn touches(&self, chunk: &Chunk<'_>, grid: &Grid) -> bool {
+        self.is_array() || self.chunksize() > 0 || grid.wants(chunk.decoded_length())
+    }
 }
 
 impl<'a> Reader<'_, '_, 'a> {
     /// Writes what is wanted of a chunk of bytes, which says itself how long it and its blocks are. `work` has what
-    /// [`work_len`] says.
+    /// [`memory_len`] says.
     #[inline(never)] // what is kept meanwhile lies on its stack alone
     fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
-        let (corner, _) = self.grid.corner_and_stop();
+        let corner = self.grid.corner();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
         let result = self.chunk(chunk, work);
         self.grid.give(before);
         result
     }
 
-    /// Writes what is wanted of a chunk. `work` has what [`work_len`] says.
+    /// Writes what is wanted of a chunk. `work` has what [`memory_len`] says.
     fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
@@ -323,7 +348,8 @@ impl<'a> Reader<'_, '_, 'a> {
 
     /// Decodes what is wanted of a chunk whose blocks are of different lengths: one of bytes.
     fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
-        let (mut corner, _) = self.grid.corner_and_stop();
+        let mut corner = self.grid.corner();
+        chunk.check_variable_blocks()?;
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
             // Each as if it were a chunk by itself.
@@ -364,9 +390,13 @@ impl<'a> Reader<'_, '_, 'a> {
     #[inline(never)] // the planes lie on its stack alone
     fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
-        planes(self.codec, chunk, index, width, work, &mut found)?;
+        let keeps_runs = planes(self.codec, chunk, index, width, work, &mut found, self.grid)?;
         let [only, ..] = found;
-        let view = if width == 1 { View::Bytes(only) } else { View::Planes(width, &found) };
+        let view = match width {
+            _ if keeps_runs => View::Runs(width, &found),
+            1 => View::Bytes(only),
+            _ => View::Planes(width, &found),
+        };
         self.rows(chunk, &view)
     }
 
@@ -390,8 +420,9 @@ fn behind(bytes: &[u8], first: u64) -> &[u8] {
     to_usize(first).and_then(|first| bytes.get(first..)).unwrap_or_default()
 }
 
-/// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they
-/// lie, the others decoded to `work`.
+/// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they lie, the
+/// others decoded to `work`. Those that are a byte again and again are that byte alone where little is wanted of the
+/// block, so that nothing is filled with what is not; whether there are such.
 #[inline(never)] // its own stack is given back before the elements are gathered
 fn planes<'v, 'a: 'v>(
     codec: &mut Codec<'_, 'a>,
@@ -400,13 +431,22 @@ fn planes<'v, 'a: 'v>(
     width: usize,
     work: &'v mut [u8],
     found: &mut Planes<'v>,
-) -> Result<()> {
+    grid: &Grid,
+) -> Result<bool> {
     let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Block, 0);
     let streams = chunk.streams(index)?;
+    let mut keeps_runs = false;
+    let length = |stream: &Stream<'_>, keeps_runs| match stream {
+        Stream::Run(_) if keeps_runs => streams.length.min(1),
+        _ => streams.length,
+    };
     let mut reader = streams;
     let mut rest = &mut *work;
     while let Some(stream) = reader.read()? {
-        let (plane, behind) = rest.split_at_mut_checked(streams.length).ok_or_else(out_of_scratch)?;
+        let is_long_run = matches!(&stream, Stream::Run(_)) && streams.length > SHORT;
+        keeps_runs = keeps_runs || is_long_run && grid.wants_little();
+        let parts = rest.split_at_mut_checked(length(&stream, keeps_runs));
+        let (plane, behind) = parts.ok_or_else(out_of_scratch)?;
         if !matches!(stream, Stream::Raw(_)) {
             chunk.decode_stream(codec, stream, plane)?;
         }
@@ -416,44 +456,32 @@ fn planes<'v, 'a: 'v>(
     let mut rest: &'v [u8] = work;
     for plane in found.iter_mut() {
         let Some(stream) = reader.read()? else { break };
-        let (decoded, behind) = rest.split_at_checked(streams.length).ok_or_else(out_of_scratch)?;
+        let (decoded, behind) = rest.split_at_checked(length(&stream, keeps_runs)).ok_or_else(out_of_scratch)?;
         *plane = if let Stream::Raw(stored) = stream { stored } else { decoded };
         rest = behind;
     }
     // One stream has all planes, one after the other.
     if streams.count == 1 {
         let [all, ..] = *found;
-        let count = all.len().wrapping_shr(width.trailing_zeros());
-        let planes = found.get_mut(..width).and_then(|planes| cut_planes(all, count, planes));
-        planes.ok_or_else(out_of_scratch)?;
+        if keeps_runs {
+            *found = [all; WIDEST];
+        } else {
+            let count = all.len().wrapping_shr(width.trailing_zeros());
+            let planes = found.get_mut(..width).and_then(|planes| cut_planes(all, count, planes));
+            planes.ok_or_else(out_of_scratch)?;
+        }
     }
-    Ok(())
-}
-
-/// How much memory a chunk takes beside its destination.
-fn work_len(chunk: &Chunk<'_>, grid: &Grid) -> u64 {
-    let blocks = match chunk.content {
-        Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(),
-        Content::Compressed => chunk.block_size().unwrap_or(0),
-        _ => return 0,
-    };
-    // A block, what its shuffles are undone from, and the first block where others are differences to it.
-    let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
-    let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
-    let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
-    let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
-    let decoded = if is_foreign { chunk.decoded_length() } else { blocks };
-    decoded.saturating_add(shuffles).saturating_add(first)
+    Ok(keeps_runs)
 }
 
 /// Whether the blocks of the chunk are those of the array, as all known writers have it.
-fn has_its_blocks(chunk: &Chunk<'_>, grid: &Grid) -> bool {
+pub(super) fn has_its_blocks(chunk: &Chunk<'_>, grid: &Grid) -> bool {
     chunk.block_size() == Some(grid.block_bytes())
 }
 
 /// The width of the elements of a chunk whose only filter is a shuffle that can be undone on the way to the
 /// destination, element by element.
-fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
+pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
     if chunk.content != Content::Compressed {
         return None;
     }

@@ -1,0 +1,162 @@
+//! What reading a region takes: memory, and how much is decoded for it.
+//!
+//! Depends on `error`, `bytes`, `codec`, and on the rest of the format. Each chunk may be of another kind, so that their
+//! headers are looked at, though no more of them than takes a few milliseconds.
+#![forbid(unsafe_code)]
+
+use super::File;
+use super::block::{Codec, Stream};
+use super::chunk::{Chunk, Content};
+use super::grid::Grid;
+use super::offsets::Offsets;
+use super::region::{has_its_blocks, plane_width};
+use crate::bytes::num::to_u64;
+use crate::codec::BuiltIn;
+use crate::error::{ErrorKind, Result};
+
+/// How many chunks are looked at, and how many of their streams or blocks.
+const MOST: u32 = 1 << 16;
+
+impl<'a> File<'a> {
+    /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
+    /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
+    /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot
+    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table.
+    ///
+    /// # Errors
+    /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
+    pub fn scratch_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+        self.scratch_for(Some((start, stop)))
+    }
+
+    /// Like [`scratch_len`](Self::scratch_len), for a region or, where none is said, for all.
+    pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
+        let mut grid = Grid::NONE;
+        grid.set(self, region)?;
+        if grid.is_empty() {
+            return Ok(0);
+        }
+        let mut offsets = self.offsets()?;
+        let (memory, mut largest) = offsets.memory();
+        // After so many chunks all that follow have been seen before.
+        let different = self.period(&offsets)?;
+        let (mut seen, mut patience) = (0_u64, MOST);
+        let has_seen_all = self.look_at_chunks(&mut grid, &mut offsets, |chunk, grid| {
+            largest = largest.max(memory_len(chunk, grid, &mut patience));
+            seen = seen.saturating_add(1);
+            Ok(seen < different)
+        })?;
+        // A block is no larger than its chunk, and takes the memory of three.
+        let any = if has_seen_all { 0 } else { self.largest_chunk().saturating_mul(3) };
+        Ok(memory.saturating_add(largest).saturating_add(any))
+    }
+
+    /// How many bytes are decoded to read a region, at most: blocks and streams as a whole, also where little of them is
+    /// wanted, since a codec has no other way. What is stored as it is, or as a byte again and again, is not decoded, nor
+    /// are chunks of one value. The table of the chunks is not counted.
+    ///
+    /// Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small region cost
+    /// terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks that the
+    /// region touches, as [`scratch_len`](Self::scratch_len) does, and at their streams; beyond 65536 of them it is what
+    /// they may be at most, and never more than all chunks of the frame have.
+    ///
+    /// # Errors
+    /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
+    pub fn work_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+        let mut grid = Grid::NONE;
+        grid.set(self, Some((start, stop)))?;
+        if grid.is_empty() {
+            return Ok(0);
+        }
+        let (mut work, mut patience) = (0_u64, MOST);
+        let has_seen_all = self.look_at_chunks(&mut grid, &mut self.offsets()?, |chunk, grid| {
+            work = work.saturating_add(work_for(chunk, grid, &mut patience)?);
+            Ok(true)
+        })?;
+        Ok(if has_seen_all { work } else { self.nbytes() })
+    }
+
+    /// Calls `f` with the chunks that the region touches, until it says that it has seen enough. `false` where there are
+    /// too many to look at, or they cannot be looked up without memory.
+    fn look_at_chunks(
+        &self,
+        grid: &mut Grid,
+        offsets: &mut Offsets<'a>,
+        mut f: impl FnMut(&Chunk<'a>, &mut Grid) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut decoder = BuiltIn::default();
+        let codec = &mut Codec::new(&mut decoder);
+        let period = self.period(offsets)?;
+        // Those on the way to the region count where each takes long to look up.
+        let takes_long = offsets.memory_len() > 0;
+        let mut looked_at = 0_u32;
+        let result = self.each_chunk(grid, period, |grid, index| {
+            let chunk = self.chunk_at(offsets, codec, index, &mut [], &mut [])?;
+            let is_touched = self.touches(&chunk, grid);
+            if is_touched || takes_long {
+                looked_at = looked_at.saturating_add(1);
+            }
+            if looked_at > MOST {
+                return Err(self.error(ErrorKind::OutOfScratch));
+            }
+            let goes_on = !is_touched || f(&chunk, grid)?;
+            Ok(goes_on.then(|| chunk.decoded_length()))
+        });
+        match result {
+            Err(error) if error.kind() == ErrorKind::OutOfScratch => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+}
+
+/// How much memory a chunk takes beside its destination. Up to `patience` blocks of different lengths are looked at.
+pub(super) fn memory_len(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> u64 {
+    let blocks = match chunk.content {
+        Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience),
+        Content::Compressed => chunk.block_size().unwrap_or(0),
+        _ => return 0,
+    };
+    // A block, what its shuffles are undone from, and the first block where others are differences to it.
+    let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
+    let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
+    let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
+    let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
+    let decoded = if is_foreign { chunk.decoded_length() } else { blocks };
+    decoded.saturating_add(shuffles).saturating_add(first)
+}
+
+/// How many bytes are decoded of the chunk at hand, at most. Up to `patience` streams are looked at.
+fn work_for(chunk: &Chunk<'_>, grid: &mut Grid, patience: &mut u32) -> Result<u64> {
+    let all = chunk.decoded_length();
+    let block = match chunk.content {
+        Content::Compressed if !grid.is_array || has_its_blocks(chunk, grid) => chunk.block_size().unwrap_or(0),
+        Content::Compressed | Content::VariableBlocks => return Ok(all),
+        _ => return Ok(0),
+    };
+    let before = (!grid.is_array).then(|| grid.take(grid.corner(), all, block));
+    grid.cut(true);
+    let parts = grid.part_count();
+    let first = if chunk.has_delta() { 1 } else { 0 };
+    let mut work = parts.saturating_add(first).saturating_mul(block).min(all);
+    let streams = parts.saturating_mul(if chunk.is_split() { chunk.typesize.into() } else { 1 });
+    let left = u64::from(*patience).checked_sub(streams).filter(|_| plane_width(chunk, grid).is_some());
+    if let Some(left) = left {
+        *patience = u32::try_from(left).unwrap_or(0);
+        work = 0;
+        grid.first_part();
+        loop {
+            let mut streams = chunk.streams(u32::try_from(grid.part_index()).unwrap_or(u32::MAX))?;
+            while let Some(stream) = streams.read()? {
+                let is_coded = matches!(stream, Stream::Coded(..));
+                work = work.saturating_add(if is_coded { to_u64(streams.length) } else { 0 });
+            }
+            if !grid.next_part() {
+                break;
+            }
+        }
+    }
+    if let Some(before) = before {
+        grid.give(before);
+    }
+    Ok(work)
+}
