@@ -1,10 +1,11 @@
 //! Computing with a tensor train: elements, norm, sum and inner product, in memory that the caller gives. Slices are
 //! in `slice.rs`.
 //!
-//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first. Where a
-//! product could leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses
-//! nothing, or downwards where it would overflow else. So only a result that is too large or too small itself is
-//! infinite or zero, and whatever plain arithmetic gets right comes out the same.
+//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first; of a slice the
+//! last cores may be multiplied from the right, to a column vector, where that takes much less. Where a product could
+//! leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses nothing, or
+//! downwards where it would overflow else. So only a result that is too large or too small itself is infinite or
+//! zero, and whatever plain arithmetic in that order gets right comes out the same.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -20,10 +21,11 @@ use crate::vocab::DType;
 /// A number of either type, as it is computed with.
 pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
     /// As it is stored: little-endian, at any address.
-    type Stored: Copy + FromBytes + Immutable + KnownLayout + Unaligned;
+    type Stored: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned;
     const ZERO: Self;
     const ONE: Self;
     fn of(stored: Self::Stored) -> Self;
+    fn stored(self) -> Self::Stored;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn conjugate(self) -> Self;
@@ -43,6 +45,10 @@ impl Number for f64 {
 
     fn of(stored: F64) -> Self {
         stored.get()
+    }
+
+    fn stored(self) -> F64 {
+        F64::new(self)
     }
 
     fn plus(self, other: Self) -> Self {
@@ -82,6 +88,10 @@ impl Number for [f64; 2] {
 
     fn of(stored: [F64; 2]) -> Self {
         stored.map(F64::get)
+    }
+
+    fn stored(self) -> [F64; 2] {
+        self.map(F64::new)
     }
 
     fn plus(self, other: Self) -> Self {
@@ -158,9 +168,9 @@ pub struct Train<'a> {
 /// The numbers of a core.
 pub(super) struct View<'a, N: Number> {
     pub(super) left: usize,
-    length: u64,
+    pub(super) length: u64,
     pub(super) right: usize,
-    numbers: &'a [N::Stored],
+    pub(super) numbers: &'a [N::Stored],
 }
 
 impl<'a, N: Number> View<'a, N> {
@@ -196,6 +206,24 @@ impl<'a, N: Number> View<'a, N> {
         product.iter_mut().for_each(|x| x.set(N::ZERO));
         for index in indices {
             self.add_product(vector, scale, index, product)?;
+        }
+        Some(scale)
+    }
+
+    /// Writes the matrix for index `index` times `column`, which it scales, to `product`; the power of two that the
+    /// product has to be multiplied by.
+    pub(super) fn multiply_column(
+        &self,
+        index: u64,
+        column: &mut [N::Stored],
+        product: &mut [N::Stored],
+    ) -> Option<i32> {
+        let largest = exponent_of(column.iter().map(|x| N::of(*x)));
+        let scale = scale_of(largest, self.exponent(index), to_u64(self.right));
+        column.iter_mut().for_each(|x| *x = N::of(*x).scaled(scale.wrapping_neg()).stored());
+        for (product, row) in product.iter_mut().zip(0..self.left) {
+            let terms = self.row(row, index)?.iter().zip(&*column).map(|(x, y)| N::of(*x).times(N::of(*y)));
+            *product = terms.fold(N::ZERO, N::plus).stored();
         }
         Some(scale)
     }
@@ -246,7 +274,7 @@ fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
 }
 
 /// `count` numbers at the front of scratch memory.
-pub(super) fn numbers_in<N: Number>(scratch: &mut [u8], count: u64) -> Option<&mut Vector<N>> {
+fn numbers_in<N: Number>(scratch: &mut [u8], count: u64) -> Option<&mut Vector<N>> {
     let (numbers, _) = <Vector<N>>::mut_from_prefix_with_elems(scratch, to_usize(count)?).ok()?;
     Some(numbers)
 }
@@ -298,7 +326,7 @@ impl<'a> Train<'a> {
         self.bytes(self.tables.largest_bond().saturating_mul(2))
     }
 
-    /// An element: real and imaginary part. Takes a product of a vector and a matrix for each core.
+    /// An element: real and imaginary part. Takes as many multiplications as one matrix of each core has numbers.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `OutOfScratch`.
@@ -312,7 +340,7 @@ impl<'a> Train<'a> {
         Ok(self.sum_over(Some(index), scratch)?.value())
     }
 
-    /// The sum of all elements. Takes a product of a vector and a matrix for each index of each core.
+    /// The sum of all elements. Takes a multiplication for each number of the cores.
     ///
     /// # Errors
     /// `OutOfScratch`, as much as for [`element`](Self::element).
