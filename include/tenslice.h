@@ -1638,7 +1638,7 @@ tenslice_status tenslice_blz_get_scratch(const tenslice_train *train, tenslice_b
 
 /**
  * The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
- * doubles at `value`.
+ * doubles at `value`. Takes as many multiplications as one matrix of each core has numbers.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1656,6 +1656,11 @@ tenslice_status tenslice_blz_element(const tenslice_train *train,
  * `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
  * TOO_SMALL, needed.
  *
+ * Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
+ * sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
+ * or 1; tenslice_tensor_read_into takes as many. Where it saves three quarters of them, the last cores are multiplied
+ * from the right: the last digits may differ from those of tenslice_blz_element.
+ *
  * Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
  * then. INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1670,7 +1675,7 @@ tenslice_status tenslice_blz_slice(const tenslice_train *train,
                                    tenslice_error *error);
 
 /**
- * The sum of all elements.
+ * The sum of all elements. Takes a multiplication for each number of the cores.
  *
  * Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */

@@ -421,6 +421,40 @@ fn numbers_of_very_different_scale() {
     assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
 }
 
+/// Elements that share the product of the last cores are those that are computed one by one, but for the last digits.
+#[test]
+fn products_from_the_right() {
+    let mut random = support::Random(5);
+    for dtype in [DType::F64, DType::C128] {
+        for factors in [[1.0, 1.0], [1e300, 1e-300], [1e-300, 1e300]] {
+            let (mut lengths, mut bonds) = (vec![1; 21], vec![2; 22]);
+            (lengths[0], bonds[0], bonds[21]) = (100, 1, 1);
+            let mut numbers = |count: usize, factor: f64| -> Vec<f64> {
+                let count = count * (dtype.size() / 8) as usize;
+                (0..count).map(|_| factor * (1 + random.next() % 1000) as f64 / 1000.0).collect()
+            };
+            let cores = [numbers(200, 1.0), numbers(40, factors[0]), numbers(38, factors[1])].concat();
+            let mut bytes = file_of(&lengths, &bonds, &cores);
+            bytes[5] = u8::from(dtype == DType::C128);
+            let file = File::open(&bytes).unwrap();
+            let train = blz(&file).train().unwrap();
+            let mut room = vec![0; train.slice_len(&[]).unwrap() as usize];
+            let mut scratch = Scratch::new(train.slice_scratch());
+            let found = self::numbers(train.slice(&[], &mut room, scratch.get()).unwrap(), dtype);
+            let mut differ = 0;
+            for (i, found) in (0..).zip(found) {
+                let mut index = [0; 21];
+                index[0] = i;
+                let element = train.element(&index, scratch.get()).unwrap();
+                assert!(element[0] != 0.0 && element[0].is_finite(), "{element:?}");
+                assert!(is_near(found, element, 1e-12 * element[0].hypot(element[1])), "{found:?} {element:?}");
+                differ += usize::from(found != element);
+            }
+            assert!(differ > 0, "not from the right");
+        }
+    }
+}
+
 #[test]
 fn the_norm_of_a_difference_is_a_number() {
     let mut random = support::Random(7);

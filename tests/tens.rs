@@ -444,6 +444,13 @@ fn symmetries_over_shared_names() {
     let names: Vec<u8> = many.iter().map(|(_, name)| *name).collect();
     assert_eq!(verdict(&many, &names), Ok(true));
     assert_eq!(verdict(&many, &[b'a'; 300]), Err(ErrorKind::NotPermutation));
+    // The first name that is wrong counts, but shared ones are counted at the end.
+    assert_eq!(verdict(&two_of_three, b"bbc"), Err(ErrorKind::NotPermutation));
+    assert_eq!(verdict(&[(1, b'a'), (1, b'a'), (1, b'b'), (1, b'b')], b"aaac"), Err(ErrorKind::UnknownIndexName));
+    // Names that stand 65536 times too often and too rarely.
+    let many: Vec<(u32, u8)> = (0..65_540).map(|i| (1, if i < 2 { b'b' } else { b'a' })).collect();
+    let swapped: Vec<u8> = many.iter().map(|(_, name)| if *name == b'a' { b'b' } else { b'a' }).collect();
+    assert_eq!(verdict(&many, &swapped), Err(ErrorKind::NotPermutation));
 }
 
 /// After an error a source gives that error, and asks for nothing that it was given already.

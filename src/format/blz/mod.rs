@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod explain;
+mod slice;
 mod train;
 
 pub(crate) use explain::context;

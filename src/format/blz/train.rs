@@ -1,10 +1,11 @@
-//! Computing with a tensor train: elements, slices, the whole tensor, norm, sum and inner product, in memory
-//! that the caller gives.
+//! Computing with a tensor train: elements, norm, sum and inner product, in memory that the caller gives. Slices are
+//! in `slice.rs`.
 //!
-//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first. Where a
-//! product could leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses
-//! nothing, or downwards where it would overflow else. So only a result that is too large or too small itself is
-//! infinite or zero, and whatever plain arithmetic gets right comes out the same.
+//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first; of a slice the
+//! last cores may be multiplied from the right, to a column vector, where that takes much less. Where a product could
+//! leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses nothing, or
+//! downwards where it would overflow else. So only a result that is too large or too small itself is infinite or
+//! zero, and whatever plain arithmetic in that order gets right comes out the same.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -18,12 +19,13 @@ use crate::error::{Error, ErrorKind, Item, Result};
 use crate::vocab::DType;
 
 /// A number of either type, as it is computed with.
-trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
+pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
     /// As it is stored: little-endian, at any address.
-    type Stored: Copy + FromBytes + Immutable + KnownLayout + Unaligned;
+    type Stored: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned;
     const ZERO: Self;
     const ONE: Self;
     fn of(stored: Self::Stored) -> Self;
+    fn stored(self) -> Self::Stored;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn conjugate(self) -> Self;
@@ -43,6 +45,10 @@ impl Number for f64 {
 
     fn of(stored: F64) -> Self {
         stored.get()
+    }
+
+    fn stored(self) -> F64 {
+        F64::new(self)
     }
 
     fn plus(self, other: Self) -> Self {
@@ -84,6 +90,10 @@ impl Number for [f64; 2] {
         stored.map(F64::get)
     }
 
+    fn stored(self) -> [F64; 2] {
+        self.map(F64::new)
+    }
+
     fn plus(self, other: Self) -> Self {
         let ([a, b], [c, d]) = (self, other);
         [a + c, b + d]
@@ -118,7 +128,7 @@ impl Number for [f64; 2] {
 }
 
 /// Numbers in scratch memory, at any address.
-type Vector<N> = [Unalign<N>];
+pub(super) type Vector<N> = [Unalign<N>];
 
 /// A result that may lie beyond the range of an `f64`: `parts` times 2^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,24 +156,21 @@ impl Scaled {
     }
 }
 
-/// The index asked for in a dimension; `None` for all of them.
-pub(crate) type Fixed<'f> = dyn Fn(usize) -> Option<u64> + 'f;
-
 /// A tensor train to compute with: the tables and the numbers of all cores, wherever they lie.
 ///
 /// Scratch memory is the caller's, of any alignment, and stated beforehand in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
-    tables: Tables<'a>,
+    pub(super) tables: Tables<'a>,
     cores: &'a [u8],
 }
 
 /// The numbers of a core.
-struct View<'a, N: Number> {
-    left: usize,
-    length: u64,
-    right: usize,
-    numbers: &'a [N::Stored],
+pub(super) struct View<'a, N: Number> {
+    pub(super) left: usize,
+    pub(super) length: u64,
+    pub(super) right: usize,
+    pub(super) numbers: &'a [N::Stored],
 }
 
 impl<'a, N: Number> View<'a, N> {
@@ -192,13 +199,31 @@ impl<'a, N: Number> View<'a, N> {
 
     /// Writes `vector` times the sum of the matrices for `indices` to `product`; the power of two that the
     /// product has to be multiplied by.
-    fn multiply(&self, vector: &Vector<N>, indices: Range<u64>, product: &mut Vector<N>) -> Option<i32> {
+    pub(super) fn multiply(&self, vector: &Vector<N>, indices: Range<u64>, product: &mut Vector<N>) -> Option<i32> {
         let matrices = indices.clone().filter_map(|index| self.exponent(index)).max();
         let terms = to_u64(self.left).saturating_mul(indices.end.saturating_sub(indices.start));
         let scale = scale_of(exponent_of(vector.iter().map(Unalign::get)), matrices, terms);
         product.iter_mut().for_each(|x| x.set(N::ZERO));
         for index in indices {
             self.add_product(vector, scale, index, product)?;
+        }
+        Some(scale)
+    }
+
+    /// Writes the matrix for index `index` times `column`, which it scales, to `product`; the power of two that the
+    /// product has to be multiplied by.
+    pub(super) fn multiply_column(
+        &self,
+        index: u64,
+        column: &mut [N::Stored],
+        product: &mut [N::Stored],
+    ) -> Option<i32> {
+        let largest = exponent_of(column.iter().map(|x| N::of(*x)));
+        let scale = scale_of(largest, self.exponent(index), to_u64(self.right));
+        column.iter_mut().for_each(|x| *x = N::of(*x).scaled(scale.wrapping_neg()).stored());
+        for (product, row) in product.iter_mut().zip(0..self.left) {
+            let terms = self.row(row, index)?.iter().zip(&*column).map(|(x, y)| N::of(*x).times(N::of(*y)));
+            *product = terms.fold(N::ZERO, N::plus).stored();
         }
         Some(scale)
     }
@@ -259,33 +284,29 @@ impl<'a> Train<'a> {
         Self { tables, cores }
     }
 
-    fn error(&self, kind: ErrorKind) -> Error {
+    pub(super) fn error(&self, kind: ErrorKind) -> Error {
         fail(kind, Item::Core, self.tables.bond_at(0))
     }
 
-    fn bytes(&self, numbers: u64) -> u64 {
+    pub(super) fn bytes(&self, numbers: u64) -> u64 {
         numbers.saturating_mul(self.tables.dtype.size())
     }
 
-    fn last(&self) -> usize {
-        self.tables.lengths.len().saturating_sub(1)
-    }
-
-    fn length(&self, core: usize) -> Option<u64> {
+    pub(super) fn length(&self, core: usize) -> Option<u64> {
         self.tables.lengths.get(core).map(|length| length.get())
     }
 
-    fn bond(&self, core: usize) -> Option<u64> {
+    pub(super) fn bond(&self, core: usize) -> Option<u64> {
         self.tables.bonds.get(core).map(|bond| bond.get())
     }
 
     /// How many numbers core `core` has.
-    fn size(&self, core: usize) -> Option<u64> {
+    pub(super) fn size(&self, core: usize) -> Option<u64> {
         self.bond(core)?.checked_mul(self.length(core)?)?.checked_mul(self.bond(core.checked_add(1)?)?)
     }
 
     /// Core `core`, the numbers of which stand `before` numbers behind the first.
-    fn view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
+    pub(super) fn view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
         let numbers = <[N::Stored]>::ref_from_bytes(self.cores).ok()?;
         let size = self.size(core)?;
         if size == 0 {
@@ -305,7 +326,7 @@ impl<'a> Train<'a> {
         self.bytes(self.tables.largest_bond().saturating_mul(2))
     }
 
-    /// An element: real and imaginary part. Takes a product of a vector and a matrix for each core.
+    /// An element: real and imaginary part. Takes as many multiplications as one matrix of each core has numbers.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `OutOfScratch`.
@@ -319,7 +340,7 @@ impl<'a> Train<'a> {
         Ok(self.sum_over(Some(index), scratch)?.value())
     }
 
-    /// The sum of all elements. Takes a product of a vector and a matrix for each index of each core.
+    /// The sum of all elements. Takes a multiplication for each number of the cores.
     ///
     /// # Errors
     /// `OutOfScratch`, as much as for [`element`](Self::element).
@@ -359,126 +380,6 @@ impl<'a> Train<'a> {
             before = before.checked_add(self.size(core)?)?;
         }
         Some(Scaled { parts: vector.first()?.get().parts(), exponent })
-    }
-
-    /// Scratch memory for [`slice`](Self::slice): a vector for each bond, and a number for its exponent.
-    #[must_use]
-    pub fn slice_scratch(&self) -> u64 {
-        let inner = self.tables.bonds.iter().skip(1).take(self.last());
-        self.bytes(inner.fold(0, |sum, bond| sum.saturating_add(bond.get()).saturating_add(1)))
-    }
-
-    /// How many bytes [`slice`](Self::slice) writes; `None` beyond 64 bits.
-    #[must_use]
-    pub fn slice_len(&self, fixed: &[Option<u64>]) -> Option<u64> {
-        self.slice_len_by(&|core| fixed.get(core).copied().flatten())
-    }
-
-    pub(crate) fn slice_len_by(&self, fixed: &Fixed<'_>) -> Option<u64> {
-        let free = (0..=self.last()).map(|core| self.choices(core, fixed).map(|(_, count)| count));
-        let elements = free.into_iter().try_fold(1_u64, |product, count| product.checked_mul(count?))?;
-        elements.checked_mul(self.tables.dtype.size())
-    }
-
-    /// The indices that are asked for in a dimension: the first, and how many.
-    fn choices(&self, core: usize, fixed: &Fixed<'_>) -> Option<(u64, u64)> {
-        match fixed(core) {
-            Some(index) => Some((index, 1)),
-            None => Some((0, self.length(core)?)),
-        }
-    }
-
-    /// The elements whose indices are as `fixed` says, `None` standing for all of a dimension, and so does a
-    /// dimension that `fixed` has no entry for: row-major, to the front of `room`, in this machine's byte
-    /// order. The part written. Vectors that several elements share are computed once.
-    ///
-    /// # Errors
-    /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
-    /// nothing was written then.
-    pub fn slice<'r>(&self, fixed: &[Option<u64>], room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.check_rank(fixed.len())?;
-        self.slice_by(&|core| fixed.get(core).copied().flatten(), room, scratch)
-    }
-
-    /// Refuses more fixed indices than there are dimensions.
-    pub(crate) fn check_rank(&self, fixed: usize) -> Result<()> {
-        if fixed > self.tables.lengths.len() { Err(Error::new(ErrorKind::WrongRank)) } else { Ok(()) }
-    }
-
-    pub(crate) fn slice_by<'r>(
-        &self,
-        fixed: &Fixed<'_>,
-        room: &'r mut [u8],
-        scratch: &mut [u8],
-    ) -> Result<&'r mut [u8]> {
-        let mut dimensions = self.tables.lengths.iter().zip(0..);
-        if dimensions.any(|(length, core)| fixed(core).is_some_and(|index| index >= length.get())) {
-            return Err(Error::new(ErrorKind::NoSuchElement));
-        }
-        let length = self.slice_len_by(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-        let room = to_usize(length).and_then(|length| room.get_mut(..length));
-        let room = room.ok_or(Error::new(ErrorKind::TooSmall))?;
-        if to_u64(scratch.len()) < self.slice_scratch() {
-            return Err(Error::new(ErrorKind::OutOfScratch));
-        }
-        let written = match self.tables.dtype {
-            DType::F64 => self.slice_to::<f64>(fixed, room, scratch),
-            _ => self.slice_to::<[f64; 2]>(fixed, room, scratch),
-        };
-        written.ok_or_else(|| self.error(ErrorKind::OutOfFile))?; // the bytes have changed since
-        Ok(room)
-    }
-
-    fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, room: &mut [u8], scratch: &mut [u8]) -> Option<()> {
-        let vectors = numbers_in::<N>(scratch, self.slice_scratch().wrapping_shr(self.tables.dtype.log2_size()))?;
-        let mut elements = <Vector<N>>::mut_from_bytes(room).ok()?.iter_mut();
-        let last = self.last();
-        let mut end = Place { core: 0, before: 0, vector: 0 };
-        while end.core < last {
-            end = end.next(self)?;
-        }
-        let core = self.view::<N>(last, end.before)?;
-        let (first, count) = self.choices(last, fixed)?;
-        // A block is what the last core alone makes different. Of the vectors before it those are computed
-        // anew that belong to an index which has changed since the block before.
-        let mut block = 0_u64;
-        while elements.len() > 0 {
-            let (mut place, mut rest, mut index) = (end, block, 0);
-            while place.core > 0 && (index == 0 || block == 0) {
-                place = place.previous(self)?;
-                let (_, count) = self.choices(place.core, fixed)?;
-                index = rest.checked_rem(count)?;
-                rest = rest.checked_div(count)?;
-            }
-            while place.core < last {
-                let (first, _) = self.choices(place.core, fixed)?;
-                self.step(place, first.checked_add(index)?, vectors)?;
-                index = 0;
-                place = place.next(self)?;
-            }
-            let one = [Unalign::new(N::ONE)];
-            let (vector, exponent) = if last == 0 { (&one[..], 0) } else { vector_at(vectors, end, core.left)? };
-            for (index, element) in (first..first.checked_add(count)?).zip(&mut elements) {
-                let mut product = [Unalign::new(N::ZERO)];
-                let scale = core.multiply(vector, index..index.checked_add(1)?, &mut product)?;
-                let [product] = product;
-                element.set(product.get().scaled(exponent.saturating_add(scale)));
-            }
-            block = block.checked_add(1)?;
-        }
-        Some(())
-    }
-
-    /// Multiplies the vector in front of a core with its matrix for index `index`: gives the vector behind it.
-    fn step<N: Number>(&self, place: Place, index: u64, vectors: &mut Vector<N>) -> Option<()> {
-        let core = self.view::<N>(place.core, place.before)?;
-        let one = [Unalign::new(N::ONE)];
-        let (before, behind) = vectors.split_at_mut_checked(to_usize(place.next(self)?.vector)?)?;
-        let (vector, exponent) = if place.core == 0 { (&one[..], 0) } else { vector_at(before, place, core.left)? };
-        let (product, rest) = behind.split_at_mut_checked(core.right)?;
-        let scale = core.multiply(vector, index..index.checked_add(1)?, product)?;
-        rest.first_mut()?.set(N::whole(exponent.saturating_add(scale)));
-        Some(())
     }
 
     /// Scratch memory for [`inner`](Self::inner), and, with the train itself, for [`norm`](Self::norm).
@@ -576,48 +477,4 @@ impl<'a> Train<'a> {
         }
         Some(Scaled { parts: all.first()?.get().parts(), exponent })
     }
-}
-
-/// A core on the way along the train.
-#[derive(Clone, Copy)]
-struct Place {
-    core: usize,
-    /// How many numbers the cores before it have.
-    before: u64,
-    /// Where in the scratch memory the vector in front of it stands; the first core needs none.
-    vector: u64,
-}
-
-impl Place {
-    fn next(self, train: &Train<'_>) -> Option<Self> {
-        let passed = if self.core == 0 { 0 } else { train.bond(self.core)?.checked_add(1)? };
-        Some(Self {
-            core: self.core.checked_add(1)?,
-            before: self.before.checked_add(train.size(self.core)?)?,
-            vector: self.vector.checked_add(passed)?,
-        })
-    }
-
-    fn previous(self, train: &Train<'_>) -> Option<Self> {
-        let core = self.core.checked_sub(1)?;
-        let passed = if core == 0 { 0 } else { train.bond(core)?.checked_add(1)? };
-        Some(Self {
-            core,
-            before: self.before.checked_sub(train.size(core)?)?,
-            vector: self.vector.checked_sub(passed)?,
-        })
-    }
-}
-
-/// The vector in front of a core, and the power of two that it has to be multiplied by.
-fn vector_at<N: Number>(vectors: &Vector<N>, place: Place, length: usize) -> Option<(&Vector<N>, i32)> {
-    let (vector, rest) = vectors.get(to_usize(place.vector)?..)?.split_at_checked(length)?;
-    Some((vector, exponent_at(rest, 0)?))
-}
-
-/// An exponent among numbers.
-fn exponent_at<N: Number>(numbers: &Vector<N>, index: usize) -> Option<i32> {
-    let [exponent, _] = numbers.get(index)?.get().parts();
-    #[allow(clippy::as_conversions)] // a whole number, as `Number::whole` makes them
-    Some(exponent as i32)
 }

@@ -83,13 +83,13 @@ impl<'a> Symmetry<'a> {
     }
 
     /// The dimension whose index comes to place `place`; `None` beyond the last, and for all where dimensions
-    /// share names, which leaves it open.
+    /// share names, which leaves it open. Looks at one dimension after the other, at 256 at most: more share names.
     #[must_use]
     pub fn source_of(&self, place: u32) -> Option<u32> {
         if self.is_unclear {
             return None;
         }
-        let name = self.map.get(usize::try_from(place).ok()?)?; // of 256 dimensions at most, with a name each
+        let name = self.map.get(usize::try_from(place).ok()?)?;
         self.dimensions.iter().zip(0..).find(|(dimension, _)| dimension.name == *name).map(|(_, at)| at)
     }
 }
@@ -394,7 +394,7 @@ fn symmetry<'a>(file: &File<'a>, opening: &Opening<'a>, extent: Extent, memory: 
     if symmetry.flags & !PK != 0 || padding.iter().any(|byte| *byte != 0) {
         memory.warn(Warning::ReservedBytes);
     }
-    let checked = is_unclear(dimensions, symmetry.map);
+    let checked = is_unclear(dimensions.iter(), symmetry.map.iter());
     symmetry.is_unclear = checked.map_err(|kind| stop(opening, kind, Item::Symmetry, extent.offset))?;
     if symmetry.is_unclear || symmetry.operation.is_empty() {
         memory.warn(Warning::UnclearSymmetry);
@@ -402,48 +402,54 @@ fn symmetry<'a>(file: &File<'a>, opening: &Opening<'a>, extent: Extent, memory: 
     Ok(symmetry)
 }
 
-/// Whether it cannot be told which index goes where, since dimensions share names.
+/// Whether it cannot be told which index goes where, since dimensions share names. Goes over the dimensions at most
+/// 17 times and over the map 9 times, whatever the names.
 ///
 /// # Errors
 /// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where one stands more or less often than
 /// dimensions have it, or where indices of different lengths would change places.
-fn is_unclear(dimensions: &[DimensionHeader], map: &[u8]) -> Result<bool, ErrorKind> {
-    let mut known = Names::default();
-    let mut shared = Names::default();
-    let mut places = [0_u8; 256];
-    // Beyond 256 dimensions the places do not fit, and are not looked up: at most 255 names are not shared.
-    for (dimension, place) in dimensions.iter().zip((0..=u8::MAX).chain(core::iter::repeat(0))) {
+fn is_unclear<'d>(
+    dimensions: impl Iterator<Item = &'d DimensionHeader> + Clone,
+    mut map: impl Iterator<Item = &'d u8> + Clone,
+) -> Result<bool, ErrorKind> {
+    let (mut known, mut shared, mut used) = (Names::default(), Names::default(), Names::default());
+    for dimension in dimensions.clone() {
         if !known.insert(dimension.name) {
             shared.insert(dimension.name);
         }
-        if let Some(slot) = places.get_mut(usize::from(dimension.name)) {
-            *slot = place;
+    }
+    let mut is_permutation = true;
+    // One word of the set at a time: numbers for all 256 names would take a kilobyte of stack.
+    for (word, _) in known.0.iter().enumerate().filter(|(_, names)| **names != 0) {
+        // Of a shared name how many dimensions have it, of another the length of its dimension.
+        let mut numbers = [0_u32; 32];
+        for dimension in dimensions.clone() {
+            if let Some(number) = number_of(&mut numbers, word, dimension.name) {
+                *number =
+                    if shared.contains(dimension.name) { number.saturating_add(1) } else { dimension.length.get() };
+            }
+        }
+        let map = map.clone().take_while(|name| known.contains(**name));
+        for (name, dimension) in map.zip(dimensions.clone()) {
+            let Some(number) = number_of(&mut numbers, word, *name) else { continue };
+            if shared.contains(*name) {
+                is_permutation &= *number > 0;
+                *number = number.saturating_sub(1);
+            } else if !used.insert(*name) || *number != dimension.length.get() {
+                return Err(ErrorKind::NotPermutation);
+            }
         }
     }
-    let mut used = Names::default();
-    for (name, dimension) in map.iter().zip(dimensions) {
-        if !known.contains(*name) {
-            return Err(ErrorKind::UnknownIndexName);
-        }
-        if shared.contains(*name) {
-            continue;
-        }
-        let source = if dimensions.len() <= places.len() {
-            places.get(usize::from(*name)).and_then(|place| dimensions.get(usize::from(*place)))
-        } else {
-            dimensions.iter().find(|dimension| dimension.name == *name)
-        };
-        if !used.insert(*name) || source.is_none_or(|source| source.length != dimension.length) {
-            return Err(ErrorKind::NotPermutation);
-        }
+    if !map.all(|name| known.contains(*name)) {
+        return Err(ErrorKind::UnknownIndexName);
     }
-    for name in (0..=u8::MAX).filter(|name| shared.contains(*name)) {
-        let of_dimensions = dimensions.iter().filter(|dimension| dimension.name == name).count();
-        if map.iter().filter(|other| **other == name).count() != of_dimensions {
-            return Err(ErrorKind::NotPermutation);
-        }
-    }
-    Ok(!shared.is_empty())
+    // The map is as long as there are dimensions: where no name stands too often, none is missing.
+    if is_permutation { Ok(!shared.is_empty()) } else { Err(ErrorKind::NotPermutation) }
+}
+
+/// The number of a name, where the name is in that word of a set.
+fn number_of(numbers: &mut [u32; 32], word: usize, name: u8) -> Option<&mut u32> {
+    if Names::place(name).0 == word { numbers.get_mut(usize::from(name & 31)) } else { None }
 }
 
 /// A set of index names.
@@ -473,5 +479,40 @@ impl Names {
             *word |= bit;
         }
         is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// How many dimensions and names of the map are looked at, where `is_unclear` has to look at all of them.
+    fn steps(names: &[u8]) -> u32 {
+        let length = 1.into();
+        let headers = names.iter().map(|name| DimensionHeader { length, name: *name, flags: 0, reserved: 0.into() });
+        let headers: Vec<_> = headers.collect();
+        let steps = Cell::new(0);
+        let count = || steps.set(steps.get() + 1);
+        let verdict = is_unclear(headers.iter().inspect(|_| count()), names.iter().inspect(|_| count()));
+        assert_eq!(verdict, Ok(true));
+        steps.get()
+    }
+
+    /// Ten dimensions a name: all names are shared, or only the first is.
+    #[test]
+    fn symmetries_of_many_names_take_no_step_more() {
+        for is_all_shared in [true, false] {
+            let steps = |names: usize| {
+                let rank = |i: usize| if is_all_shared { i % names } else { i.saturating_sub(names * 9) };
+                steps(&(0..names * 10).map(|i| (rank(i) * 256 / names) as u8).collect::<Vec<_>>())
+            };
+            for names in [32, 64, 128] {
+                let (few, many) = (steps(names), steps(names * 2));
+                assert!(many * 10 <= few * 22, "{few} {many}");
+            }
+        }
     }
 }
