@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench no-panic header lint doc clean
+	deps-firmware firmware size bench no-panic miri header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/R
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
 	.ci/no-panic-zlib
+
+miri: ## run the tests of src/capi under Miri, where the nightly toolchain can be had
+	.ci/miri
 
 header: ## write include/tenslice.h anew
 	$(CARGO) run --quiet -p xtask -- header

@@ -28,7 +28,7 @@ for function in $(grep -oE '\btenslice_[a-z0-9_]+\(' include/tenslice.h | tr -d 
     grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
 done
 
-for test in read parts formats arguments layout changed; do
+for test in read parts formats arguments overlap layout changed; do
     $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"
     $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
     $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
@@ -125,7 +125,7 @@ fi
 echo "exports: ok"
 
 if [ $has_sanitizers = 1 ]; then
-    for test in read parts formats arguments layout changed; do
+    for test in read parts formats arguments overlap layout changed; do
         $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
         "$out/$test-sanitized" "$fixtures" > /dev/null
     done

@@ -43,9 +43,15 @@
  * and tenslice_error_text makes a sentence of them: which rule is broken, by which tensor, at which byte.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, handles set to zero (tenslice_file file = {0};) and
- * handles of another kind give a code, not a crash. Memory to be written must not overlap the file's. Texts
- * in are a pointer and a length; texts out are a tenslice_str, which is not closed by a NUL: print it with
- * printf("%.*s", (int)name.length, name.data), and mind that a file may put any character into it.
+ * handles of another kind give a code, not a crash. Texts in are a pointer and a length; texts out are a
+ * tenslice_str, which is not closed by a NUL: print it with printf("%.*s", (int)name.length, name.data), and
+ * mind that a file may put any character into it.
+ *
+ * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, the buffer
+ * of a text) must share no byte with anything else that the call is given but `error`, and a handle none with
+ * the bytes that it is made over: else the call gives TENSLICE_INVALID_ARGUMENT and leaves both as they were.
+ * Nothing looks for outputs that lie in the bytes of an open file, or in a part of another argument: they must
+ * not.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of
  * threads at once.
@@ -1126,7 +1132,7 @@ const char *tenslice_status_text(tenslice_status status);
  * the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
  * is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
  *
- * Errors: TOO_SMALL, INVALID_ARGUMENT for an error that this library has not made.
+ * Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not made.
  */
 tenslice_status tenslice_error_text(const tenslice_error *error,
                                     const void *data,
@@ -1523,7 +1529,7 @@ tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_leng
  * array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
  * tenslice_b2nd_chunk_extent say where they stand.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
+ * Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where they reach beyond the file; TOO_MANY_SEGMENTS. The
  * source is unchanged then.
  */
 tenslice_status tenslice_source_add(tenslice_source *source,
@@ -1566,7 +1572,7 @@ tenslice_status tenslice_tens_chunks_next(tenslice_cursor *cursor,
  * `sources`, which has room for `capacity` of them.
  *
  * Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
- * TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT for a file of another
+ * TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of another
  * format; INVALID_HANDLE, NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tens_permutation(const tenslice_file *file,

@@ -1,6 +1,7 @@
 //! Attributes, and the values inside them.
 
 use core::ffi::c_char;
+use core::mem::MaybeUninit;
 
 use super::pointer::{held, held_mut, out, out_info};
 use super::status::{Answer, OK, answer, plain, tenslice_error, tenslice_status};
@@ -41,7 +42,7 @@ pub struct tenslice_value {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_items {
-    opaque: [u64; 12],
+    opaque: [MaybeUninit<u64>; 12], // moved as a part of a value, and what it holds has padding
 }
 
 impl tenslice_value {
@@ -55,7 +56,7 @@ impl tenslice_value {
         real: 0.0,
         negative: 0,
         reserved: 0,
-        items: tenslice_items { opaque: [0; 12] },
+        items: tenslice_items { opaque: [MaybeUninit::new(0); 12] },
     };
 
     fn new(value: Option<Value<'static>>) -> Answer<Self> {

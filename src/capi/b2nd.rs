@@ -5,12 +5,12 @@ use core::ffi::c_void;
 use super::component::tenslice_bytes;
 use super::decode::{chosen, report, tenslice_decoder};
 use super::file::tenslice_file;
-use super::pointer::{held, numbers, out, out_info, out_optional, room};
-use super::status::{Answer, Details, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{held, memory, numbers, out, out_info, out_optional, room, rooms};
+use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
 use crate::File;
-use crate::b2nd::{self, Chunk};
+use crate::b2nd;
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
 
@@ -168,7 +168,9 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
         plain(|| {
             let b2nd = b2nd(file)?;
             let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
-            Ok(write_shape(shape.ok_or(Error::new(ErrorKind::NotFound))?, dimensions, capacity, rank)?)
+            let shape = shape.ok_or(Error::new(ErrorKind::NotFound))?;
+            write_shape(shape, memory(file, 1), dimensions, capacity, rank)?;
+            Ok(OK)
         })
     }
 }
@@ -192,9 +194,9 @@ pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(file, 1), memory(chunk, 1)])?;
             let b2nd = b2nd(file)?;
             let info = out_info(chunk)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             let chunk = details.of(b2nd.chunk(index, scratch))?;
             let extent = chunk.extent().unwrap_or_default();
             info.fill(tenslice_b2nd_chunk {
@@ -232,40 +234,15 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_extent(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(file, 1), memory(offset, 1), memory(length, 1)];
+            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
             let b2nd = b2nd(file)?;
             let (offset, length) = (out(offset)?, out(length)?);
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             let extent = details.of(b2nd.chunk_extent(index, scratch))?.unwrap_or_default();
             offset.set(extent.offset);
             length.set(extent.length);
             Ok(OK)
         })
-    }
-}
-
-/// What a call that decodes a chunk is given.
-struct Reading {
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    length: *mut u64,
-}
-
-impl Reading {
-    /// # Safety
-    /// As the header asks of the pointers.
-    unsafe fn read(&self, details: Details, chunk: &Chunk<'_>) -> Answer<tenslice_status> {
-        // SAFETY: as the caller says.
-        unsafe {
-            let mut decoder = chosen(self.decoder)?;
-            let destination = room(self.destination.cast::<u8>(), self.capacity)?;
-            let scratch = room(self.scratch.cast::<u8>(), self.scratch_length)?;
-            report(details, self.length, Some(chunk.decoded_length()), || {
-                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
-            })
-        }
     }
 }
 
@@ -291,11 +268,14 @@ pub unsafe extern "C" fn tenslice_b2nd_read_chunk(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(file, 1), memory(decoder, 1), memory(length, 1)];
+            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
             let b2nd = b2nd(file)?;
-            let mut table_decoder = chosen(decoder)?;
-            let table = room(scratch.cast::<u8>(), scratch_length)?;
-            let chunk = details.of(b2nd.chunk_by(&mut table_decoder, index, table))?;
-            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(details, &chunk)
+            let mut decoder = chosen(decoder)?;
+            let chunk = details.of(b2nd.chunk_by(&mut decoder, index, scratch))?;
+            report(details, length, Some(chunk.decoded_length()), || {
+                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+            })
         })
     }
 }
@@ -367,9 +347,14 @@ pub unsafe extern "C" fn tenslice_b2nd_read_metalayer(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(file, 1), memory(decoder, 1), memory(length, 1)];
+            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
             let (b2nd, metalayer) = metalayer(file, 1, index)?;
+            let mut decoder = chosen(decoder)?;
             let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
-            Reading { decoder, destination, capacity, scratch, scratch_length, length }.read(details, &chunk)
+            report(details, length, Some(chunk.decoded_length()), || {
+                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+            })
         })
     }
 }
@@ -467,11 +452,12 @@ pub unsafe extern "C" fn tenslice_b2nd_read_region(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others =
+                &[memory(file, 1), memory(start, rank), memory(stop, rank), memory(decoder, 1), memory(needed, 1)];
+            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
             let b2nd = b2nd(file)?;
             let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
             let mut decoder = chosen(decoder)?;
-            let destination = room(destination.cast::<u8>(), capacity)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             let needed = out_optional(needed)?;
             let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);
             let count = match &read {

@@ -5,7 +5,7 @@ use core::ffi::c_void;
 
 use super::decode::report;
 use super::file::tenslice_file;
-use super::pointer::{bytes, held, numbers, out, out_info, out_optional, room};
+use super::pointer::{bytes_for, held, memory, numbers, out, out_info, out_optional, room, rooms};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::to_code;
 use crate::File;
@@ -197,9 +197,8 @@ pub unsafe extern "C" fn tenslice_blz_train_in(
     // stands for.
     unsafe {
         answer(error, |details| {
-            let blz = blz(file)?;
-            let train = out(train)?;
-            train.hold_found(details, &blz.train_in(bytes(cores, length)?))?;
+            let (blz, cores) = (blz(file)?, bytes_for(train, cores, length)?);
+            out(train)?.hold_found(details, &blz.train_in(cores))?;
             Ok(OK)
         })
     }
@@ -246,10 +245,11 @@ pub unsafe extern "C" fn tenslice_blz_element(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(train, 1), memory(index, count), memory(value, 2)];
+            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
             let train = held::<Train<'static>, _>(train)?;
             let index = numbers(index, count)?;
             let value = out(value.cast::<[f64; 2]>())?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             value.set(details.of(train.element(index, scratch))?);
             Ok(OK)
         })
@@ -283,10 +283,10 @@ pub unsafe extern "C" fn tenslice_blz_slice(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(train, 1), memory(fixed, count), memory(length, 1)];
+            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
             let train = held::<Train<'static>, _>(train)?;
             let fixed = numbers(fixed, count)?;
-            let destination = room(destination.cast::<u8>(), capacity)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             details.of(train.check_rank(fixed.len()))?;
             report(details, length, train.slice_len_by(&fixed_of(fixed)), || {
                 train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
@@ -309,9 +309,9 @@ pub unsafe extern "C" fn tenslice_blz_sum(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(train, 1), memory(sum, 1)])?;
             let train = held::<Train<'static>, _>(train)?;
             let sum = out(sum)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             sum.set(details.of(train.sum(scratch))?.into());
             Ok(OK)
         })
@@ -332,9 +332,9 @@ pub unsafe extern "C" fn tenslice_blz_norm(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(train, 1), memory(norm, 1)])?;
             let train = held::<Train<'static>, _>(train)?;
             let norm = out(norm)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             norm.set(details.of(train.norm(scratch))?.into());
             Ok(OK)
         })
@@ -359,10 +359,11 @@ pub unsafe extern "C" fn tenslice_blz_inner(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(train, 1), memory(other, 1), memory(inner, 1), memory(needed, 1)];
+            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
             let train = held::<Train<'static>, _>(train)?;
             let other = held::<Train<'static>, _>(other)?;
             let inner = out(inner)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             if let Some(needed) = out_optional(needed)? {
                 needed.set(train.inner_scratch(other));
             }

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::pointer::{bytes, held, out, out_info};
+use super::pointer::{bytes_for, held, out, out_info};
 use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn tenslice_component_with_bytes(
     // read when it is written.
     unsafe {
         answer(error, |details| {
-            let (component, data) = (held::<Component<'static>, _>(component)?, bytes(data, length)?);
+            let (component, data) = (held::<Component<'static>, _>(component)?, bytes_for(bound, data, length)?);
             let component = details.of(component.with_bytes(data))?;
             out(bound)?.hold::<Component<'static>>(&component);
             Ok(OK)

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::component::tenslice_component;
 use super::file::tenslice_file;
-use super::pointer::{held, out_info, out_optional, room};
+use super::pointer::{held, memory, out_info, out_optional, room, rooms};
 use super::status::{Answer, Details, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
@@ -208,9 +208,10 @@ pub unsafe extern "C" fn tenslice_component_read_into(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(component, 1), memory(decoder, 1), memory(length, 1)];
+            let destination = room(destination.cast::<u8>(), capacity, others)?;
             let component = *held::<Component<'static>, _>(component)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
-            let destination = room(destination.cast::<u8>(), capacity)?;
             report(details, length, component.decoded_length(), || {
                 component.read_into_by(&mut decoder, destination).map(|written| written.len())
             })
@@ -275,10 +276,13 @@ pub unsafe extern "C" fn tenslice_tensor_read_into(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
+            let (destination, scratch) = rooms(
+                (destination, capacity),
+                (scratch, scratch_length),
+                &[memory(tensor, 1), memory(decoder, 1), memory(length, 1)],
+            )?;
             let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
-            let destination = room(destination.cast::<u8>(), capacity)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             report(details, length, tensor.dense_len(), || {
                 tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
             })

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
-use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
+use super::pointer::{bytes, bytes_for, held, held_mut, memory, out, out_info, out_optional, room};
 use super::source::{tenslice_need, tenslice_source};
 use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
@@ -51,8 +51,8 @@ pub unsafe extern "C" fn tenslice_file_open(
     // SAFETY: as the header asks; the bytes outlive the handle, which is all that its 'static stands for.
     unsafe {
         answer(error, |details| {
-            let file = out(file)?;
-            file.hold_found::<File<'static>>(details, &File::open(bytes(data, length)?))?;
+            let (file, bytes) = (out(file)?, bytes_for(file, data, length)?);
+            file.hold_found::<File<'static>>(details, &File::open(bytes))?;
             Ok(OK)
         })
     }
@@ -159,8 +159,8 @@ pub unsafe extern "C" fn tenslice_file_check_names(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |details| {
-            let warnings = out_optional(warnings)?;
-            let (file, scratch) = (held::<File<'static>, _>(file)?, room(scratch, count)?);
+            let scratch = room(scratch, count, &[memory(file, 1), memory(warnings, 1)])?;
+            let (file, warnings) = (held::<File<'static>, _>(file)?, out_optional(warnings)?);
             let found = details.of(file.check_names(scratch))?;
             if let Some(warnings) = warnings {
                 warnings.set(found.bits());

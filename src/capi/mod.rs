@@ -24,6 +24,9 @@ mod blz;
 #[cfg(feature = "b2nd")]
 mod b2nd;
 
+#[cfg(all(test, feature = "ztensor", feature = "tens", feature = "blz", feature = "b2nd", feature = "digest"))]
+mod tests;
+
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 mod panic;
 

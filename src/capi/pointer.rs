@@ -1,7 +1,7 @@
 //! From C's pointers to references and back: every check that can be made of a pointer stands here.
 
 use core::ffi::c_void;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use super::status::{Answer, Details, Refused};
 use crate::error::{ErrorKind, Result};
@@ -15,10 +15,10 @@ pub(super) trait Held: 'static {
     const KIND: u32;
 }
 
-/// The tag of a kind: `tsl`, its letters, and the number of the layout.
+/// The tag of a kind: `tsl`, the number of the layout, and the kind's letters.
 const fn tag(kind: u32) -> Tag {
     let [a, b, c, d] = kind.to_be_bytes();
-    Tag::from_be_bytes([b't', b's', b'l', a, b, c, d, b'1'])
+    Tag::from_be_bytes([b't', b's', b'l', b'1', a, b, c, d])
 }
 
 macro_rules! held {
@@ -198,12 +198,55 @@ pub(super) unsafe fn held_mut<'a, T: Held, H>(handle: *mut H) -> Answer<&'a mut 
     Ok(unsafe { &mut (*handle.cast::<Slot<T>>()).held })
 }
 
-/// Whether `count` values of that size and alignment may stand at an address at all. NULL is good for none.
+/// Memory that a call is given: where it begins, and how many bytes it has.
+#[derive(Clone, Copy)]
+pub(super) struct Memory {
+    at: usize,
+    length: usize,
+}
+
+/// The `count` values at `data`; where there is no count, one. An absurd count does no harm: `range` refuses it where
+/// they are read or written.
+pub(super) fn memory<T>(data: *const T, count: usize) -> Memory {
+    Memory { at: data.addr(), length: count.wrapping_mul(size_of::<T>()) }
+}
+
+impl Memory {
+    /// Whether a byte is in both.
+    fn shares_with(self, other: Self) -> bool {
+        self.has_start_of(other) || other.has_start_of(self)
+    }
+
+    /// Whether `other` begins inside. Nothing does that has no bytes.
+    fn has_start_of(self, other: Self) -> bool {
+        other.length != 0 && other.at.wrapping_sub(self.at) < self.length
+    }
+}
+
+/// The `count` values of that size and alignment at `data`, if they may stand there at all. NULL is good for none.
 #[inline(never)]
-fn is_range(address: usize, count: usize, size: usize, alignment: usize) -> bool {
-    let Some(length) = count.checked_mul(size) else { return false };
-    let is_inside = address != 0 && isize::try_from(length).is_ok() && address.checked_add(length).is_some();
-    count == 0 || is_inside && address & alignment.wrapping_sub(1) == 0
+fn range(data: *const u8, count: usize, size: usize, alignment: usize) -> Option<NonNull<u8>> {
+    if count == 0 {
+        return NonNull::new(ptr::without_provenance_mut(alignment));
+    }
+    let length = isize::try_from(count.checked_mul(size)?).ok()?;
+    data.addr().checked_add_signed(length)?;
+    NonNull::new(data.cast_mut()).filter(|_| data.addr() & alignment.wrapping_sub(1) == 0)
+}
+
+/// As [`range`], if they lie apart from all `others`.
+#[inline(never)]
+fn range_apart(data: *mut u8, count: usize, size: usize, alignment: usize, others: &[Memory]) -> Option<NonNull<u8>> {
+    let first = range(data, count, size, alignment)?;
+    let this = Memory { at: data.addr(), length: count.wrapping_mul(size) };
+    if others.iter().any(|other| this.shares_with(*other)) { None } else { Some(first) }
+}
+
+/// As [`range`] of bytes, if they lie apart from one other: without a list, which would stand on the stack as long as the
+/// caller's frame, below all that opens a file.
+#[inline(never)]
+fn range_beside(data: *const u8, length: usize, other: Memory) -> Option<NonNull<u8>> {
+    if memory(data, length).shares_with(other) { None } else { range(data, length, 1, 1) }
 }
 
 /// The `count` values at `data`. NULL is good for none at all.
@@ -211,14 +254,10 @@ fn is_range(address: usize, count: usize, size: usize, alignment: usize) -> bool
 /// # Safety
 /// Where `count` is not absurd, `data` points to that many values of a type of plain numbers, which stay there for `'a`.
 unsafe fn values<'a, T>(data: *const T, count: usize) -> Answer<&'a [T]> {
-    if !is_range(data.addr(), count, size_of::<T>(), align_of::<T>()) {
-        return Err(Refused::new(ErrorKind::InvalidArgument));
-    }
-    if count == 0 {
-        return Ok(&[]);
-    }
+    let first = range(data.cast(), count, size_of::<T>(), align_of::<T>());
+    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
     // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
-    Ok(unsafe { core::slice::from_raw_parts(data, count) })
+    Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_ref() })
 }
 
 /// The bytes at `data`. NULL is good for no bytes at all.
@@ -230,6 +269,17 @@ pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Answer<&'a
     unsafe { values(data.cast(), length) }
 }
 
+/// The bytes at `data`, which a handle is going to refer to and must not lie in.
+///
+/// # Safety
+/// As for [`bytes`].
+pub(super) unsafe fn bytes_for<'a, H>(handle: *const H, data: *const c_void, length: usize) -> Answer<&'a [u8]> {
+    let first = range_beside(data.cast(), length, memory(handle, 1));
+    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
+    // SAFETY: not NULL, no longer than memory, and as the caller says.
+    Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
+}
+
 /// The `count` numbers at `data`. NULL is good for none at all.
 ///
 /// # Safety
@@ -239,17 +289,30 @@ pub(super) unsafe fn numbers<'a>(data: *const u64, count: usize) -> Answer<&'a [
     unsafe { values(data, count) }
 }
 
-/// The same as [`bytes`], to be written to.
+/// The `count` values at `data`, to be written to. They lie apart from `others`: from all else that the call is given,
+/// but for the `error`, which is written when nobody looks at them any more.
 ///
 /// # Safety
-/// As for [`bytes`], and nobody else uses them for `'a`; `T` is a plain number.
-pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize) -> Answer<&'a mut [T]> {
-    if !is_range(data.addr(), count, size_of::<T>(), align_of::<T>()) {
+/// As for [`bytes`], and nobody but the call uses them for `'a`; `T` is a plain number.
+pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize, others: &[Memory]) -> Answer<&'a mut [T]> {
+    let first = range_apart(data.cast(), count, size_of::<T>(), align_of::<T>(), others);
+    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
+    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says; the call has no other way to them.
+    Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_mut() })
+}
+
+/// Room for the result of a call, and its scratch memory, which lie apart from each other, too.
+///
+/// # Safety
+/// As for [`room`].
+pub(super) unsafe fn rooms<'a>(
+    (destination, capacity): (*mut c_void, usize),
+    (scratch, scratch_length): (*mut c_void, usize),
+    others: &[Memory],
+) -> Answer<(&'a mut [u8], &'a mut [u8])> {
+    if memory(destination, capacity).shares_with(memory(scratch, scratch_length)) {
         return Err(Refused::new(ErrorKind::InvalidArgument));
     }
-    if count == 0 {
-        return Ok(&mut []);
-    }
-    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
-    Ok(unsafe { core::slice::from_raw_parts_mut(data, count) })
+    // SAFETY: as the caller says.
+    unsafe { Ok((room(destination.cast(), capacity, others)?, room(scratch.cast(), scratch_length, others)?)) }
 }

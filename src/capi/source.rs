@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::pointer::{bytes, held_mut, out};
+use super::pointer::{bytes_for, held_mut, out};
 use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file
 /// array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
 /// tenslice_b2nd_chunk_extent say where they stand.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT where they reach beyond the file, TOO_MANY_SEGMENTS. The
+/// Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where they reach beyond the file; TOO_MANY_SEGMENTS. The
 /// source is unchanged then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_source_add(
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn tenslice_source_add(
     // 'static of a handle stands for.
     unsafe {
         plain(|| {
-            held_mut::<Source<'static>, _>(source)?.add(offset, bytes(data, length)?)?;
+            held_mut::<Source<'static>, _>(source)?.add(offset, bytes_for(source, data, length)?)?;
             Ok(OK)
         })
     }

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::component::tenslice_bytes;
 use super::decode::{chosen, tenslice_decoder};
-use super::pointer::{held, held_mut, out, out_info, room};
+use super::pointer::{held, held_mut, memory, out, out_info, room};
 use super::status::{END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
@@ -64,10 +64,11 @@ pub unsafe extern "C" fn tenslice_tensor_sparse(
     // 'static of a handle stands for.
     unsafe {
         answer(error, |details| {
+            let others = &[memory(tensor, 1), memory(decoder, 1), memory(sparse, 1)];
+            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
             let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
             let mut decoder = chosen(decoder)?;
             let sparse = out(sparse)?;
-            let scratch = room(scratch.cast::<u8>(), scratch_length)?;
             let found = details.of(tensor.sparse_by(&mut decoder, scratch))?;
             sparse.hold(&SparseCursor { sparse: found, next: 0, row: 0 });
             Ok(OK)
@@ -118,8 +119,9 @@ pub unsafe extern "C" fn tenslice_sparse_next(
     // SAFETY: as the header asks.
     unsafe {
         answer(error, |_| {
+            let index = room(index, capacity, &[memory(sparse, 1), memory(value, 1)])?;
             let cursor = held_mut::<SparseCursor, _>(sparse)?;
-            let (index, value) = (room(index, capacity)?, out(value)?);
+            let value = out(value)?;
             let rank = cursor.sparse.shape().rank();
             if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
                 return Err(Refused::new(ErrorKind::TooSmall));

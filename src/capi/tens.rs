@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use super::attributes::tenslice_cursor;
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
-use super::pointer::{held, held_mut, numbers, out, out_info, room};
+use super::pointer::{held, held_mut, memory, numbers, out, out_info, room};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
@@ -156,7 +156,7 @@ fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
 /// `sources`, which has room for `capacity` of them.
 ///
 /// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
-/// TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT for a file of another
+/// TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of another
 /// format; INVALID_HANDLE, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_tens_permutation(
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn tenslice_tens_permutation(
     unsafe {
         answer(error, |details| {
             let mut chunks = tens(file)?.chunks();
-            let sources = room(sources, capacity)?;
+            let sources = room(sources, capacity, &[memory(file, 1)])?;
             let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
             let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
             let symmetry = details.of(symmetry.ok_or_else(not_found))?;

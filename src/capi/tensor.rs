@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{bytes, held, held_mut, out, out_info, out_optional, room};
+use super::pointer::{Memory, bytes, held, held_mut, memory, out, out_info, out_optional, room};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
@@ -87,38 +87,35 @@ pub unsafe extern "C" fn tenslice_tensor_shape(
     unsafe {
         plain(|| {
             let shape = held::<Tensor<'static>, _>(tensor)?.shape();
-            Ok(write_shape(shape, dimensions, capacity, rank)?)
+            write_shape(shape, memory(tensor, 1), dimensions, capacity, rank)?;
+            Ok(OK)
         })
     }
 }
 
-/// Writes the lengths of a shape to C, and how many there are.
+/// Writes the lengths of a shape to C, and how many there are. `handle` is what the shape comes from.
 ///
 /// # Safety
 /// `dimensions` has room for `capacity` numbers; `rank` is NULL or can be written.
 pub(super) unsafe fn write_shape(
     shape: Shape<'_>,
+    handle: Memory,
     dimensions: *mut u64,
     capacity: usize,
     rank: *mut u32,
-) -> Answer<tenslice_status> {
+) -> Answer<()> {
     // SAFETY: as the caller says.
-    let (dimensions, rank) = unsafe { (room(dimensions, capacity)?, out_optional(rank)?) };
+    let (dimensions, rank) =
+        unsafe { (room(dimensions, capacity, &[handle, memory(rank, 1)])?, out_optional(rank)?) };
     if let Some(rank) = rank {
         rank.set(shape.rank());
     }
-    if usize::try_from(shape.rank()).is_ok_and(|rank| rank > dimensions.len()) {
-        return Err(Refused::new(ErrorKind::TooSmall));
+    let places = usize::try_from(shape.rank()).ok().and_then(|rank| dimensions.get_mut(..rank));
+    let mut lengths = shape.into_iter();
+    for place in places.ok_or(Refused::new(ErrorKind::TooSmall))? {
+        *place = lengths.next().ok_or(Refused::new(ErrorKind::Malformed))?; // the bytes have changed since
     }
-    let mut written = 0_u32;
-    for (place, length) in dimensions.iter_mut().zip(shape) {
-        *place = length;
-        written = written.saturating_add(1);
-    }
-    if written < shape.rank() {
-        return Err(Refused::new(ErrorKind::Malformed)); // the bytes have changed since
-    }
-    Ok(OK)
+    Ok(())
 }
 
 /// Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has
@@ -135,7 +132,7 @@ pub unsafe extern "C" fn tenslice_tensor_strides(
     // SAFETY: as the header asks.
     unsafe {
         plain(|| {
-            held::<Tensor<'static>, _>(tensor)?.strides(room(strides, capacity)?)?;
+            held::<Tensor<'static>, _>(tensor)?.strides(room(strides, capacity, &[memory(tensor, 1)])?)?;
             Ok(OK)
         })
     }

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{bytes, held, out, out_optional, room};
+use super::pointer::{Memory, bytes, held, memory, out, out_optional, room};
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
 use crate::bytes::source::Input;
@@ -61,7 +61,7 @@ impl Write for Writer<'_> {
 /// the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
 /// is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
 ///
-/// Errors: TOO_SMALL, INVALID_ARGUMENT for an error that this library has not made.
+/// Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenslice_error_text(
     error: *const tenslice_error,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn tenslice_error_text(
     unsafe {
         plain(|| {
             let input = Input::from(bytes(data, length)?);
-            write_text(error, input, buffer, capacity, needed)
+            write_text(error, input, memory(data, length), buffer, capacity, needed)
         })
     }
 }
@@ -93,24 +93,29 @@ pub unsafe extern "C" fn tenslice_error_text_source(
     unsafe {
         plain(|| {
             let input = Input::from(held::<Source<'static>, _>(source)?);
-            write_text(error, input, buffer, capacity, needed)
+            write_text(error, input, memory(source, 1), buffer, capacity, needed)
         })
     }
 }
 
+/// `given` is the memory that the input comes from.
+///
 /// # Safety
 /// As for the functions above.
 unsafe fn write_text(
     error: *const tenslice_error,
     input: Input<'_>,
+    given: Memory,
     buffer: *mut c_char,
     capacity: usize,
     needed: *mut usize,
 ) -> Result<tenslice_status> {
+    // SAFETY: as the header asks.
+    let buffer = unsafe { room(buffer.cast::<u8>(), capacity, &[given, memory(error, 1), memory(needed, 1)])? };
     // SAFETY: only read, and only where it can be.
     let error = unsafe { out(error.cast_mut()).map(|_| error.read())? }.to_rust()?;
     // SAFETY: as the header asks.
-    let (buffer, needed) = unsafe { (room(buffer.cast::<u8>(), capacity)?, out_optional(needed)?) };
+    let needed = unsafe { out_optional(needed)? };
     let sentence = error.explain(input);
     let mut counter = Writer { room: &mut [], length: 0 };
     let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not

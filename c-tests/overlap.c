@@ -1,0 +1,311 @@
+/*
+ * Memory that is given twice. Each call that fills memory by pointer and length, or makes a handle over bytes, is
+ * tried with everything else that it is given laid over the end and over the beginning of that: INVALID_ARGUMENT, and
+ * no byte changes. Where they only touch, the call does what it is for. Argument: the fixtures.
+ */
+#include "support.h"
+
+/* Memory of a call: the bytes that stand there before it, or NULL for any, and how many. */
+typedef struct {
+    const void *content;
+    size_t size;
+} memory;
+
+typedef tenslice_status call(unsigned char **at, const memory *of);
+
+#define AT(type, n) ((type *)(void *)at[n])
+#define MOST 8
+#define SLOT 4096
+
+static uint64_t arena[MOST * SLOT / 8], before[MOST * SLOT / 8];
+
+/* Lays each of the first `filled` memories against every other one. */
+static void try_all(const char *name, tenslice_status expected, size_t filled, size_t count, const memory *all,
+                    call *run)
+{
+    tenslice_status status;
+    unsigned char *at[MOST];
+    size_t i, j, k, shared;
+    int behind;
+
+    for (i = 0; i < filled; i++) {
+        for (j = 0; j < count; j++) {
+            for (behind = 0; behind < 2 && j != i; behind++) {
+                for (shared = 0; shared <= 8; shared += 8) {
+                    memset(arena, 0x5a, sizeof arena);
+                    for (k = 0; k < count; k++) {
+                        CHECK(count <= MOST && all[k].size <= SLOT / 2);
+                        at[k] = (unsigned char *)arena + SLOT * k + SLOT / 2;
+                    }
+                    at[j] = behind ? at[i] + all[i].size - shared : at[i] + shared - all[j].size;
+                    for (k = 0; k < count; k++) {
+                        if (all[k].content != NULL) memcpy(at[k], all[k].content, all[k].size);
+                    }
+                    memcpy(before, arena, sizeof arena);
+                    status = run(at, all);
+                    if (status != (shared ? TENSLICE_INVALID_ARGUMENT : expected)
+                        || (shared && memcmp(before, arena, sizeof arena) != 0)) {
+                        fprintf(stderr, "%s: memory %d that shares %d bytes with memory %d gave %s\n", name, (int)j,
+                                (int)shared, (int)i, tenslice_status_name(status));
+                        exit(1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* What is only read, and lies elsewhere. */
+static tenslice_file file;
+static tenslice_component component;
+
+static tenslice_status file_open(unsigned char **at, const memory *of)
+{
+    return tenslice_file_open(AT(tenslice_file, 1), at[0], of[0].size, NULL);
+}
+
+static tenslice_status source_add(unsigned char **at, const memory *of)
+{
+    return tenslice_source_add(AT(tenslice_source, 1), 0, at[0], of[0].size);
+}
+
+static tenslice_status with_bytes(unsigned char **at, const memory *of)
+{
+    return tenslice_component_with_bytes(&component, at[0], of[0].size, AT(tenslice_component, 1), NULL);
+}
+
+static tenslice_status error_text(unsigned char **at, const memory *of)
+{
+    return tenslice_error_text(AT(tenslice_error, 1), at[3], of[3].size, AT(char, 0), of[0].size, AT(size_t, 2));
+}
+
+static tenslice_status error_text_source(unsigned char **at, const memory *of)
+{
+    return tenslice_error_text_source(AT(tenslice_error, 1), AT(tenslice_source, 3), AT(char, 0), of[0].size,
+                                      AT(size_t, 2));
+}
+
+static tenslice_status check_names(unsigned char **at, const memory *of)
+{
+    return tenslice_file_check_names(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint32_t, 2), NULL);
+}
+
+static tenslice_status shape(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_shape(AT(tenslice_tensor, 1), AT(uint64_t, 0), of[0].size / 8, AT(uint32_t, 2));
+}
+
+static tenslice_status strides(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_strides(AT(tenslice_tensor, 1), AT(uint64_t, 0), of[0].size / 8);
+}
+
+static tenslice_status component_read_into(unsigned char **at, const memory *of)
+{
+    return tenslice_component_read_into(AT(tenslice_component, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
+                                        AT(uint64_t, 3), NULL);
+}
+
+static tenslice_status tensor_read_into(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_read_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
+                                     of[1].size, AT(uint64_t, 4), NULL);
+}
+
+static tenslice_status tensor_sparse(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_sparse(AT(tenslice_tensor, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
+                                  AT(tenslice_sparse, 3), NULL);
+}
+
+static tenslice_status sparse_next(unsigned char **at, const memory *of)
+{
+    return tenslice_sparse_next(AT(tenslice_sparse, 1), AT(uint64_t, 0), of[0].size / 8, AT(tenslice_bytes, 2), NULL);
+}
+
+static uint64_t symmetry; /* where the chunk stands */
+
+static tenslice_status permutation(unsigned char **at, const memory *of)
+{
+    return tenslice_tens_permutation(AT(tenslice_file, 1), symmetry, AT(uint32_t, 0), of[0].size / 4, NULL);
+}
+
+static tenslice_status train_in(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_train_in(&file, at[0], of[0].size, AT(tenslice_train, 1), NULL);
+}
+
+static tenslice_status element(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_element(AT(tenslice_train, 1), AT(uint64_t, 2), of[2].size / 8, at[0], of[0].size,
+                                AT(double, 3), NULL);
+}
+
+static tenslice_status slice(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_slice(AT(tenslice_train, 2), AT(uint64_t, 3), of[3].size / 8, at[0], of[0].size, at[1],
+                              of[1].size, AT(uint64_t, 4), NULL);
+}
+
+static tenslice_status sum(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_sum(AT(tenslice_train, 1), at[0], of[0].size, AT(tenslice_scaled, 2), NULL);
+}
+
+static tenslice_status norm(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_norm(AT(tenslice_train, 1), at[0], of[0].size, AT(tenslice_scaled, 2), NULL);
+}
+
+static tenslice_status inner(unsigned char **at, const memory *of)
+{
+    return tenslice_blz_inner(AT(tenslice_train, 1), AT(tenslice_train, 4), at[0], of[0].size, AT(tenslice_scaled, 2),
+                              AT(uint64_t, 3), NULL);
+}
+
+static tenslice_status chunk_shape(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_chunk_shape(AT(tenslice_file, 1), 0, AT(uint64_t, 0), of[0].size / 8, AT(uint32_t, 2));
+}
+
+static tenslice_status get_chunk(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_get_chunk(AT(tenslice_file, 1), 0, at[0], of[0].size, AT(tenslice_b2nd_chunk, 2), NULL);
+}
+
+static tenslice_status chunk_extent(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_chunk_extent(AT(tenslice_file, 1), 0, at[0], of[0].size, AT(uint64_t, 2), AT(uint64_t, 3),
+                                       NULL);
+}
+
+static tenslice_status read_chunk(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_read_chunk(AT(tenslice_file, 2), 0, AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
+                                    of[1].size, AT(uint64_t, 4), NULL);
+}
+
+static tenslice_status read_metalayer(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_read_metalayer(AT(tenslice_file, 2), 0, AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
+                                        of[1].size, AT(uint64_t, 4), NULL);
+}
+
+static tenslice_status read_region(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_read_region(AT(tenslice_file, 2), AT(uint64_t, 5), AT(uint64_t, 6), 2,
+                                     AT(tenslice_decoder, 3), at[0], of[0].size, at[1], of[1].size,
+                                     AT(uint64_t, 4), NULL);
+}
+
+/* Handed over to lie somewhere: nothing here has to be decoded by it. */
+static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
+                              size_t capacity, size_t *length)
+{
+    (void)user, (void)encoding, (void)stored, (void)stored_length, (void)room, (void)capacity, (void)length;
+    return TENSLICE_UNSUPPORTED_ENCODING;
+}
+
+#define TRY(expected, filled, call, ...)                                                  \
+    do {                                                                                  \
+        const memory all_[] = {__VA_ARGS__};                                              \
+        try_all(#call, expected, filled, sizeof all_ / sizeof *all_, all_, call);         \
+    } while (0)
+#define ROOM(size) {NULL, size}
+#define OUT(type) {NULL, sizeof(type)}
+#define OF(value) {&(value), sizeof(value)}
+
+int main(int argc, char **argv)
+{
+    static const uint64_t start[2] = {0, 0}, stop[2] = {2, 2}, all[2] = {UINT64_MAX, UINT64_MAX};
+    blob b;
+    tenslice_tensor tensor;
+    tenslice_cursor cursor;
+    tenslice_source source;
+    tenslice_bytes data;
+    tenslice_error error;
+    tenslice_decoder decoder;
+    tenslice_sparse sparse;
+    tenslice_tens_chunk chunk;
+    tenslice_blz_info blz;
+    tenslice_train train;
+    tenslice_b2nd_chunk b2nd;
+
+    CHECK(argc == 2);
+    memset(&decoder, 0, sizeof decoder);
+    decoder.decode = decode;
+
+    b = load(argv[1], "v1.2/dense_all_dtypes.zt");
+    CHECK(tenslice_file_open(&file, "x", 1, &error) >= 100);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float64", 9, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
+    TRY(TENSLICE_OK, 1, source_add, {b.data, 64}, OF(source));
+    TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
+    TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
+    TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));
+    TRY(TENSLICE_OK, 1, check_names, ROOM(64), OF(file), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
+    TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
+    /* No bytes overlap nothing, and the error is written last. */
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
+                                                  (tenslice_error *)(void *)arena));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, NULL, 0, (char *)&error + 1, 0, NULL));
+    free(b.data);
+
+    b = load(argv[1], "tens/good/ix_f64_x2.tens");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    TRY(TENSLICE_OK, 1, tensor_sparse, ROOM(64), OF(tensor), OF(decoder), OUT(tenslice_sparse));
+    TRY(TENSLICE_OK, 1, sparse_next, ROOM(64), OF(sparse), OUT(tenslice_bytes));
+    free(b.data);
+
+    b = load(argv[1], "tens/good/sym_1_sym.tens");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks(&file, &cursor));
+    chunk.struct_size = sizeof chunk;
+    EXPECT(TENSLICE_OK, tenslice_tens_chunks_next(&cursor, &chunk, NULL));
+    symmetry = chunk.offset;
+    TRY(TENSLICE_OK, 1, file_open, {b.data, b.size}, OUT(tenslice_file));
+    TRY(TENSLICE_OK, 1, permutation, ROOM(64), OF(file));
+    free(b.data);
+
+    b = load(argv[1], "blz/good/identity_matrix_f64.blz");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_train(&file, &train, NULL));
+    blz.struct_size = sizeof blz;
+    EXPECT(TENSLICE_OK, tenslice_blz_get_info(&file, &blz));
+    TRY(TENSLICE_OK, 2, tensor_read_into, ROOM(1024), ROOM(1024), OF(tensor), OF(decoder), OUT(uint64_t));
+    TRY(TENSLICE_OK, 1, train_in, {b.data + blz.offset, (size_t)blz.length}, OUT(tenslice_train));
+    TRY(TENSLICE_OK, 1, element, ROOM(1024), OF(train), OF(start), ROOM(2 * sizeof(double)));
+    TRY(TENSLICE_OK, 2, slice, ROOM(1024), ROOM(1024), OF(train), OF(all), OUT(uint64_t));
+    TRY(TENSLICE_OK, 1, sum, ROOM(1024), OF(train), OUT(tenslice_scaled));
+    TRY(TENSLICE_OK, 1, norm, ROOM(1024), OF(train), OUT(tenslice_scaled));
+    TRY(TENSLICE_OK, 1, inner, ROOM(1024), OF(train), OUT(tenslice_scaled), OUT(uint64_t), OF(train));
+    free(b.data);
+
+    b = load(argv[1], "b2nd/good/nd02_lz4_0.b2nd");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    memset(&b2nd, 0, sizeof b2nd);
+    b2nd.struct_size = sizeof b2nd;
+    TRY(TENSLICE_OK, 1, chunk_shape, ROOM(64), OF(file), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, get_chunk, ROOM(64), OF(file), OF(b2nd));
+    TRY(TENSLICE_OK, 1, chunk_extent, ROOM(64), OF(file), OUT(uint64_t), OUT(uint64_t));
+    TRY(TENSLICE_OK, 2, read_chunk, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t));
+    TRY(TENSLICE_OK, 2, read_region, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t), OF(start),
+        OF(stop));
+    free(b.data);
+
+    b = load(argv[1], "b2nd/good/vlmeta_mem_0.b2nd");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    TRY(TENSLICE_OK, 2, read_metalayer, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t));
+    free(b.data);
+
+    puts("overlap: ok");
+    return 0;
+}

@@ -1,0 +1,433 @@
+//! The functions as a C program calls them: by pointers alone, over memory that nobody has set, with files of all kinds.
+//! They are there for Miri (`make miri`), which finds what no result shows; whether results are right is for c-tests.
+
+use core::ffi::{c_char, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::{null, null_mut};
+use std::vec::Vec;
+
+use super::attributes::*;
+use super::b2nd::*;
+use super::blz::*;
+use super::component::*;
+use super::decode::*;
+use super::file::*;
+use super::source::*;
+use super::sparse::*;
+use super::status::*;
+use super::tens::*;
+use super::tensor::*;
+use super::text::*;
+use crate::{DType, ErrorKind};
+
+/// The bytes of a file, aligned as a mapped one is.
+macro_rules! fixture {
+    ($name:literal) => {{
+        #[repr(align(64))]
+        struct Aligned<T: ?Sized>(T);
+        static FILE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!("../../tests/fixtures/", $name)));
+        &FILE.0
+    }};
+}
+
+/// Variables of a C program: places that hold nothing yet, and the pointers to them.
+macro_rules! places {
+    ($($name:ident: $ty:ty),*) => { $(
+        let mut $name = MaybeUninit::<$ty>::uninit();
+        let $name = $name.as_mut_ptr();
+    )* };
+}
+
+/// Places for structs that begin with their size.
+macro_rules! infos {
+    ($($name:ident: $ty:ty),*) => { $(
+        places!($name: $ty);
+        (&raw mut (*$name).struct_size).write(u32::try_from(size_of::<$ty>()).unwrap());
+    )* };
+}
+
+macro_rules! ok {
+    ($($call:expr),*) => {{ $( assert_eq!($call, OK); )* }};
+}
+
+fn code(kind: ErrorKind) -> tenslice_status {
+    tenslice_status::from(kind.code())
+}
+
+fn of(text: &str) -> *const c_char {
+    text.as_ptr().cast()
+}
+
+/// # Safety
+/// `file` is a place for one.
+unsafe fn open(bytes: &[u8], file: *mut tenslice_file) {
+    // SAFETY: as the caller says.
+    unsafe { ok!(tenslice_file_open(file, bytes.as_ptr().cast(), bytes.len(), null_mut())) }
+}
+
+/// # Safety
+/// `data` leads to that many bytes, or is NULL.
+unsafe fn read<T>(data: *const T, length: usize) -> Vec<u8> {
+    // SAFETY: as the caller says.
+    if data.is_null() { Vec::new() } else { unsafe { core::slice::from_raw_parts(data.cast(), length) }.to_vec() }
+}
+
+/// # Safety
+/// The library has made it.
+unsafe fn text(text: tenslice_str) -> Vec<u8> {
+    // SAFETY: as the caller says.
+    unsafe { read(text.data, text.length) }
+}
+
+#[test]
+fn dense() {
+    let bytes = fixture!("v1.2/dense_all_dtypes.zt");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, component: tenslice_component);
+        places!(error: tenslice_error, data: tenslice_bytes, length: u64, scratch: u64, rank: u32, words: [u32; 13]);
+        infos!(about_file: tenslice_file_info, about: tenslice_tensor_info, part: tenslice_component_info);
+        infos!(verified: tenslice_verified);
+        open(bytes, file);
+        ok!(tenslice_file_get_info(file, about_file), tenslice_file_verify(file, verified, error));
+        assert_eq!((about_file.read().tensor_count, text(about_file.read().version)), (13, b"1.2.0".to_vec()));
+        assert_eq!(verified.read().verified + verified.read().without_digest, 13);
+        assert_eq!(tenslice_file_warning_tensor(file, 1, length), code(ErrorKind::NotFound));
+        ok!(tenslice_file_check_names(file, words.cast(), 13, rank, error));
+        assert_eq!(rank.read(), about_file.read().warnings);
+
+        ok!(tenslice_file_tensors(file, cursor));
+        let mut count = 0;
+        while tenslice_tensors_next(cursor, tensor, error) == OK {
+            ok!(tenslice_tensor_get_info(tensor, about), tenslice_tensor_data(tensor, component, error));
+            ok!(tenslice_component_get_info(component, part), tenslice_component_stored(component, data, error));
+            assert_eq!(
+                (text(about.read().layout_name), text(part.read().role)),
+                (b"dense".to_vec(), b"data".to_vec())
+            );
+            let moved = read(data.read().data, data.read().length);
+            ok!(tenslice_component_with_bytes(component, moved.as_ptr().cast(), moved.len(), component, error));
+            ok!(tenslice_component_bytes(component, 0, data, error));
+            assert_eq!(data.read().data, moved.as_ptr().cast());
+            places!(room: [u8; 160]);
+            ok!(tenslice_component_read_into(component, null(), room.cast(), 160, length, error));
+            assert_eq!(read(room, length.read() as usize).len(), moved.len());
+            count += 1;
+        }
+        assert_eq!(count, 13);
+
+        ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
+        assert_eq!(text(about.read().name), b"t.float64");
+        places!(dimensions: [u64; 2], strides: [u64; 2], room: [f64; 6]);
+        ok!(tenslice_tensor_shape(tensor, dimensions.cast(), 2, rank));
+        ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));
+        assert_eq!((rank.read(), dimensions.read(), strides.read()), (2, [2, 3], [3, 1]));
+        let native = if cfg!(target_endian = "little") { OK } else { code(ErrorKind::ForeignEndian) };
+        assert_eq!(tenslice_tensor_bytes(tensor, DType::F64.code().into(), data, error), native);
+        ok!(tenslice_tensor_lengths(tensor, length, scratch));
+        assert_eq!((length.read(), scratch.read()), (48, 0));
+        ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 48, null_mut(), 0, length, error));
+        assert!(room.read().iter().all(|number| number.is_finite()));
+    }
+}
+
+/// How many values stand behind a cursor, those inside others too; their texts and bytes are put together.
+///
+/// # Safety
+/// The cursor has been set.
+unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
+    let mut count = 0;
+    loop {
+        // SAFETY: the calls get what the header asks for.
+        unsafe {
+            infos!(key: tenslice_value, value: tenslice_value);
+            places!(items: tenslice_cursor);
+            let status = tenslice_attributes_next(cursor, key, value, null_mut());
+            if status == END {
+                return count;
+            }
+            ok!(status);
+            let (key, value) = (key.read(), value.read()); // copies, as C makes by assignment
+            texts.extend(read(key.data, key.length));
+            texts.extend(read(value.data, value.length));
+            count += 1;
+            if tenslice_value_items(&raw const value, items) == OK {
+                count += values(items, texts);
+            }
+        }
+    }
+}
+
+#[test]
+fn attributes() {
+    let (of_file, of_tensor) = (fixture!("v1.2/file_attributes.zt"), fixture!("v0.1/custom_fields.zt"));
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, cursor: tenslice_cursor);
+        let mut texts = Vec::new();
+        open(of_file, file);
+        ok!(tenslice_file_attributes(file, cursor));
+        assert_eq!(values(cursor, &mut texts), 17);
+        assert!(texts.starts_with(b"bigdeepabcframeworkPyTorchnnegnilokpiraw"));
+        open(of_tensor, file);
+        ok!(tenslice_file_find(file, of("with_custom"), 11, tensor, null_mut()));
+        ok!(tenslice_tensor_attributes(tensor, cursor));
+        assert_eq!(values(cursor, &mut texts), 14);
+        assert!(texts.ends_with(b"descriptionhelloepochflagslrnegnestedkdx"));
+    }
+}
+
+/// Opens a file from parts, each in memory of its own that is gone as soon as it may be.
+///
+/// # Safety
+/// `file` and `source` are places for one.
+unsafe fn open_in_parts(
+    bytes: &[u8],
+    file: *mut tenslice_file,
+    source: *mut tenslice_source,
+    kept: &mut Vec<Vec<u8>>,
+) {
+    let mut passing = Vec::new();
+    // SAFETY: as the caller says.
+    unsafe {
+        places!(need: tenslice_need);
+        ok!(tenslice_source_init(source, bytes.len() as u64));
+        loop {
+            let status = tenslice_file_open_source(file, source, need, null_mut());
+            drop(passing);
+            if status != NEED {
+                ok!(status);
+                return;
+            }
+            let need = need.read();
+            let part = bytes[need.offset as usize..][..need.length as usize].to_vec();
+            ok!(tenslice_source_add(source, need.offset, part.as_ptr().cast(), part.len()));
+            passing = if need.keep == 1 {
+                kept.push(part);
+                Vec::new()
+            } else {
+                part
+            };
+        }
+    }
+}
+
+#[test]
+fn parts() {
+    for bytes in [
+        fixture!("v0.1/custom_fields.zt"),
+        fixture!("v1.2/objects_sparse_quant_logical.zt"),
+        fixture!("tens/good/unknown_chunks_many.tens"),
+        fixture!("blz/good/pair_a_f64.blz"),
+        fixture!("b2nd/good/nd02_lz4_0.b2nd"),
+    ] {
+        // SAFETY: the calls get what the header asks for.
+        unsafe {
+            places!(file: tenslice_file, source: tenslice_source, cursor: tenslice_cursor, tensor: tenslice_tensor);
+            places!(parts: tenslice_cursor, component: tenslice_component, data: tenslice_bytes, error: tenslice_error);
+            places!(sentence: [u8; 200], needed: usize);
+            infos!(part: tenslice_component_info);
+            let mut kept = Vec::new();
+            open_in_parts(bytes, file, source, &mut kept);
+            ok!(tenslice_file_tensors(file, cursor));
+            while tenslice_tensors_next(cursor, tensor, error) == OK {
+                ok!(tenslice_tensor_components(tensor, parts));
+                while tenslice_components_next(parts, component, error) == OK {
+                    ok!(tenslice_component_get_info(component, part));
+                    let status = tenslice_component_stored(component, data, error);
+                    assert_eq!(status, code(ErrorKind::NotInMemory));
+                    let stored = &bytes[part.read().offset as usize..][..part.read().length as usize];
+                    let (at, length) = (stored.as_ptr().cast(), stored.len());
+                    ok!(tenslice_component_with_bytes(component, at, length, component, error));
+                    ok!(tenslice_component_stored(component, data, error));
+                    assert_eq!(data.read().data, at);
+                }
+            }
+            ok!(tenslice_error_text_source(error, source, sentence.cast(), 200, needed));
+            assert!(!kept.is_empty() && read(sentence, needed.read()).ends_with(b"]\0"));
+        }
+    }
+}
+
+#[test]
+fn sparse_tensors() {
+    for (bytes, name, stored) in
+        [(fixture!("v1.2/objects_sparse_quant_logical.zt"), "coo", 5), (fixture!("tens/good/ix_f64_x2.tens"), "", 4)]
+    {
+        // SAFETY: the calls get what the header asks for.
+        unsafe {
+            places!(file: tenslice_file, tensor: tenslice_tensor, sparse: tenslice_sparse, error: tenslice_error);
+            places!(value: tenslice_bytes, index: [u64; 3], room: [u8; 27 * 16], length: u64);
+            infos!(about: tenslice_sparse_info);
+            open(bytes, file);
+            ok!(tenslice_file_find(file, of(name), name.len(), tensor, error));
+            ok!(tenslice_tensor_sparse(tensor, null(), null_mut(), 0, sparse, error));
+            ok!(tenslice_sparse_get_info(sparse, about));
+            for _ in 0..stored {
+                ok!(tenslice_sparse_next(sparse, index.cast(), 3, value, error));
+                assert!(index.read().iter().all(|place| *place < 4));
+                assert!(!read(value.read().data, value.read().length).is_empty());
+            }
+            assert_eq!(tenslice_sparse_next(sparse, index.cast(), 3, value, error), END);
+            assert_eq!(about.read().stored, stored);
+            ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 27 * 16, null_mut(), 0, length, error));
+            assert!(read(room, length.read() as usize).contains(&0));
+        }
+    }
+}
+
+#[test]
+fn symmetries() {
+    let bytes = fixture!("tens/good/sym_1_anti.tens");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, chunks: tenslice_cursor, value: tenslice_bytes, sources: [u32; 4]);
+        infos!(dimension: tenslice_tens_dimension, chunk: tenslice_tens_chunk);
+        open(bytes, file);
+        ok!(tenslice_tens_get_dimension(file, 0, dimension), tenslice_tens_chunks(file, chunks));
+        ok!(tenslice_tens_chunks_next(chunks, chunk, null_mut()));
+        assert_eq!((dimension.read().name, text(chunk.read().operation)), (b'a', b"-x".to_vec()));
+        ok!(tenslice_tens_permutation(file, chunk.read().offset, sources.cast(), 4, null_mut()));
+        assert_eq!(sources.read(), [1, 0, 2, 3]);
+        ok!(tenslice_tens_element(file, [0, 1, 0, 0].as_ptr(), 4, value, null_mut()));
+        assert_eq!(read(value.read().data, value.read().length).len(), 8);
+    }
+}
+
+#[test]
+fn trains() {
+    let (bytes, others) = (fixture!("blz/good/pair_a_f64.blz"), fixture!("blz/good/pair_b_f64.blz"));
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, train: tenslice_train, other: tenslice_train, tensor: tenslice_tensor);
+        places!(length: u64, number: tenslice_scaled, element: [f64; 2], all: [f64; 72], scratch: [u8; 4096]);
+        infos!(about: tenslice_blz_info, core: tenslice_blz_core, needed: tenslice_blz_scratch);
+        open(others, file);
+        ok!(tenslice_blz_get_info(file, about));
+        let cores = others[about.read().offset as usize..][..about.read().length as usize].to_vec();
+        ok!(tenslice_blz_train_in(file, cores.as_ptr().cast(), cores.len(), other, null_mut()));
+        open(bytes, file);
+        ok!(tenslice_blz_train(file, train, null_mut()), tenslice_blz_get_scratch(train, needed));
+        ok!(tenslice_blz_get_core(file, 3, core));
+        assert_eq!(core.read().shape, [2, 3, 1]);
+
+        let (scratch, room) = (scratch.cast(), needed.read().norm as usize);
+        ok!(tenslice_blz_norm(train, scratch, room, number, null_mut()));
+        assert!(number.read().real > 0.0);
+        ok!(tenslice_blz_sum(train, scratch, room, number, null_mut()));
+        ok!(tenslice_blz_inner(train, other, scratch, 4096, number, length, null_mut()));
+        assert!(number.read().real.is_finite() && length.read() <= 4096);
+        let (index, all) = ([0; 4].as_ptr(), all.cast());
+        ok!(tenslice_blz_element(train, index, 4, scratch, room, element.cast(), null_mut()));
+        ok!(tenslice_blz_slice(train, index, 3, all, 72 * 8, scratch, 4096, length, null_mut()));
+        assert_eq!((length.read(), read(all, 8)), (3 * 8, read(element, 8)));
+        ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
+        ok!(tenslice_tensor_read_into(tensor, null(), all, 72 * 8, scratch, 4096, length, null_mut()));
+        assert_eq!(read(all, 72 * 8)[..8], read(element, 8));
+    }
+}
+
+#[test]
+fn chunks() {
+    let bytes = fixture!("b2nd/good/nd02_lz4_0.b2nd"); // 13 rows of 10, chunks of 13 x 6, blocks of 8 x 6
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, shape: [u64; 2], offset: u64, length: u64, needed: u64);
+        places!(room: [u8; 13 * 10 * 4], scratch: [u8; 1024]);
+        infos!(about: tenslice_b2nd_info, chunk: tenslice_b2nd_chunk, layer: tenslice_b2nd_metalayer);
+        open(bytes, file);
+        ok!(tenslice_b2nd_get_info(file, about), tenslice_b2nd_get_metalayer(file, 0, 0, layer));
+        assert_eq!((text(about.read().dtype), text(layer.read().name)), (b"<f4".to_vec(), b"b2nd".to_vec()));
+        ok!(tenslice_b2nd_chunk_shape(file, 0, shape.cast(), 2, null_mut()));
+        assert_eq!(shape.read(), [13, 6]);
+
+        let (room, scratch) = (room.cast(), scratch.cast());
+        ok!(tenslice_b2nd_get_chunk(file, 1, scratch, 1024, chunk, null_mut()));
+        ok!(tenslice_b2nd_chunk_extent(file, 1, scratch, 1024, offset, length, null_mut()));
+        assert_eq!((offset.read(), length.read()), (chunk.read().offset, chunk.read().length));
+        ok!(tenslice_b2nd_read_chunk(file, 1, null(), room, 520, scratch, 1024, length, null_mut()));
+        assert_eq!(read(room, length.read() as usize).len() as u64, about.read().chunk_size);
+        let (start, stop) = ([7, 4].as_ptr(), [9, 7].as_ptr());
+        ok!(tenslice_b2nd_region_lengths(file, start, stop, 2, length, needed, null_mut()));
+        ok!(tenslice_b2nd_read_region(file, start, stop, 2, null(), room, 24, scratch, 1024, length, null_mut()));
+        let region = read(room, length.read() as usize);
+        ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
+        ok!(tenslice_tensor_read_into(tensor, null(), room, 520, scratch, 1024, length, null_mut()));
+        let first = (7 * 10 + 4) * 4;
+        assert_eq!(read(room, 520)[first..first + 12], region[..12]);
+    }
+}
+
+/// A decoder that finds ones in whatever is stored, and counts the calls.
+unsafe extern "C" fn decode(
+    user: *mut c_void,
+    _: u32,
+    stored: *const c_void,
+    stored_length: usize,
+    room: *mut c_void,
+    capacity: usize,
+    length: *mut usize,
+) -> tenslice_status {
+    // SAFETY: as the header promises.
+    unsafe {
+        assert!(!read(stored, stored_length).is_empty());
+        *user.cast::<u32>() += 1;
+        room.cast::<u8>().write_bytes(1, capacity);
+        length.write(capacity);
+    }
+    OK
+}
+
+#[test]
+fn decoders() {
+    let bytes = fixture!("v1.2/objects_sparse_quant_logical.zt");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, component: tenslice_component, sparse: tenslice_sparse);
+        places!(length: u64, needed: u64, calls: u32, room: [u8; 120], scratch: [u64; 64]);
+        calls.write(0);
+        let decoder = tenslice_decoder { decode: Some(decode), user: calls.cast(), decode_with_dictionary: None };
+        let (decoder, room, scratch) = (&raw const decoder, room.cast(), scratch.cast());
+        open(bytes, file);
+        ok!(tenslice_file_find(file, of("csr_u64"), 7, tensor, null_mut()));
+        ok!(tenslice_tensor_component(tensor, of("values"), 6, component, null_mut()));
+        ok!(tenslice_component_read_into(component, decoder, room, 120, length, null_mut()));
+        assert!(length.read() > 0 && read(room, length.read() as usize).iter().all(|byte| *byte == 1));
+        ok!(tenslice_tensor_lengths(tensor, length, needed));
+        let scratch_length = needed.read() as usize;
+        let status = tenslice_tensor_sparse(tensor, decoder, scratch, scratch_length, sparse, null_mut());
+        assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 4));
+        let status =
+            tenslice_tensor_read_into(tensor, decoder, room, 120, scratch, scratch_length, null_mut(), null_mut());
+        assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 7));
+    }
+}
+
+#[test]
+fn mistakes() {
+    let (bytes, bad) = (fixture!("bad/v1.2/end_past_eof.zt"), code(ErrorKind::InvalidArgument));
+    let (data, size) = (bytes.as_ptr().cast(), bytes.len());
+    // SAFETY: the calls get what the header asks for, or what it says is refused.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, room: [u8; 200]);
+        file.write_bytes(0, 1);
+        assert_eq!(tenslice_file_find(file, null(), 0, tensor, error), code(ErrorKind::InvalidHandle));
+        assert_eq!(tenslice_file_open(null_mut(), data, size, error), bad);
+        assert_eq!(tenslice_file_open(file, null(), 1, error), bad);
+        assert_eq!(tenslice_file_open(file, data, usize::MAX, null_mut()), bad);
+        assert_eq!(tenslice_file_open(file.byte_add(1), data, size, null_mut()), bad);
+        assert_eq!(tenslice_file_open(file, data, size, error), code(ErrorKind::OutOfFile));
+        ok!(tenslice_error_text(error, data, size, room.cast(), 200, needed));
+        assert!(read(room, needed.read()).ends_with(b"[at byte 199]\0"));
+        assert_eq!(tenslice_error_text(error, data, size, error.cast(), size_of::<tenslice_error>(), needed), bad);
+        assert_eq!(tenslice_error_text(error, room.cast(), 200, room.cast(), 200, needed), bad);
+
+        open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
+        let (room, read_into) = (room.cast::<c_void>(), tenslice_tensor_read_into);
+        ok!(read_into(tensor, null(), room, 100, room.byte_add(100), 100, null_mut(), error));
+        assert_eq!(read_into(tensor, null(), room, 100, room.byte_add(99), 100, null_mut(), error), bad);
+        assert_eq!(read_into(tensor, null(), tensor.cast(), 192, room, 100, null_mut(), error), bad);
+        assert_eq!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut()), bad);
+    }
+}
