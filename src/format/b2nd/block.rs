@@ -19,10 +19,8 @@ use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
 use crate::decode::{DecodeError, Decoder};
-use crate::error::{Error, ErrorKind, Item};
+use crate::error::{Error, ErrorKind, Item, Result};
 use crate::vocab::Encoding;
-
-type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// Bytes that a stream may take beyond twice those that it decodes to.
 const EXPANSION: usize = 1024;
@@ -70,7 +68,12 @@ impl<'d, 'a> Codec<'d, 'a> {
     }
 
     /// Decodes a stream of Zstandard. Chunks that share a dictionary have it read once.
-    fn zstd(&mut self, dictionary: Option<&'a [u8]>, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    fn zstd(
+        &mut self,
+        dictionary: Option<&'a [u8]>,
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
         let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, room) };
         if !self.dictionary.is_some_and(|last| core::ptr::eq(last, dictionary)) {
             self.dictionary = None;
