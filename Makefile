@@ -3,7 +3,7 @@
 CARGO ?= cargo
 CC ?= cc
 CXX ?= c++
-FEATURES ?= ztensor,tens,blz,b2nd,digest
+FEATURES ?= formats,digest
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 
@@ -67,7 +67,7 @@ test: test-rust test-c test-install ## everything that can be tested on this mac
 test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
 	$(CARGO) test --quiet --all-targets --features capi
 	$(CARGO) test --quiet --doc
-	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor,tens,blz,b2nd,digest,zlib,zstd-c
+	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,zlib,zstd-c
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 
 test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library

@@ -32,7 +32,7 @@ test_on() { # TARGET ARGUMENTS...
     CARGO_PROFILE_DEV_PANIC=unwind RUSTC_BOOTSTRAP=1 RUSTC=$sources "$(dirname "$sources")/cargo" test --quiet --target "$target" \
         -Zbuild-std --target-dir target/targets --features capi "$@"
 }
-features=capi,panic-handler,ztensor,tens,blz,b2nd,digest
+features=capi,panic-handler,formats,digest
 library() { # TARGET CRATE_TYPE: builds the C library, and says where it is
     packaging/bare-metal.sh "$1" target/targets rustc --quiet --release --no-default-features --lib --crate-type "$2" \
         --features $features

@@ -9,9 +9,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Need, Opening, Parsed, Source};
 use crate::error::{Error, ErrorKind, Format, Result, Warnings};
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-use crate::format::single::{self, Of};
-use crate::format::{self, dispatch, map_both, map_each, one_of_each};
+use crate::format::{self, dispatch, formats, map_both, map_each, one_of_each};
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
 use crate::tensor::{Inner as InnerTensor, Tensor};
@@ -85,17 +83,6 @@ impl<'a> File<'a> {
         let opened = open(&opening);
         source.note(&opening, opened.as_ref().err().copied());
         opened
-    }
-
-    /// The kind of file.
-    #[must_use]
-    pub const fn format(&self) -> Format {
-        match &self.inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor(_) => Format::Ztensor,
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            Inner::Single(file) => file.format(),
-        }
     }
 
     /// The version as the file states it, such as `1.2.0`; `None` where it states none.
@@ -181,85 +168,92 @@ impl<'a> File<'a> {
         }
         tensors.error().map_or(Ok(verified), Err)
     }
-
-    /// What only zTensor files have; `None` for the others.
-    #[cfg(feature = "ztensor")]
-    #[must_use]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub const fn as_ztensor(&self) -> Option<format::ztensor::File<'a>> {
-        match self.inner {
-            Inner::Ztensor(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    /// What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.
-    #[cfg(feature = "b2nd")]
-    #[must_use]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub const fn as_b2nd(&self) -> Option<format::b2nd::File<'a>> {
-        match &self.inner {
-            Inner::Single(file) => file.as_b2nd().copied(),
-            _ => None,
-        }
-    }
-
-    /// What only BLZ files have; `None` for the others.
-    #[cfg(feature = "blz")]
-    #[must_use]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub const fn as_blz(&self) -> Option<format::blz::File<'a>> {
-        match &self.inner {
-            Inner::Single(file) => file.as_blz().copied(),
-            _ => None,
-        }
-    }
-
-    /// What only TENS files have; `None` for the others.
-    #[cfg(feature = "tens")]
-    #[must_use]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub const fn as_tens(&self) -> Option<format::tens::File<'a>> {
-        match &self.inner {
-            Inner::Single(file) => file.as_tens().copied(),
-            _ => None,
-        }
-    }
 }
+
+macro_rules! of_each_format {
+    (
+        ()
+        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
+        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+    ) => {
+        impl<'a> File<'a> {
+            /// The kind of file.
+            #[must_use]
+            pub const fn format(&self) -> Format {
+                match &self.inner {
+                    $(#[cfg(feature = $feature)] Inner::$variant(_) => Format::$variant,)*
+                    #[cfg(any($(feature = $single),*))]
+                    Inner::Single(file) => file.format(),
+                }
+            }
+
+            $(
+                #[doc = $doc]
+                #[cfg(feature = $feature)]
+                #[must_use]
+                #[allow(unreachable_patterns)] // in a build with one format
+                pub const fn $as(&self) -> Option<format::$module::File<'a>> {
+                    match self.inner {
+                        Inner::$variant(file) => Some(file),
+                        _ => None,
+                    }
+                }
+            )*
+            $(
+                #[doc = $doc_of_one]
+                #[cfg(feature = $single)]
+                #[must_use]
+                #[allow(unreachable_patterns)] // in a build with one format
+                pub const fn $as_one(&self) -> Option<format::$one::File<'a>> {
+                    match &self.inner {
+                        Inner::Single(file) => file.$as_one().copied(),
+                        _ => None,
+                    }
+                }
+            )*
+        }
+
+        /// Opens a file, but for the tensors of one that has several.
+        #[inline]
+        fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
+            let input = opening.input;
+            let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
+            let inner = match format::detect(head, input.length()) {
+                $(#[cfg(feature = $feature)] Format::$variant => Inner::$variant(format::$module::begin(opening)?),)*
+                $(
+                    #[cfg(feature = $single)]
+                    Format::$of_one => {
+                        let of = format::single::Of::$of_one(format::$one::open(opening)?);
+                        Inner::Single(format::single::File::new(of))
+                    }
+                )*
+                other => return Err(opening.stop(format::not_read(head, other))),
+            };
+            Ok(File { input, inner })
+        }
+
+        /// Reads what [`begin`] has left, where it stands: a file on its own would be on the stack besides.
+        #[inline]
+        fn read(file: &mut File<'_>) -> Result<()> {
+            match &mut file.inner {
+                $(#[cfg(feature = $feature)] Inner::$variant(file) => file.read(),)*
+                #[cfg(any($(feature = $single),*))]
+                Inner::Single(_) => Ok(()),
+            }
+        }
+    };
+}
+formats!(of_each_format!);
 
 /// The one way in: for slices and for sources.
 fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
-    #[cfg_attr(not(feature = "ztensor"), allow(unused_mut))]
     let mut opened = begin(opening).map_err(|stop| opening.error(stop));
-    // Read where it will stand: a file on its own would be on the stack besides.
-    #[cfg(feature = "ztensor")]
-    if let Ok(File { inner: Inner::Ztensor(file), .. }) = &mut opened {
-        if let Err(error) = file.read() {
+    if let Ok(file) = &mut opened {
+        if let Err(error) = read(file) {
             opened = Err(error);
         }
     }
     opened
-}
-
-/// Opens a file, but for the tensors of one that has several.
-#[inline]
-fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    let input = opening.input;
-    let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
-    #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-    let single = |of| Inner::Single(single::File::new(of));
-    let inner = match format::detect(head, input.length()) {
-        #[cfg(feature = "ztensor")]
-        Format::Ztensor => Inner::Ztensor(format::ztensor::begin(opening)?),
-        #[cfg(feature = "blz")]
-        Format::Blz => single(Of::Blz(format::blz::open(opening)?)),
-        #[cfg(feature = "tens")]
-        Format::Tens => single(Of::Tens(format::tens::open(opening)?)),
-        #[cfg(feature = "b2nd")]
-        Format::B2nd => single(Of::B2nd(format::b2nd::open(opening)?)),
-        other => return Err(opening.stop(format::not_read(head, other))),
-    };
-    Ok(File { input, inner })
 }
 
 /// The tensors of a file. See [`File::tensors`].

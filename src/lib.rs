@@ -39,13 +39,10 @@
     )
 )]
 // What only one format needs stands unused in builds without it.
-#![cfg_attr(not(all(feature = "b2nd", feature = "blz", feature = "tens", feature = "ztensor")), allow(dead_code))]
+#![cfg_attr(not(feature = "formats"), allow(dead_code))]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
-
-#[cfg(not(any(feature = "b2nd", feature = "blz", feature = "tens", feature = "ztensor")))]
-compile_error!("tenslice: choose at least one format: enable the feature `b2nd`, `blz`, `tens` or `ztensor`");
 
 mod attributes;
 mod bytes;
@@ -75,17 +72,27 @@ pub use element::{Element, Elements, binary128_to_f64};
 pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
-#[cfg(feature = "b2nd")]
-pub use format::b2nd;
-#[cfg(feature = "blz")]
-pub use format::blz;
-#[cfg(feature = "tens")]
-pub use format::tens;
-#[cfg(feature = "ztensor")]
-pub use format::ztensor;
 pub use shape::{Dimensions, Shape};
 pub use sparse::{Entries, Entry, Sparse};
 #[cfg(feature = "digest")]
 pub use tensor::Verified;
 pub use tensor::{Components, Tensor};
 pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};
+
+macro_rules! modules {
+    (
+        ()
+        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
+        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+    ) => {
+        $(#[cfg(feature = $feature)] pub use format::$module;)*
+        $(#[cfg(feature = $single)] pub use format::$one;)*
+
+        #[cfg(not(any($(feature = $feature,)* $(feature = $single),*)))]
+        compile_error!(concat!(
+            "tenslice: choose at least one format: enable one of the features"
+            $(, " `", $feature, "`")* $(, " `", $single, "`")*
+        ));
+    };
+}
+format::formats!(modules!);

@@ -15,7 +15,7 @@ use crate::component::Component;
 use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Format, Result};
-use crate::format::{self, dispatch, map_each, one_of_each};
+use crate::format::{dispatch, map_each, one_of_each};
 use crate::shape::Shape;
 use crate::sparse::Sparse;
 use crate::vocab::{DType, Encoding, Layout, Order};
@@ -92,7 +92,7 @@ impl<'a> Tensor<'a> {
 
     #[cfg(feature = "blz")]
     #[allow(unreachable_patterns)] // in a build with one format
-    const fn as_blz(&self) -> Option<&format::blz::File<'a>> {
+    const fn as_blz(&self) -> Option<&crate::format::blz::File<'a>> {
         match &self.inner {
             Inner::Single(tensor) => tensor.0.as_blz(),
             _ => None,
@@ -101,7 +101,7 @@ impl<'a> Tensor<'a> {
 
     #[cfg(feature = "b2nd")]
     #[allow(unreachable_patterns)] // in a build with one format
-    const fn as_b2nd(&self) -> Option<&format::b2nd::File<'a>> {
+    const fn as_b2nd(&self) -> Option<&crate::format::b2nd::File<'a>> {
         match &self.inner {
             Inner::Single(tensor) => tensor.0.as_b2nd(),
             _ => None,
@@ -109,13 +109,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// The kind of file that it is in.
-    const fn format(&self) -> Format {
-        match &self.inner {
-            #[cfg(feature = "ztensor")]
-            Inner::Ztensor(_) => Format::Ztensor,
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            Inner::Single(tensor) => tensor.0.format(),
-        }
+    fn format(&self) -> Format {
+        dispatch!(Inner &self.inner, tensor => tensor.format())
     }
 
     /// Its place among the tensors of the file, from 0.

@@ -62,7 +62,8 @@ fn arrows_point_down() {
                 let module = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
                 assert!(!module.starts_with(char::is_uppercase), "{name} takes {module} from the top: {line}");
                 assert!(layer(module) <= layer(&name), "{name} uses {module}, which stands above it: {line}");
-                if name.starts_with("format/") && module == "format" {
+                // The table of the formats, in mod.rs, is for those above.
+                if name.starts_with("format/") && name != "format/mod.rs" && module == "format" {
                     let sub = rest.strip_prefix("format::").unwrap_or(rest);
                     let other = sub.split("::").next().unwrap();
                     assert!(other.starts_with(char::is_uppercase), "{name} uses the format {other}: {line}");
@@ -137,5 +138,56 @@ fn the_codes_are_pinned() {
     assert!(Warning::ALL.iter().all(|warning| warning.code() < 32));
     for (dtype, _) in DType::ALL {
         assert!(dtype.size().is_power_of_two() && DType::from_code(dtype.code()) == Some(*dtype));
+    }
+}
+
+/// The features of the formats, as the table in `format/mod.rs` has them.
+fn formats() -> Vec<String> {
+    let (_, table) = sources().into_iter().find(|(name, _)| name == "format/mod.rs").unwrap();
+    let table = table.split("macro_rules! formats").nth(1).unwrap().split("pub(crate) use formats").next().unwrap();
+    let lines = code(table).filter(|line| line.starts_with('"'));
+    let formats: Vec<String> = lines.map(|line| line.split('"').nth(1).unwrap().to_owned()).collect();
+    assert!(formats.len() >= 4, "{formats:?}");
+    formats
+}
+
+/// A format that is forgotten in one of several lists would be missing from what is shipped or proved, in silence: there is
+/// the table, and the feature `formats`, which all that is built by name takes.
+#[test]
+fn the_formats_are_listed_twice_and_alike() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let mut formats = formats();
+    formats.sort();
+    let manifest = read("Cargo.toml");
+    let list = |key: &str| -> Vec<String> {
+        let line = manifest.lines().find_map(|line| line.strip_prefix(&format!("{key} = ["))).unwrap();
+        let mut names: Vec<_> = line.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(list("formats"), formats);
+    assert!(list("default").contains(&"formats".to_owned())); // the tests, the fuzz targets, the documentation
+    for format in &formats {
+        assert!(manifest.lines().any(|line| line.starts_with(&format!("{format} = ["))), "no feature {format}");
+        assert!(root.join("src/format").join(format).is_dir(), "no folder for {format}");
+    }
+    // The C library, the proofs, the record of its ABI, other machines, the firmware.
+    for path in [
+        "Makefile",
+        ".ci/run",
+        ".ci/no-panic",
+        ".ci/no-panic-zlib",
+        ".ci/miri",
+        "packaging/abi.sh",
+        "packaging/formats.sh",
+        "c-tests/targets.sh",
+        "examples/firmware/build.sh",
+        "examples/firmware/size.sh",
+    ] {
+        let text = read(path);
+        assert!(text.contains("formats"), "{path}");
+        let by_hand = text.lines().find(|line| formats.iter().all(|format| line.contains(format.as_str())));
+        assert_eq!(by_hand.filter(|line| !line.contains("folders=")), None, "{path}");
     }
 }

@@ -20,7 +20,7 @@ case $board in
 rv32) chip=riscv gcc=riscv64-unknown-elf-gcc qemu="qemu-system-riscv32 -bios none" libs= ;;
 *) chip=cortex-m gcc=arm-none-eabi-gcc qemu=qemu-system-arm flags="$flags -mthumb" libs="-lc_nano -lgcc" ;;
 esac
-features=${FEATURES:-ztensor,tens,blz,b2nd}
+features=${FEATURES:-formats}
 built=$top/target/firmware/cargo
 out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"

@@ -18,7 +18,7 @@ done
 # Zstandard by the program's decoder, with no heap.
 ./build.sh m4 zstd model/compressed.zt
 # Nobody allocates but who says so: the library names no allocator.
-symbols=$(arm-none-eabi-nm ../../target/firmware/m4-ztensor-tens-blz-b2nd/libtenslice.a 2> /dev/null)
+symbols=$(arm-none-eabi-nm ../../target/firmware/m4-formats/libtenslice.a 2> /dev/null)
 grep -q ' T tenslice_file_open$' <<< "$symbols"
 if grep -E ' U .*(malloc|calloc|realloc|free|aligned_alloc|rust_alloc|rust_dealloc)' <<< "$symbols"; then
     echo "firmware: the library would allocate" >&2

@@ -33,7 +33,7 @@ PYTHON
 
 boards=$(./boards.sh m4 m0 rv32)
 for board in $boards; do
-    for features in ztensor tens blz b2nd ztensor,tens,blz,b2nd; do
+    for features in $("$top/packaging/formats.sh") formats; do
         elf=$(FEATURES=$features BUILD_ONLY=1 LIBS= ./build.sh $board flash model/digits.zt)
         read -r flash ram <<< "$(flash "$elf.map")"
         limit "$board.$features.flash" "$flash"

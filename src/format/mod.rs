@@ -1,7 +1,8 @@
 //! The formats, and what each of them gives to the common view.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. Each is a
-//! module of the same shape:
+//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. To add one takes its
+//! folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which `formats` there lists. Each is
+//! a module of the same shape:
 //!
 //! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or stops and says which
 //!   bytes it needs first. Where files hold many tensors it has two halves, so that the file is read where it stands:
@@ -34,61 +35,96 @@ use crate::error::{Error, ErrorKind, Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding};
 
-/// Declares an enum of what each format calls `$object`, and how to ask whichever it is.
-macro_rules! one_of_each {
-    ($(#[$meta:meta])* $visible:vis $name:ident of $object:ident) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
-        $visible enum $name<'a> {
-            #[cfg(feature = "ztensor")]
-            Ztensor(format::ztensor::$object<'a>),
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            Single(format::single::$object<'a>),
+/// The table of the formats: those whose files hold several tensors, and those of one tensor alone. A line has the
+/// feature, the name in [`Format`], the module, the bytes that a file begins with (and behind how many others), and what
+/// only that format has, as [`File`](crate::File) gives it.
+///
+/// `formats!(name! arguments)` calls the macro `name` with the arguments and the table: all that goes through the formats is
+/// made that way, so that a format is a line here, a `mod` line above and a feature.
+macro_rules! formats {
+    ($name:ident! $($arguments:tt)*) => {
+        $name! {
+            ($($arguments)*)
+            several {
+                "ztensor" Ztensor ztensor [0 b"ZTEN0001", 0 b"ZTEN1000"]
+                    as_ztensor "What only zTensor files have; `None` for the others.";
+            }
+            one {
+                // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
+                "blz" Blz blz [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
+                    as_blz "What only BLZ files have; `None` for the others.";
+                "tens" Tens tens [0 b"TENS"]
+                    as_tens "What only TENS files have; `None` for the others.";
+                "b2nd" B2nd b2nd [2 b"b2frame\0"]
+                    as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
+            }
         }
     };
 }
-pub(crate) use one_of_each;
+pub(crate) use formats;
 
-/// Evaluates an expression for the object in an enum of [`one_of_each`].
-macro_rules! dispatch {
-    ($name:ident $inner:expr, $object:ident => $value:expr) => {
-        match $inner {
-            #[cfg(feature = "ztensor")]
-            $name::Ztensor($object) => $value,
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            $name::Single($object) => $value,
+/// What goes through the enums that [`one_of_each`] declares: `Single` stands for all formats of one tensor.
+macro_rules! each {
+    (
+        ($d:tt)
+        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
+        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+    ) => {
+        /// Declares an enum of what each format calls `$object`, and how to ask whichever it is.
+        macro_rules! one_of_each {
+            ($d(#[$d meta:meta])* $d visible:vis $d name:ident of $d object:ident) => {
+                $d(#[$d meta])*
+                #[derive(Clone, Copy, Debug)]
+                $d visible enum $d name<'a> {
+                    $(#[cfg(feature = $feature)] $variant(crate::format::$module::$d object<'a>),)*
+                    #[cfg(any($(feature = $single),*))]
+                    Single(crate::format::single::$d object<'a>),
+                }
+            };
         }
-    };
-}
-pub(crate) use dispatch;
 
-/// The same, with the result in the variant of the same format of another enum.
-macro_rules! map_each {
-    ($name:ident $inner:expr, $object:ident => $to:ident $value:expr) => {
-        match $inner {
-            #[cfg(feature = "ztensor")]
-            $name::Ztensor($object) => $to::Ztensor($value),
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            $name::Single($object) => $to::Single($value),
+        /// Evaluates an expression for the object in an enum of [`one_of_each`].
+        macro_rules! dispatch {
+            ($d name:ident $d inner:expr, $d object:ident => $d value:expr) => {
+                match $d inner {
+                    $(#[cfg(feature = $feature)] $d name::$variant($d object) => $d value,)*
+                    #[cfg(any($(feature = $single),*))]
+                    $d name::Single($d object) => $d value,
+                }
+            };
         }
-    };
-}
-pub(crate) use map_each;
 
-/// Evaluates an expression for the objects in two such enums; `None` where they are of different formats.
-macro_rules! map_both {
-    ($name:ident $inner:expr, $other:ident $outer:expr, $object:ident $with:ident => $value:expr) => {
-        match ($inner, $outer) {
-            #[cfg(feature = "ztensor")]
-            ($name::Ztensor($object), $other::Ztensor($with)) => Some($value),
-            #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-            ($name::Single($object), $other::Single($with)) => Some($value),
-            #[allow(unreachable_patterns)] // in a build with one format
-            _ => None,
+        /// Like [`dispatch`], with the result in the variant of the same format of another enum.
+        macro_rules! map_each {
+            ($d name:ident $d inner:expr, $d object:ident => $d to:ident $d value:expr) => {
+                match $d inner {
+                    $(#[cfg(feature = $feature)] $d name::$variant($d object) => $d to::$variant($d value),)*
+                    #[cfg(any($(feature = $single),*))]
+                    $d name::Single($d object) => $d to::Single($d value),
+                }
+            };
         }
+
+        /// Evaluates an expression for the objects in two such enums; `None` where they are of different formats.
+        macro_rules! map_both {
+            ($d name:ident $d inner:expr, $d other:ident $d outer:expr, $d object:ident $d with:ident => $d value:expr) => {
+                match ($d inner, $d outer) {
+                    $(
+                        #[cfg(feature = $feature)]
+                        ($d name::$variant($d object), $d other::$variant($d with)) => Some($d value),
+                    )*
+                    #[cfg(any($(feature = $single),*))]
+                    ($d name::Single($d object), $d other::Single($d with)) => Some($d value),
+                    #[allow(unreachable_patterns)] // in a build with one format
+                    _ => None,
+                }
+            };
+        }
+
+        pub(crate) use {dispatch, map_both, map_each, one_of_each};
     };
 }
-pub(crate) use map_both;
+formats!(each! $);
 
 /// How many bytes from the start of a file tell its kind.
 pub(crate) const HEAD: u64 = 16;
@@ -219,29 +255,46 @@ pub(crate) struct Context<'a> {
     pub(crate) hint: Option<&'static str>,
 }
 
-/// The kinds of files, by the bytes they begin with.
-const MAGICS: Words = words![bytes
-    b"ZTEN0001" => Format::Ztensor.code(),
-    b"ZTEN1000" => Format::Ztensor.code(),
-    b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
-    // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
-    b"BLZ1\x01\x00" => Format::Blz.code(),
-    b"BLZ1\x01\x01" => Format::Blz.code(),
-    b"TENS" => Format::Tens.code(),
-    b"b2frame\0" => Format::B2nd.code(),
-    b"GGUF" => Format::Gguf.code(),
-    b"\x93NUMPY" => Format::Npy.code(),
-    b"PK\x03\x04" => Format::Zip.code(),
-    b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
-    b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
-    b"\x1f\x8b" => Format::Gzip.code(),
-];
+/// The kinds of files, by the bytes they begin with: those that are read, and those that are only named.
+macro_rules! magics {
+    (
+        ()
+        several { $($feature:literal $variant:ident $module:ident [$($at:literal $magic:literal),*] $as:ident $doc:literal;)* }
+        one { $($single:literal $of_one:ident $one:ident [$($at_one:literal $of:literal),*] $as_one:ident $doc_of_one:literal;)* }
+    ) => {
+        const MAGICS: Words = words![bytes
+            $($($magic => Format::$variant.code(),)*)*
+            $($($of => Format::$of_one.code(),)*)*
+            b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
+            b"GGUF" => Format::Gguf.code(),
+            b"\x93NUMPY" => Format::Npy.code(),
+            b"PK\x03\x04" => Format::Zip.code(),
+            b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
+            b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
+            b"\x1f\x8b" => Format::Gzip.code(),
+        ];
+
+        /// Behind how many bytes the magic of a format stands, by its code.
+        fn magic_at(format: u8) -> usize {
+            let mut at = 0;
+            $($(if $at > 0 && format == Format::$variant.code() { at = $at; })*)*
+            $($(if $at_one > 0 && format == Format::$of_one.code() { at = $at_one; })*)*
+            at
+        }
+
+        /// Whether there is a module that reads such files, built in or not.
+        fn is_read(format: Format) -> bool {
+            matches!(format, $(Format::$variant)|* | $(Format::$of_one)|*)
+        }
+    };
+}
+formats!(magics!);
 
 /// The format whose magic `head` has; or, where a file was `cut`, the start of whose magic it is.
 #[inline(never)]
 fn of_magic(head: &[u8], cut: bool) -> Format {
     for (magic, format) in MAGICS {
-        let at = if format == Format::B2nd.code() { 2 } else { 0 };
+        let at = magic_at(format);
         let is_it = if cut {
             at == 0 && magic.starts_with(head)
         } else {
@@ -283,7 +336,7 @@ pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     let (kind, format, item) = match format {
         _ if head.is_empty() => (ErrorKind::Truncated, Format::Unknown, Item::File),
-        Format::Ztensor | Format::Blz | Format::Tens | Format::B2nd => (ErrorKind::NotBuiltIn, format, Item::File),
+        format if is_read(format) => (ErrorKind::NotBuiltIn, format, Item::File),
         Format::Unknown => match of_magic(head, true) {
             Format::Unknown => (ErrorKind::UnknownFormat, format, Item::File),
             // A start of one of our own magics, and nothing behind it: the file was cut off.

@@ -4,13 +4,7 @@
 //! tensor is.
 #![forbid(unsafe_code)]
 
-use super::Part;
-#[cfg(feature = "b2nd")]
-use super::b2nd;
-#[cfg(feature = "blz")]
-use super::blz;
-#[cfg(feature = "tens")]
-use super::tens;
+use super::{Part, formats};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
@@ -48,73 +42,53 @@ pub(crate) struct File<'a> {
     of: Of<'a>,
 }
 
-/// The file of its format.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Of<'a> {
-    #[cfg(feature = "blz")]
-    Blz(blz::File<'a>),
-    #[cfg(feature = "b2nd")]
-    B2nd(b2nd::File<'a>),
-    #[cfg(feature = "tens")]
-    Tens(tens::File<'a>),
-}
+macro_rules! of_one {
+    (
+        ($d:tt)
+        several { $($several:tt)* }
+        one { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
+    ) => {
+        /// The file of its format.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum Of<'a> {
+            $(#[cfg(feature = $feature)] $variant(super::$module::File<'a>),)*
+        }
 
-/// Asks the file, of whichever format it is.
-macro_rules! ask {
-    ($file:expr, $question:ident $(, $argument:expr)*) => {
-        match $file {
-            #[cfg(feature = "blz")]
-            Of::Blz(file) => OneTensor::$question(file $(, $argument)*),
-            #[cfg(feature = "b2nd")]
-            Of::B2nd(file) => OneTensor::$question(file $(, $argument)*),
-            #[cfg(feature = "tens")]
-            Of::Tens(file) => OneTensor::$question(file $(, $argument)*),
+        /// Asks the file, of whichever format it is.
+        macro_rules! ask {
+            ($d file:expr, $d question:ident $d(, $d argument:expr)*) => {
+                match $d file {
+                    $(#[cfg(feature = $feature)] Of::$variant(file) => OneTensor::$d question(file $d(, $d argument)*),)*
+                }
+            };
+        }
+
+        impl<'a> File<'a> {
+            $(
+                #[cfg(feature = $feature)]
+                #[allow(unreachable_patterns)] // in a build with one format
+                pub(crate) const fn $as(&self) -> Option<&super::$module::File<'a>> {
+                    match &self.of {
+                        Of::$variant(file) => Some(file),
+                        _ => None,
+                    }
+                }
+            )*
+
+            /// The kind of file.
+            pub(crate) const fn format(&self) -> Format {
+                match self.of {
+                    $(#[cfg(feature = $feature)] Of::$variant(_) => Format::$variant,)*
+                }
+            }
         }
     };
 }
+formats!(of_one! $);
 
 impl<'a> File<'a> {
     pub(crate) fn new(of: Of<'a>) -> Self {
         Self { facts: ask!(&of, facts), of }
-    }
-
-    #[cfg(feature = "blz")]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub(crate) const fn as_blz(&self) -> Option<&blz::File<'a>> {
-        match &self.of {
-            Of::Blz(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    #[cfg(feature = "b2nd")]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub(crate) const fn as_b2nd(&self) -> Option<&b2nd::File<'a>> {
-        match &self.of {
-            Of::B2nd(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    #[cfg(feature = "tens")]
-    #[allow(unreachable_patterns)] // in a build with one format
-    pub(crate) const fn as_tens(&self) -> Option<&tens::File<'a>> {
-        match &self.of {
-            Of::Tens(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    /// The kind of file.
-    pub(crate) const fn format(&self) -> Format {
-        match self.of {
-            #[cfg(feature = "blz")]
-            Of::Blz(_) => Format::Blz,
-            #[cfg(feature = "b2nd")]
-            Of::B2nd(_) => Format::B2nd,
-            #[cfg(feature = "tens")]
-            Of::Tens(_) => Format::Tens,
-        }
     }
 
     pub(crate) fn version(&self) -> Option<&'a str> {
@@ -179,6 +153,10 @@ impl<'a> Tensors<'a> {
 pub(crate) struct Tensor<'a>(pub(crate) File<'a>);
 
 impl<'a> Tensor<'a> {
+    pub(crate) const fn format(&self) -> Format {
+        self.0.format()
+    }
+
     pub(crate) const fn name(&self) -> Text<'a> {
         Text::of("")
     }

@@ -449,6 +449,11 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    #[allow(clippy::unused_self)] // as for formats of one tensor
+    pub(crate) const fn format(&self) -> Format {
+        Format::Ztensor
+    }
+
     pub(crate) const fn name(&self) -> Text<'a> {
         self.name
     }
