@@ -160,23 +160,22 @@ impl<'a> Chunk<'a> {
         Ok(VariableBlock { length, stored, at })
     }
 
-    /// Blocks of different lengths add up to the chunk: checked before any of them is decoded.
-    pub(super) fn check_variable_blocks(&self) -> Result<()> {
-        let mut sum = 0_u64;
-        for index in 0..self.block_count() {
-            sum = sum.saturating_add(u64::from(self.variable_block(index)?.length));
-        }
-        if sum == self.decoded_length() { Ok(()) } else { Err(self.error(ErrorKind::DecodedLength, Item::Block, 0)) }
-    }
-
-    /// Bytes of the largest block, or of the chunk where there are more blocks than `patience` has left.
-    pub(super) fn largest_variable_block(&self, patience: &mut u32) -> u64 {
+    /// Bytes of the largest of blocks of different lengths, which have to add up to the chunk; those of the chunk where
+    /// there are more blocks than `patience` has left.
+    pub(super) fn largest_variable_block(&self, patience: &mut u32) -> Result<u64> {
         match patience.checked_sub(self.block_count()) {
             Some(rest) => *patience = rest,
-            None => return self.decoded_length(),
+            None => return Ok(self.decoded_length()),
         }
-        let lengths = (0..self.block_count()).map(|index| self.variable_block(index).map_or(0, |block| block.length));
-        u64::from(lengths.max().unwrap_or(0))
+        let (mut sum, mut largest) = (0_u64, 0);
+        for index in 0..self.block_count() {
+            let length = u64::from(self.variable_block(index)?.length);
+            (sum, largest) = (sum.saturating_add(length), length.max(largest));
+        }
+        if sum != self.decoded_length() {
+            return Err(self.error(ErrorKind::DecodedLength, Item::Block, 0));
+        }
+        Ok(largest)
     }
 
     /// The filters to undo, the last first.
@@ -318,7 +317,7 @@ impl<'a> Chunk<'a> {
     /// Decodes all blocks of a compressed chunk to `room`, which is as long as it is.
     pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
-            self.check_variable_blocks()?;
+            self.largest_variable_block(&mut { u32::MAX })?; // they add up
         }
         // The first block stays in view of the others, whose differences are to it.
         let mut first: Option<&[u8]> = None;

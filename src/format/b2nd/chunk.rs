@@ -430,7 +430,7 @@ impl<'a> Chunk<'a> {
     pub fn scratch_len(&self) -> u64 {
         let largest = match self.content {
             Content::Compressed => u64::from(self.block_size),
-            Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }),
+            Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }).unwrap_or(0), // reading says why
             _ => 0,
         };
         if self.has_shuffles() { largest } else { 0 }

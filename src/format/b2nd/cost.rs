@@ -21,7 +21,8 @@ impl<'a> File<'a> {
     /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
     /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
     /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot
-    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table.
+    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table; for
+    /// more than 65536 blocks of different lengths the bytes of their chunk.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
@@ -42,7 +43,7 @@ impl<'a> File<'a> {
         let different = self.period(&offsets)?;
         let (mut seen, mut patience) = (0_u64, MOST);
         let has_seen_all = self.look_at_chunks(&mut grid, &mut offsets, |chunk, grid| {
-            largest = largest.max(memory_len(chunk, grid, &mut patience));
+            largest = largest.max(memory_len(chunk, grid, &mut patience)?);
             seen = seen.saturating_add(1);
             Ok(seen < different)
         })?;
@@ -110,11 +111,12 @@ impl<'a> File<'a> {
 }
 
 /// How much memory a chunk takes beside its destination. Up to `patience` blocks of different lengths are looked at.
-pub(super) fn memory_len(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> u64 {
+/// That they add up to the chunk is checked here, before any of them is decoded.
+pub(super) fn memory_len(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> Result<u64> {
     let blocks = match chunk.content {
-        Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience),
+        Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience)?,
         Content::Compressed => chunk.block_size().unwrap_or(0),
-        _ => return 0,
+        _ => return Ok(0),
     };
     // A block, what its shuffles are undone from, and the first block where others are differences to it.
     let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
@@ -122,7 +124,7 @@ pub(super) fn memory_len(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> 
     let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
     let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
     let decoded = if is_foreign { chunk.decoded_length() } else { blocks };
-    decoded.saturating_add(shuffles).saturating_add(first)
+    Ok(decoded.saturating_add(shuffles).saturating_add(first))
 }
 
 /// How many bytes are decoded of the chunk at hand, at most. Up to `patience` streams are looked at.

@@ -175,7 +175,7 @@ impl<'a> File<'a> {
             if !self.touches(chunk, grid) {
                 return Ok(Some(chunk.decoded_length())); // one on the way to those that are wanted
             }
-            let needed = memory_len(chunk, grid, &mut { u32::MAX });
+            let needed = memory_len(chunk, grid, &mut { u32::MAX })?;
             // The chunk needs the memory more than the table does.
             if needed > to_u64(work.len()) {
                 table = 0;
@@ -346,10 +346,10 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what is wanted of a chunk whose blocks are of different lengths: one of bytes.
+    /// Decodes what is wanted of a chunk whose blocks are of different lengths, which [`memory_len`] has added up: one of
+    /// bytes.
     fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
-        chunk.check_variable_blocks()?;
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
             // Each as if it were a chunk by itself.
