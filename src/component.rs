@@ -1,6 +1,6 @@
 //! A component: a named run of bytes that a tensor is made of.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `element`, `sparse`, `codec::digest`, `decode`, `format`.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec::digest`, `decode`, `format`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
@@ -13,8 +13,9 @@ use crate::codec::BuiltIn;
 use crate::codec::digest::{self, Spelled};
 use crate::decode::{DecodeError, Decoder};
 use crate::element::{Element, Elements, typed};
-use crate::error::{Error, ErrorKind, Format, Item, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::Part;
+use crate::place::{Format, Item};
 use crate::sparse::Column;
 use crate::vocab::{ByteOrder, DType, Encoding};
 

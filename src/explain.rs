@@ -1,14 +1,15 @@
 //! The text of an error: one line from the error alone, or the full sentence with names and numbers.
 //!
-//! Depends on `error`, `bytes`, `format`. Above the formats, so that flash that never prints holds none
+//! Depends on `place`, `error`, `bytes`, `format`. Above the formats, so that flash that never prints holds none
 //! of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
 #![forbid(unsafe_code)]
 
 use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
-use crate::error::{Error, ErrorKind, Format, Item};
+use crate::error::{Error, ErrorKind};
 use crate::format::{self, Context, formats};
+use crate::place::{Format, Item};
 
 /// The full sentence of an error: see [`Error::explain`].
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! An open file of any format.
 //!
-//! Depends on `error`, `bytes`, `format`, `tensor`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `format`, `tensor`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -8,11 +8,13 @@ use core::iter::FusedIterator;
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Need, Opening, Parsed, Source};
-use crate::error::{Error, ErrorKind, Format, Result, Warnings};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, dispatch, formats, map_both, map_each, one_of_each};
+use crate::place::Format;
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
 use crate::tensor::{Inner as InnerTensor, Tensor};
+use crate::warning::Warnings;
 
 /// An open tensor file.
 ///

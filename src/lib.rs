@@ -57,10 +57,13 @@ mod error;
 mod explain;
 mod file;
 mod format;
+mod pinned;
+mod place;
 mod shape;
 mod sparse;
 mod tensor;
 mod vocab;
+mod warning;
 
 pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;
@@ -69,15 +72,17 @@ pub use codec::BuiltIn;
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements, binary128_to_f64};
-pub use error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+pub use error::{Error, ErrorKind, Result};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};
 pub use sparse::{Entries, Entry, Sparse};
 #[cfg(feature = "digest")]
 pub use tensor::Verified;
 pub use tensor::{Components, Tensor};
 pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};
+pub use warning::{Warning, Warnings};
 
 macro_rules! modules {
     (

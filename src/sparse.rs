@@ -1,14 +1,15 @@
 //! Sparse tensors: where their indices and values stand, checked once, then iterated or made dense.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `element`.
+//! Depends on `warning`, `error`, `bytes`, `vocab`, `shape`, `element`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::element::Element;
-use crate::error::{Error, ErrorKind, Result, Warning};
+use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Layout};
+use crate::warning::Warning;
 
 /// Numbers in memory: the first at `start`, and one every `step` bytes.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! A tensor as every format shows it.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `sparse`, `decode`, `format`, `component`.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `sparse`, `decode`, `format`, `component`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -14,8 +14,9 @@ use crate::component::Component;
 #[cfg(feature = "digest")]
 use crate::component::Verification;
 use crate::decode::Decoder;
-use crate::error::{Error, ErrorKind, Format, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{dispatch, map_each, one_of_each};
+use crate::place::Format;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
 use crate::vocab::{DType, Encoding, Layout, Order};

@@ -1,13 +1,13 @@
 //! The words that every format shares: dtype, byte order, element order, layout, encoding.
 //!
-//! Depends on `error` (for the macro that pins numbers).
+//! Depends on `pinned`, `bytes`.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 use core::num::NonZeroU16;
 
 use crate::bytes::words::UNKNOWN;
-use crate::error::pinned;
+use crate::pinned::pinned;
 
 /// The type of an element.
 ///

@@ -33,6 +33,8 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 /// How high a module stands; it may depend on what is lower, or beside it in the same folder.
 fn layer(module: &str) -> usize {
     const LAYERS: &[&[&str]] = &[
+        &["pinned"],
+        &["place", "warning"],
         &["error"],
         &["bytes"],
         &["vocab"],

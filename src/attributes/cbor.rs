@@ -7,7 +7,8 @@ use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
 use crate::bytes::words::{Found, Words};
 use crate::codec::cbor::{Fault, Left, Reader, Token};
-use crate::error::{Error, ErrorKind, Format};
+use crate::error::{Error, ErrorKind};
+use crate::place::Format;
 
 type Result<T> = core::result::Result<T, Fault>;
 

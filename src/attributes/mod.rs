@@ -9,7 +9,8 @@ mod cbor;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
-use crate::error::{Error, pinned};
+use crate::error::Error;
+use crate::pinned::pinned;
 
 /// A value of an attribute.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Where the bytes of a file come from: one slice, or the few segments that the caller has fetched.
 //!
-//! Depends on `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that misses
+//! Depends on `place`, `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that misses
 //! bytes ends with the range it needs, the caller fetches that range and opens again.
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,8 @@ use core::fmt;
 
 use super::extent::{Extent, Region};
 use super::num::to_u64;
-use crate::error::{Error, ErrorKind, Format, Item, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 
 /// How many segments a [`Source`] holds.
 pub const MAX_SEGMENTS: usize = 8;

@@ -1,7 +1,7 @@
 //! CBOR (RFC 8949): a pull reader, records with known keys, and a walker that needs no recursion.
 //!
-//! Depends on `error`, `bytes`. minicbor decodes the values that users see. The structure around them is walked
-//! here, head by head: minicbor cannot pass nested items of indefinite length without an allocator, and its
+//! Depends on `place`, `error`, `bytes`. minicbor decodes the values that users see. The structure around them is
+//! walked here, head by head: minicbor cannot pass nested items of indefinite length without an allocator, and its
 //! decoder for single items takes a third of the flash that the whole reader may take on a chip.
 //!
 //! Accepted is every well-formed encoding: definite and indefinite lengths, heads of any width, tags.
@@ -14,7 +14,8 @@ use minicbor::decode::Decoder;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::{Text, is_utf8};
 use crate::bytes::words::{Found, Words};
-use crate::error::{Error, ErrorKind, Format, Item};
+use crate::error::{Error, ErrorKind};
+use crate::place::{Format, Item};
 
 /// How deeply containers may be nested inside a value that is passed. A tag counts as one.
 const MAX_DEPTH: usize = 32;

@@ -1,8 +1,8 @@
 //! The formats, and what each of them gives to the common view.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. To add one takes its
-//! folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which `formats` there lists. Each is
-//! a module of the same shape:
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. To add one
+//! takes its folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which `formats`
+//! there lists. Each is a module of the same shape:
 //!
 //! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or stops and says which
 //!   bytes it needs first. Where files hold many tensors it has two halves, so that the file is read where it stands:
@@ -31,7 +31,8 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::words::{Words, words};
-use crate::error::{Error, ErrorKind, Format, Item};
+use crate::error::{Error, ErrorKind};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding};
 

@@ -8,9 +8,11 @@ use super::{Part, formats};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warnings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout, Order};
+use crate::warning::Warnings;
 
 /// What a file of such a format says of its tensor.
 pub(crate) trait OneTensor<'a> {

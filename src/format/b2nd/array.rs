@@ -1,6 +1,6 @@
 //! The metalayer `b2nd` (once `caterva`): the shape of the array that the chunks hold.
 //!
-//! Depends on `error`, `bytes`, `shape`, and on `frame`. Section numbers are those of the fields in the text.
+//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`. Section numbers are those of the fields in the text.
 //!
 //! ```text
 //! 97 | version 0 | N | 9N | shape: N x (d3 i64) | 9N | chunk shape: N x (d2 i32) | 9N | block shape: N x (d2 i32)
@@ -16,7 +16,8 @@ use super::{MAX_RANK, stop};
 use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{Opening, Parsed};
 use crate::bytes::text::{Text, is_utf8};
-use crate::error::{ErrorKind, Item};
+use crate::error::ErrorKind;
+use crate::place::Item;
 use crate::shape::{ReadDimension, Shape};
 
 /// Bytes of a length of the shape, of the chunk shape, of the block shape: a marker and a number.

@@ -1,6 +1,6 @@
 //! The blocks of a chunk: streams, decoded by the codec, and the filters undone.
 //!
-//! Depends on `error`, `bytes`, `codec`, `decode`, and on `chunk`.
+//! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on `chunk`.
 //!
 //! ```text
 //! block    one stream, or as many as the typesize has bytes, each of them with the same part of the block
@@ -19,7 +19,8 @@ use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
 use crate::decode::{DecodeError, Decoder};
-use crate::error::{Error, ErrorKind, Item, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::Item;
 use crate::vocab::Encoding;
 
 /// Bytes that a stream may take beyond twice those that it decodes to.

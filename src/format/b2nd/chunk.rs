@@ -1,6 +1,6 @@
 //! A chunk: its header, what kind of chunk it is, and where its blocks stand.
 //!
-//! Depends on `error`, `bytes`, and on `block`. All integers in a chunk are little-endian.
+//! Depends on `place`, `error`, `bytes`, and on `block`. All integers in a chunk are little-endian.
 //!
 //! ```text
 //! 0     version, codec version, flags, typesize, i32 nbytes, i32 blocksize, i32 cbytes
@@ -21,7 +21,9 @@ use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
 use crate::codec::shuffle::copy;
 use crate::decode::Decoder;
-use crate::error::{ErrorKind, Item, Result, pinned};
+use crate::error::{ErrorKind, Result};
+use crate::pinned::pinned;
+use crate::place::Item;
 
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

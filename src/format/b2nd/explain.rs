@@ -8,8 +8,9 @@ use super::chunk::{codec_name, filter_name};
 use super::{frame, version};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
-use crate::error::{Error, ErrorKind, Item};
+use crate::error::{Error, ErrorKind};
 use crate::format::Context;
+use crate::place::Item;
 
 /// Reads what the sentence of `error` may say.
 pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

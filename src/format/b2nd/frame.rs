@@ -1,6 +1,6 @@
 //! The frame: its header, its trailer, and the metalayers in both.
 //!
-//! Depends on `error`, `bytes`. The text calls the parts MessagePack, but every writer puts every field at a
+//! Depends on `place`, `error`, `bytes`. The text calls the parts MessagePack, but every writer puts every field at a
 //! constant place with a constant marker before it, so that no general parser is needed; the markers are held to
 //! what they must be.
 #![forbid(unsafe_code)]
@@ -15,7 +15,8 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
-use crate::error::{ErrorKind, Item};
+use crate::error::ErrorKind;
+use crate::place::Item;
 
 /// The first bytes of a header; the metalayers follow.
 #[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]

@@ -1,6 +1,6 @@
 //! Blosc2 contiguous frames, and the arrays of their metalayer `b2nd`.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of `format`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of `format`.
 //!
 //! ```text
 //! 0        header: 87 bytes, then metalayers                                       (frame.rs, array.rs)
@@ -36,9 +36,11 @@ use crate::bytes::text::Text;
 use crate::bytes::words::words;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::warning::Warning;
 
 use array::Array;
 use block::Codec;

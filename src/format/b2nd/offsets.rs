@@ -1,8 +1,8 @@
 //! Where the chunks stand: the table of their offsets, which is a chunk itself.
 //!
-//! Depends on `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than anything that a reader has
-//! room for, and the writers compress it: it is read block by block, into memory of the caller's where there is
-//! some, and byte by byte where there is none.
+//! Depends on `place`, `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than anything that
+//! a reader has room for, and the writers compress it: it is read block by block, into memory of the caller's where
+//! there is some, and byte by byte where there is none.
 #![forbid(unsafe_code)]
 
 use super::block::{Codec, Filter, Stream};
@@ -12,7 +12,8 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
 use crate::decode::DecodeError;
-use crate::error::{ErrorKind, Item, Result};
+use crate::error::{ErrorKind, Result};
+use crate::place::Item;
 
 /// Bytes of an offset.
 const OFFSET: u64 = 8;

@@ -1,6 +1,6 @@
 //! Reading: any hyper-rectangle of an array, from only those blocks that it touches, each straight into place.
 //!
-//! Depends on `error`, `bytes`, `codec`, `decode`, and on the rest of the format.
+//! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on the rest of the format.
 //!
 //! ```text
 //! array    chunks, row-major; those at its end reach beyond it
@@ -22,7 +22,8 @@ use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
 use crate::decode::Decoder;
-use crate::error::{ErrorKind, Item, Result};
+use crate::error::{ErrorKind, Result};
+use crate::place::Item;
 
 /// To fill as many bytes takes no longer than to ask how many of them are wanted.
 const SHORT: usize = 256;

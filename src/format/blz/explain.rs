@@ -7,8 +7,9 @@
 use super::{Cores, NUMBER, Tables, role};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
-use crate::error::{Error, ErrorKind, Item};
+use crate::error::{Error, ErrorKind};
 use crate::format::Context;
+use crate::place::Item;
 
 /// Reads what the sentence of `error` may say.
 pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -1,6 +1,6 @@
 //! BLZ1, the tensor trains of Blaze.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, and the contract of `format`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, and the contract of `format`.
 //!
 //! ```text
 //! 0        header, 15 bytes: "BLZ1", version 1, dtype, number of dimensions N, 8 bytes of 0
@@ -29,9 +29,11 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, Opening, Parsed};
 use crate::bytes::text::Text;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout, Order};
+use crate::warning::Warning;
 
 /// Section "Header". The version and the dtype are known from the magic, which they are counted among.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

@@ -15,7 +15,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unalign, Unaligned}
 
 use super::{Tables, fail};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::error::{Error, ErrorKind, Item, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::Item;
 use crate::vocab::DType;
 
 /// A number of either type, as it is computed with.

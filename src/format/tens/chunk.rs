@@ -11,8 +11,10 @@ use super::{DimensionHeader, File, INDEX, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Opening, Parsed, Walk};
-use crate::error::{Error, ErrorKind, Item, Warning};
+use crate::error::{Error, ErrorKind};
+use crate::place::Item;
 use crate::vocab::Layout;
+use crate::warning::Warning;
 
 /// Section "Variable chunks". The size counts the head.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

@@ -9,8 +9,9 @@ use zerocopy::FromBytes;
 use super::{BYTES_PER_NUMBER_AT, DIMENSION, HEADER, Header, INDEX, Types, VERSION_1_0, read_dimension};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
-use crate::error::{Error, ErrorKind, Item};
+use crate::error::{Error, ErrorKind};
 use crate::format::Context;
+use crate::place::Item;
 use crate::shape::Shape;
 use crate::vocab::DType;
 

@@ -1,6 +1,7 @@
 //! TENS, the binary tensor format of cc4s, versions 0x00010000 and 0x00009000.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `sparse`, `element`, and the contract of `format`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `sparse`, `element`, and the contract of
+//! `format`.
 //!
 //! ```text
 //! 0       header, 32 bytes: "TENS", version, number type, bytes per number, numbers per element, order N,
@@ -31,10 +32,12 @@ use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
 use crate::bytes::words::{UNKNOWN, Words, words};
 use crate::element::Element;
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::sparse::{Column, Sparse};
 use crate::vocab::{ByteOrder, DType, Layout, Order};
+use crate::warning::Warning;
 
 /// Section "Header".
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

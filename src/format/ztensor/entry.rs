@@ -9,9 +9,11 @@ use super::names::{self, Names};
 use super::{Generation, Manifest, Tensor, v0, v1};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
-use crate::error::{ErrorKind, Item, Warning};
+use crate::error::ErrorKind;
 use crate::format::Part;
+use crate::place::Item;
 use crate::vocab::{ByteOrder, Encoding};
+use crate::warning::Warning;
 
 /// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
 /// its record, in a list inside it.

@@ -9,9 +9,10 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
 use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Reader};
-use crate::error::{Error, ErrorKind, Item};
+use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::format::Part;
+use crate::place::Item;
 use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.

@@ -10,9 +10,11 @@ use crate::bytes::text::Text;
 use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
-use crate::error::{ErrorKind, Item, Warning};
+use crate::error::ErrorKind;
 use crate::format::Part;
+use crate::place::Item;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
+use crate::warning::Warning;
 
 /// Declares a list of names with a dtype each.
 macro_rules! dtypes {

@@ -1,6 +1,6 @@
 //! zTensor 0.1, 1.0, 1.1, 1.2 (`.zt`).
 //!
-//! Depends on `error`, `bytes`, `vocab`, `shape`, `codec::cbor`, and the contract of `format`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec::cbor`, and the contract of `format`.
 //!
 //! ```text
 //! 0     magic, 8 bytes: ZTEN0001 (0.1), ZTEN1000 (1.0, 1.1, 1.2)
@@ -37,9 +37,11 @@ use crate::bytes::source::{Opening, Parsed};
 use crate::bytes::text::{Text, is_before};
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
-use crate::error::{Error, ErrorKind, Format, Item, Result, Warning, Warnings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout, Order};
+use crate::warning::{Warning, Warnings};
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";

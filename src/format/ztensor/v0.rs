@@ -6,7 +6,7 @@
 use super::File;
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
-use crate::error::Item;
+use crate::place::Item;
 
 /// The keys of an entry. `layout` is listed as required, and "dense" as its default: absent means dense.
 /// Unknown keys are the tensor's attributes.

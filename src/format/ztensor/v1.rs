@@ -8,7 +8,9 @@
 use super::{File, Generation};
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
-use crate::error::{ErrorKind, Item, Warning};
+use crate::error::ErrorKind;
+use crate::place::Item;
+use crate::warning::Warning;
 
 /// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the text does not ask for them.
 const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });

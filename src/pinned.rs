@@ -1,0 +1,62 @@
+//! Enums whose numbers are the codes of the C ABI: pinned, gapped, never reused.
+//!
+//! Depends on nothing.
+#![forbid(unsafe_code)]
+
+/// Declares an enum whose variants carry a pinned number, a name and a line of text, and lists them.
+macro_rules! pinned {
+    ($(#[$meta:meta])* $name:ident: $repr:ident { $($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[repr($repr)]
+        pub enum $name { $($(#[$doc])* #[doc = $text] $variant = $code,)* }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.text())
+            }
+        }
+
+        impl $name {
+            /// Every value, in the order of its number.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The pinned number; the same in C, where a warning is given by its bit.
+            #[must_use]
+            pub const fn code(self) -> $repr {
+                #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
+                { self as $repr }
+            }
+
+            /// The name of the variant.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)* }
+            }
+
+            /// The text that describes it.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// The names of all values for C, each closed by a NUL, then the texts.
+            ///
+            /// One text for all: linkers keep every NUL-closed text of a library or none of them.
+            #[cfg(feature = "capi")]
+            #[allow(dead_code)] // not every enum has both in C
+            pub(crate) const NAMES_FOR_C: &'static str = concat!($(stringify!($variant), "\0"),*);
+            #[cfg(feature = "capi")]
+            #[allow(dead_code)]
+            pub(crate) const TEXTS_FOR_C: &'static str = concat!($($text, "\0"),*);
+
+            /// The value of a pinned number.
+            #[allow(dead_code)] // not every enum is read so
+            pub(crate) const fn from_code(code: $repr) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+pub(crate) use pinned;
