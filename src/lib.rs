@@ -57,6 +57,7 @@ mod error;
 mod explain;
 mod file;
 mod format;
+mod names;
 mod pinned;
 mod place;
 mod shape;

@@ -5,12 +5,12 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
-use super::names::{self, Names};
-use super::{Generation, Manifest, Tensor, v0, v1};
+use super::{Generation, Key, Keys, Manifest, Tensor, v0, v1};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::ErrorKind;
 use crate::format::Part;
+use crate::names;
 use crate::place::Item;
 use crate::vocab::{ByteOrder, Encoding};
 use crate::warning::Warning;
@@ -97,8 +97,8 @@ fn compare_roles<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, count: u3
     let after = reader.position();
     reader.go_to(tensor.components);
     let left = reader.map();
-    let roles = Names { first: reader.position(), left };
-    if let Some((_, at)) = names::repeated_of_few(&tensor.manifest, roles, reader) {
+    let first = Key { at: reader.position(), left };
+    if let Some((_, at)) = names::repeated_of_few(&mut Keys { manifest: &tensor.manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);

@@ -19,7 +19,6 @@
 mod entry;
 mod explain;
 mod layout;
-mod names;
 mod v0;
 mod v1;
 
@@ -28,7 +27,6 @@ pub(crate) use explain::context;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::layout::Role;
-use self::names::{Names, Repeated};
 use super::Part;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
@@ -38,6 +36,7 @@ use crate::bytes::text::{Text, is_before};
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
+use crate::names::{self, Names, Repeated};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout, Order};
@@ -192,6 +191,41 @@ impl<'a> Manifest<'a> {
     }
 }
 
+/// A key of a map: where it is, and how much the map still has. In a list the entry that has the name.
+#[derive(Clone, Copy)]
+struct Key {
+    at: u32,
+    left: Left,
+}
+
+/// The keys of a map that must differ: the names of the tensors, or the roles of the components of one.
+struct Keys<'r, 'a> {
+    manifest: &'r Manifest<'a>,
+    reader: &'r mut Reader<'a>,
+}
+
+impl<'a> Names<'a> for Keys<'_, 'a> {
+    type Place = Key;
+
+    fn next(&mut self, place: &mut Key) -> Option<(&'a [u8], u32)> {
+        self.reader.go_to(place.at);
+        if !self.manifest.more_parts(self.reader, &mut place.left) {
+            return None;
+        }
+        let found = self.manifest.name(self.reader);
+        place.at = self.reader.position();
+        Some(found)
+    }
+
+    fn at(&self, position: u32) -> &'a [u8] {
+        Reader::text_bytes_at(self.manifest.region.bytes, position)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.manifest.check(self.reader)
+    }
+}
+
 /// A zTensor file.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
@@ -291,13 +325,14 @@ impl<'a> File<'a> {
         if self.count > names::MAX_COMPARED {
             self.warnings.add(Warning::NamesUnchecked);
         } else {
-            let repeated = names::repeated_of_few(&self.manifest, self.names(), reader);
+            let start = self.names();
+            let repeated = names::repeated_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader);
         }
     }
 
-    const fn names(&self) -> Names {
-        Names { first: self.entries, left: self.left }
+    const fn names(&self) -> Key {
+        Key { at: self.entries, left: self.left }
     }
 
     /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
@@ -343,14 +378,17 @@ impl<'a> File<'a> {
         file.warnings = self.warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
         let mut reader = self.manifest.reader(self.entries);
         if !self.is_sorted {
-            file.judge_names(names::repeated(&self.manifest, self.names(), scratch)?, &mut reader);
+            let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
+            let repeated = names::repeated(&mut keys, self.names(), scratch)?;
+            file.judge_names(repeated, &mut reader);
         }
         if self.warnings.contains(Warning::RolesUnchecked) {
             let mut tensors = self.tensors();
             let mut tensor = tensors.unread();
             while tensors.advance(&mut tensor) {
                 reader.entry = tensor.entry;
-                if let Some((_, at)) = names::repeated(&self.manifest, tensor.roles(), scratch)? {
+                let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
+                if let Some((_, at)) = names::repeated(&mut keys, tensor.roles(), scratch)? {
                     reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
                 }
                 tensor = tensors.unread();
@@ -522,10 +560,10 @@ impl<'a> Tensor<'a> {
     }
 
     /// The roles of its components; those of an entry of a list have but one.
-    fn roles(&self) -> Names {
+    fn roles(&self) -> Key {
         let mut left = Left::ONE;
-        let first = self.begin_parts(&mut left).position();
-        Names { first, left }
+        let at = self.begin_parts(&mut left).position();
+        Key { at, left }
     }
 
     /// A reader that stands at the first component, of which there are `left`.

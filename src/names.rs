@@ -1,53 +1,56 @@
-//! Whether a name, or the role of a component, is there twice: found exactly and with the memory that the caller gives.
+//! Whether a name is there twice, found exactly and with the memory that the caller gives.
 //!
-//! Depends on `super`. Blocks of names are sorted, and every name from the block on is looked up in it: of the order of
-//! n log n comparisons a block, and no hashes, so that no file can be made to take long. The little memory that `open`
-//! has for it is filled with hashes besides: a few names need no sorting, only no long comparisons of names that begin
-//! alike.
+//! Depends on `bytes`, `error`; a format says in [`Names`] how its names are read. Blocks of names are sorted, and every name
+//! from the block on is looked up in it: of the order of n log n comparisons a block, and no hashes, so that no file can be
+//! made to take long. The little memory that opening a file has for it is filled with hashes besides: a few names need no
+//! sorting, only no long comparisons of names that begin alike.
 #![forbid(unsafe_code)]
 
-use super::Manifest;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::codec::cbor::{Left, Reader};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many names that are not in order are compared without memory of the caller's.
-pub(super) const MAX_COMPARED: u32 = 1024;
+pub(crate) const MAX_COMPARED: u32 = 1024;
 
 /// How many of them in one pass: on a chip stack is scarce.
 const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
-/// Names that must differ, of the tensors or of the roles of one's components: the position of the first, and how many
-/// entries have them.
-#[derive(Clone, Copy)]
-pub(super) struct Names {
-    pub(super) first: u32,
-    pub(super) left: Left,
+/// Names that must differ.
+pub(crate) trait Names<'a> {
+    /// Which name is read next.
+    type Place: Copy;
+
+    /// Reads the name at `place`, and goes to the next one. Also its position, by which [`at`](Self::at) finds it again:
+    /// never 0, and rising from name to name. `None` after the last.
+    fn next(&mut self, place: &mut Self::Place) -> Option<(&'a [u8], u32)>;
+
+    /// The name at a position that `next` gave.
+    fn at(&self, position: u32) -> &'a [u8];
+
+    /// What is wrong with the names that were read: the bytes have changed since the file was opened.
+    fn check(&self) -> Result<()>;
 }
 
-/// The index and the position of a name that an earlier entry has, if there is any.
-pub(super) type Repeated = Option<(u32, u32)>;
+/// The index and the position of a name that an earlier one is equal to, if there is any.
+pub(crate) type Repeated = Option<(u32, u32)>;
 
 /// Compares up to [`MAX_COMPARED`] names with a little memory and little code: each with those of the block before it.
-/// The bytes have changed where `reader` has a fault then.
 #[inline(never)] // the memory is not there for names in order, as real programs write them
-pub(super) fn repeated_of_few<'a>(manifest: &Manifest<'a>, names: Names, reader: &mut Reader<'a>) -> Repeated {
+pub(crate) fn repeated_of_few<'a, N: Names<'a>>(names: &mut N, start: N::Place) -> Repeated {
     // The first name after the block, and its index.
-    let (mut next, mut first) = (names, 0_u32);
+    let (mut next, mut first) = (start, 0_u32);
     loop {
         // The hash of each name, and its position.
         let mut block = heapless::Vec::<(u32, u32), BLOCK>::new();
-        let (mut left, mut index) = (next.left, first);
-        reader.go_to(next.first);
-        while manifest.more_parts(reader, &mut left) {
-            let (name, at) = manifest.name(reader);
+        let (mut place, mut index) = (next, first);
+        while let Some((name, at)) = names.next(&mut place) {
             let hash = hash_of(name);
             // Before it only those of its own block, if it is in it: it is not yet among them.
-            if block.iter().any(|&(other, place)| other == hash && name_at(manifest, place) == name) {
+            if block.iter().any(|&(other, position)| other == hash && names.at(position) == name) {
                 return Some((index, at));
             }
             if block.push((hash, at)).is_ok() {
-                next = Names { first: reader.position(), left };
+                next = place;
                 first = first.wrapping_add(1);
             }
             index = index.wrapping_add(1);
@@ -59,47 +62,37 @@ pub(super) fn repeated_of_few<'a>(manifest: &Manifest<'a>, names: Names, reader:
 }
 
 /// Compares all names by means of `scratch`, which has room for one at least.
-pub(super) fn repeated(manifest: &Manifest<'_>, names: Names, scratch: &mut [u32]) -> Result<Repeated> {
+pub(crate) fn repeated<'a, N: Names<'a>>(names: &mut N, start: N::Place, scratch: &mut [u32]) -> Result<Repeated> {
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    let name = |position| name_at(manifest, position);
-    let mut reader = manifest.reader(names.first);
-    let (mut left, mut first) = (names.left, 0_u32);
+    let (mut next, mut first) = (start, 0_u32);
     loop {
-        let (mut rest, mut left_of_rest) = (reader.clone(), left);
+        let mut place = next;
         let mut filled = 0_u64;
         for slot in scratch.iter_mut() {
-            if !manifest.more_parts(&mut reader, &mut left) {
-                break;
-            }
-            (_, *slot) = manifest.name(&mut reader);
+            let Some((_, at)) = names.next(&mut next) else { break };
+            *slot = at;
             filled = filled.saturating_add(1);
         }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
-        sort_by(sorted, |a, b| (name(a), a) < (name(b), b));
+        sort_by(sorted, |a, b| (names.at(a), a) < (names.at(b), b));
         let mut index = first;
-        while manifest.more_parts(&mut rest, &mut left_of_rest) {
-            let (this, at) = manifest.name(&mut rest);
+        while let Some((name, at)) = names.next(&mut place) {
             // Where the first of the block with this name would be: no name is at position 0.
-            let place = sorted.binary_search_by(|&other| (name(other), other).cmp(&(this, 0)));
-            let first_of_name = sorted.get(place.unwrap_or_else(|place| place));
-            if first_of_name.is_some_and(|&first| first < at && name(first) == this) {
+            let found = sorted.binary_search_by(|&other| (names.at(other), other).cmp(&(name, 0)));
+            let first_of_name = sorted.get(found.unwrap_or_else(|found| found));
+            if first_of_name.is_some_and(|&first| first < at && names.at(first) == name) {
                 return Ok(Some((index, at)));
             }
             index = index.wrapping_add(1);
         }
-        manifest.check(&rest)?;
+        names.check()?;
         if filled < to_u64(scratch.len()) {
             return Ok(None);
         }
         first = first.saturating_add(u32::try_from(filled).unwrap_or(u32::MAX));
     }
-}
-
-/// The name at `position`.
-fn name_at<'a>(manifest: &Manifest<'a>, position: u32) -> &'a [u8] {
-    Reader::text_bytes_at(manifest.region.bytes, position)
 }
 
 /// Tells most names apart without comparing them (FNV-1a).
