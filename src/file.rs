@@ -220,43 +220,37 @@ macro_rules! of_each_format {
         fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
             let input = opening.input;
             let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
+            #[cfg(any($(feature = $single),*))]
+            let single = |of| Inner::Single(format::single::File::new(of));
             let inner = match format::detect(head, input.length()) {
                 $(#[cfg(feature = $feature)] Format::$variant => Inner::$variant(format::$module::begin(opening)?),)*
                 $(
                     #[cfg(feature = $single)]
-                    Format::$of_one => {
-                        let of = format::single::Of::$of_one(format::$one::open(opening)?);
-                        Inner::Single(format::single::File::new(of))
-                    }
+                    Format::$of_one => single(format::single::Of::$of_one(format::$one::open(opening)?)),
                 )*
                 other => return Err(opening.stop(format::not_read(head, other))),
             };
             Ok(File { input, inner })
         }
 
-        /// Reads what [`begin`] has left, where it stands: a file on its own would be on the stack besides.
-        #[inline]
-        fn read(file: &mut File<'_>) -> Result<()> {
-            match &mut file.inner {
-                $(#[cfg(feature = $feature)] Inner::$variant(file) => file.read(),)*
-                #[cfg(any($(feature = $single),*))]
-                Inner::Single(_) => Ok(()),
-            }
+        /// The one way in: for slices and for sources.
+        fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
+            #[allow(unused_mut)] // in a build without a format of several tensors
+            let mut opened = begin(opening).map_err(|stop| opening.error(stop));
+            $(
+                // Read where it will stand: a file on its own would be on the stack besides.
+                #[cfg(feature = $feature)]
+                if let Ok(File { inner: Inner::$variant(file), .. }) = &mut opened {
+                    if let Err(error) = file.read() {
+                        opened = Err(error);
+                    }
+                }
+            )*
+            opened
         }
     };
 }
 formats!(of_each_format!);
-
-/// The one way in: for slices and for sources.
-fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
-    let mut opened = begin(opening).map_err(|stop| opening.error(stop));
-    if let Ok(file) = &mut opened {
-        if let Err(error) = read(file) {
-            opened = Err(error);
-        }
-    }
-    opened
-}
 
 /// The tensors of a file. See [`File::tensors`].
 ///

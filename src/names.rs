@@ -2,8 +2,9 @@
 //!
 //! Depends on `bytes`, `error`; a format says in [`Names`] how its names are read. Blocks of names are sorted, and every name
 //! from the block on is looked up in it: of the order of n log n comparisons a block, and no hashes, so that no file can be
-//! made to take long. The little memory that opening a file has for it is filled with hashes besides: a few names need no
-//! sorting, only no long comparisons of names that begin alike.
+//! made to take long. The little memory that opening a file has for it is filled with hashes besides: they tell apart a
+//! few names that begin alike. A file made so that the hashes are equal, too, takes as many comparisons as there are
+//! pairs: linear still in the bytes of names, of which no more than [`MAX_COMPARED`] are compared so.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};

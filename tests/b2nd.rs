@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value as Json;
-use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams};
+use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, repeated};
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
@@ -758,5 +758,42 @@ fn elements_are_gathered_from_streams_of_every_kind() {
         let found = region(&frame, &[start as u64], &[stop as u64]).unwrap();
         assert!(found == expected[4 * start..4 * stop], "{start} {stop}: {found:?}");
         assert_eq!(frame.work_len(&[start as u64], &[stop as u64]).unwrap(), COUNT as u64);
+    }
+}
+
+/// Chunks of different lengths whose table says the same again and again: passed by whole turns, read as if one by one.
+#[test]
+fn chunks_that_a_table_repeats() {
+    let chunks = [&b"abc"[..], b"", b"defgh"].map(copied);
+    let mut offsets = Vec::new();
+    for length in [0, chunks[0].len(), chunks[0].len() + chunks[1].len()] {
+        offsets.extend((length as u64).to_le_bytes());
+    }
+    let all = chunks.concat();
+    let frame = |turns: u32, length: u64| {
+        let table = repeated(&offsets, 24 * turns);
+        Frame { chunks: &all, table: &table, length, ..Frame::default() }.bytes()
+    };
+    let bytes = frame(7, 7 * 8);
+    let file = File::open(&bytes).unwrap();
+    let frame_of_7 = file.as_b2nd().unwrap();
+    let expected = b"abcdefgh".repeat(7);
+    for start in 0..=expected.len() {
+        for stop in start..=expected.len() {
+            assert_eq!(region(&frame_of_7, &[start as u64], &[stop as u64]).unwrap(), expected[start..stop]);
+        }
+    }
+    // Ten million turns take no longer.
+    let bytes = frame(10_000_000, 80_000_000);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(region(&file.as_b2nd().unwrap(), &[79_999_990], &[79_999_995]).unwrap(), b"ghabc");
+    // What does not add up is refused, whichever part of it is asked for behind the first turn.
+    for length in [40, 55, 57, 65, 200] {
+        let bytes = frame(7, length);
+        let file = File::open(&bytes).unwrap();
+        for start in [8, 20, length - 1] {
+            let error = region(&file.as_b2nd().unwrap(), &[start], &[start + 1]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ChunkGrid, "{length} {start}");
+        }
     }
 }

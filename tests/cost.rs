@@ -9,7 +9,7 @@ use std::process::Command;
 mod support;
 
 #[cfg(feature = "b2nd")]
-use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks};
+use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks, repeated};
 #[cfg(feature = "ztensor")]
 use support::{Cbor, component, file_1_2, manifest_1_2};
 #[cfg(feature = "ztensor")]
@@ -40,6 +40,8 @@ const CASES: &[Case] = &[
     ("a byte of a million chunks", 1 << 20, one_chunk_again_and_again, read_a_byte),
     #[cfg(feature = "b2nd")]
     ("the memory for all of a million chunks", 1 << 20, one_chunk_again_and_again, ask_for_all_memory),
+    #[cfg(feature = "b2nd")]
+    ("bytes between empty chunks", 100, empty_chunks, read_between),
     #[cfg(feature = "b2nd")]
     ("elements in long rows of padding", 1 << 12, padding, read_all),
 ];
@@ -112,6 +114,25 @@ fn shared_blocks(size: usize) -> Vec<u8> {
 fn one_chunk_again_and_again(size: usize) -> Vec<u8> {
     let (chunks, table) = (copied(&[7]), all_first(size as u32));
     Frame { chunks: &chunks, table: &table, length: size as u64, ..Frame::default() }.bytes()
+}
+
+/// Turns of chunks, as many as each of them has, all but the last of which are empty: more than there are bytes.
+#[cfg(feature = "b2nd")]
+fn empty_chunks(size: usize) -> Vec<u8> {
+    let chunks = [copied(&[]), copied(&[7])].concat();
+    let mut turn = vec![0; 8 * size];
+    turn[8 * size - 8] = copied(&[]).len() as u8;
+    let table = repeated(&turn, (8 * size * size) as u32);
+    Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
+}
+
+/// Reads as many bytes as there are turns, or finds that they do not add up.
+#[cfg(feature = "b2nd")]
+fn read_between(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let turns = (frame.chunk_count() as f64).sqrt() as u64 - 1;
+    let mut dst = vec![0; turns as usize];
+    let _ = black_box(frame.read_region(&[0], &[turns], &mut dst, &mut [0; 4096]));
 }
 
 /// 100 elements, each of them the first of a row that long, which is a byte again and again.

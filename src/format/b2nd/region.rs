@@ -242,12 +242,15 @@ impl<'a> File<'a> {
             left = left.saturating_sub(1);
             if left == 0 {
                 let bytes = at.saturating_sub(turn_at);
+                // All turns, and a part of one, add up to the frame: then there are no more chunks than bytes in each.
+                let whole = quotient(self.chunk_count(), period);
+                let part = if whole.saturating_mul(period) == self.chunk_count() { 0 } else { bytes };
+                if nbytes.checked_sub(whole.saturating_mul(bytes)).is_none_or(|rest| rest > part) {
+                    return Err(self.error(ErrorKind::ChunkGrid));
+                }
                 let turns = quotient(self.chunk_count().saturating_sub(index), period);
-                let passed = if at >= stop || bytes == 0 {
-                    turns
-                } else {
-                    turns.min(quotient(start.saturating_sub(at), bytes))
-                };
+                let before = quotient(start.saturating_sub(at), bytes);
+                let passed = if at >= stop { turns } else { turns.min(before) };
                 at = at.saturating_add(passed.saturating_mul(bytes));
                 index = index.saturating_add(passed.saturating_mul(period));
                 (turn_at, left) = (at, period);
