@@ -130,7 +130,8 @@ impl Decoder for Chosen {
         };
         let Some(decode) = decoder.decode_with_dictionary else { return Err(DecodeError::Unsupported) };
         let mut length = 0;
-        // SAFETY: the caller says that the function does what its type says. Of the dictionary only the address is used.
+        // SAFETY: the caller says that the function does what its type says. The dictionary is bytes of the file, which
+        // are there while the call runs.
         let status = unsafe {
             decode(
                 decoder.user,

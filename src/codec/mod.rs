@@ -22,7 +22,8 @@ use crate::decode::{DecodeError, Decoder};
 use crate::vocab::Encoding;
 
 /// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib with the feature
-/// `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder.
+/// `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard it keeps the
+/// dictionary that was set last, as it was read, until another is set.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]

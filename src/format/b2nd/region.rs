@@ -43,7 +43,7 @@ enum View<'v> {
     Value(&'v [u8], u64),
     /// The bytes of elements of that width, in planes.
     Planes(usize, &'v Planes<'v>),
-    /// The same where a plane of one byte stands for that byte again and again.
+    /// Planes, of which one of a single byte stands for that byte again and again.
     Runs(usize, &'v Planes<'v>),
 }
 
@@ -208,7 +208,7 @@ impl<'a> File<'a> {
         mut f: impl FnMut(&mut Grid, u64) -> Result<Option<u64>>,
     ) -> Result<()> {
         if self.chunksize() == 0 {
-            return self.each_of_its_length(grid, period, &mut f);
+            return self.walk_chunks(grid, period, &mut f);
         }
         grid.first_chunk();
         loop {
@@ -223,7 +223,7 @@ impl<'a> File<'a> {
     /// touched, and after the last, are looked at, too. Of a table that says the same again after each `period` chunks
     /// they are passed by as many at a time.
     #[inline(never)] // what it counts is not on the stack for the others
-    fn each_of_its_length(
+    fn walk_chunks(
         &self,
         grid: &mut Grid,
         period: u64,

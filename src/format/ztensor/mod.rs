@@ -325,13 +325,14 @@ impl<'a> File<'a> {
         if self.count > names::MAX_COMPARED {
             self.warnings.add(Warning::NamesUnchecked);
         } else {
-            let start = self.names();
+            let start = self.first_name();
             let repeated = names::repeated_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader);
         }
     }
 
-    const fn names(&self) -> Key {
+    /// Where the names of the tensors begin.
+    const fn first_name(&self) -> Key {
         Key { at: self.entries, left: self.left }
     }
 
@@ -379,7 +380,7 @@ impl<'a> File<'a> {
         let mut reader = self.manifest.reader(self.entries);
         if !self.is_sorted {
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-            let repeated = names::repeated(&mut keys, self.names(), scratch)?;
+            let repeated = names::repeated(&mut keys, self.first_name(), scratch)?;
             file.judge_names(repeated, &mut reader);
         }
         if self.warnings.contains(Warning::RolesUnchecked) {
@@ -388,7 +389,7 @@ impl<'a> File<'a> {
             while tensors.advance(&mut tensor) {
                 reader.entry = tensor.entry;
                 let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-                if let Some((_, at)) = names::repeated(&mut keys, tensor.roles(), scratch)? {
+                if let Some((_, at)) = names::repeated(&mut keys, tensor.first_role(), scratch)? {
                     reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
                 }
                 tensor = tensors.unread();
@@ -559,8 +560,8 @@ impl<'a> Tensor<'a> {
         self.manifest.check_found(&reader, is_found)
     }
 
-    /// The roles of its components; those of an entry of a list have but one.
-    fn roles(&self) -> Key {
+    /// Where the roles of its components begin; an entry of a list has but one.
+    fn first_role(&self) -> Key {
         let mut left = Left::ONE;
         let at = self.begin_parts(&mut left).position();
         Key { at, left }
