@@ -312,11 +312,11 @@ int main(int argc, char **argv)
 
     EXPECT(HANDLE, tenslice_file_warning_tensor(NULL, 1, dims));
     EXPECT(BAD, tenslice_file_warning_tensor(&file, 1, NULL));
-    EXPECT(HANDLE, tenslice_file_check_names(NULL, scratch, 4, NULL, NULL));
-    EXPECT(BAD, tenslice_file_check_names(&file, NULL, 4, NULL, NULL));
-    EXPECT(BAD, tenslice_file_check_names(&file, scratch, SIZE_MAX, NULL, NULL));
+    EXPECT(HANDLE, tenslice_file_check(NULL, scratch, 4, NULL, NULL));
+    EXPECT(BAD, tenslice_file_check(&file, NULL, 4, NULL, NULL));
+    EXPECT(BAD, tenslice_file_check(&file, scratch, SIZE_MAX, NULL, NULL));
     MARK(scratch);
-    EXPECT(BAD, tenslice_file_check_names(&file, ODD(uint32_t, scratch), 3, NULL, NULL));
+    EXPECT(BAD, tenslice_file_check(&file, ODD(uint32_t, scratch), 3, NULL, NULL));
     CHECK(IS_MARKED(scratch));
     EXPECT(HANDLE, tenslice_file_find(NULL, "a", 1, &tensor, NULL));
     EXPECT(BAD, tenslice_file_find(&file, NULL, 1, &tensor, NULL));

@@ -107,7 +107,7 @@ int main(void)
 
     SIZE(tenslice_error, 16);
     AT(tenslice_error, offset, 0);
-    AT(tenslice_error, back, 8);
+    AT(tenslice_error, entry_distance, 8);
     AT(tenslice_error, kind, 12);
     AT(tenslice_error, format, 14);
     AT(tenslice_error, item, 15);

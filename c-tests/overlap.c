@@ -85,9 +85,9 @@ static tenslice_status error_text_source(unsigned char **at, const memory *of)
                                       AT(size_t, 2));
 }
 
-static tenslice_status check_names(unsigned char **at, const memory *of)
+static tenslice_status check(unsigned char **at, const memory *of)
 {
-    return tenslice_file_check_names(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint32_t, 2), NULL);
+    return tenslice_file_check(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint32_t, 2), NULL);
 }
 
 static tenslice_status shape(unsigned char **at, const memory *of)
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
     TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));
-    TRY(TENSLICE_OK, 1, check_names, ROOM(64), OF(file), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));

@@ -139,10 +139,10 @@ static void warnings_and_names(const char *folder)
     CHECK(index > 0 && index < 3);
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_MISALIGNED_OFFSET, &index));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, 3, &index));
-    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check_names(&file, NULL, 0, &bits, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_check_names(&file, scratch, 1, &bits, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check(&file, NULL, 0, &bits, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, 1, &bits, NULL));
     CHECK(bits == TENSLICE_WARNING_REPEATED_NAME);
-    EXPECT(TENSLICE_OK, tenslice_file_check_names(&file, scratch, 2, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, 2, NULL, NULL));
     free(b.data);
 }
 

@@ -203,7 +203,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     if warnings.contains(Warning::NamesUnchecked) || warnings.contains(Warning::RolesUnchecked) {
         let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
         let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(1);
-        warnings = file.check_names(&mut vec![0; words])?;
+        warnings = file.check(&mut vec![0; words])?;
     }
     let total: u64 = match &options.tensor {
         Some(name) => stored(&file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?),
@@ -324,7 +324,7 @@ impl Reader {
 
     /// Reads all chunks, as many at a time as lie beside each other in the first dimension, and the metalayers that
     /// are chunks; the SHA-256 of the array as it is stored.
-    fn read_chunks(&mut self, b2nd: &b2nd::File<'_>, tensor: &Tensor<'_>) -> Result<String, Error> {
+    fn read_chunks(&mut self, b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> Result<String, Error> {
         for metalayer in b2nd.variable_metalayers() {
             let chunk = b2nd.variable_metalayer(&metalayer)?;
             with_room(Some(chunk.scratch_len()), |scratch| {
@@ -456,7 +456,7 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
 }
 
 /// What only TENS files have.
-fn tens_json(tens: &tens::File<'_>) -> Json {
+fn tens_json(tens: &tens::TensFile<'_>) -> Json {
     let dimension =
         |d: tens::Dimension| json!({"name": index_name(d.name), "length": d.length, "sparse": d.is_sparse});
     let chunk = |chunk: tens::Chunk<'_>| {
@@ -476,7 +476,7 @@ fn tens_json(tens: &tens::File<'_>) -> Json {
 }
 
 /// What only BLZ files have.
-fn blz_json(blz: &blz::File<'_>) -> Json {
+fn blz_json(blz: &blz::BlzFile<'_>) -> Json {
     json!({
         "ranks": blz.bond_dimensions().collect::<Vec<_>>(),
         "cores": blz.cores().map(|core| core.shape).collect::<Vec<_>>(),
@@ -486,7 +486,7 @@ fn blz_json(blz: &blz::File<'_>) -> Json {
 }
 
 /// What only Blosc2 frames have.
-fn b2nd_json(b2nd: &b2nd::File<'_>) -> Json {
+fn b2nd_json(b2nd: &b2nd::Frame<'_>) -> Json {
     let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
     let defaults = b2nd.defaults();
     let metalayer = |one: b2nd::Metalayer<'_>| json!({"name": one.name, "length": one.content.len()});

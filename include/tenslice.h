@@ -323,10 +323,10 @@ enum {
     TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is shown */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name stands twice; find gives the first */
-    TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check_names does */
+    TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check does */
     TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file is of a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
-    TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check_names does */
+    TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check does */
     TENSLICE_WARNING_TRAILING_BYTES = 2048, /**< bytes follow that belong to nothing */
     TENSLICE_WARNING_RESERVED_BYTES = 4096, /**< bytes that must be 0 are not */
     TENSLICE_WARNING_LEGACY_LAYOUT = 8192, /**< the data follows without a chunk, as programs write it against the format's text */
@@ -355,9 +355,9 @@ typedef struct {
      */
     uint64_t offset;
     /**
-     * How far before it the entry of the tensor concerned begins; 0 where there is none.
+     * How many bytes before it the record of the tensor concerned begins; UINT32_MAX where no tensor is concerned.
      */
-    uint32_t back;
+    uint32_t entry_distance;
     /**
      * The rule: the same number as the status.
      */
@@ -1209,11 +1209,11 @@ tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t
  * Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
-tenslice_status tenslice_file_check_names(const tenslice_file *file,
-                                          uint32_t *scratch,
-                                          size_t count,
-                                          uint32_t *warnings,
-                                          tenslice_error *error);
+tenslice_status tenslice_file_check(const tenslice_file *file,
+                                    uint32_t *scratch,
+                                    size_t count,
+                                    uint32_t *warnings,
+                                    tenslice_error *error);
 
 /**
  * Finds the first tensor of that name: `length` bytes at `name`, compared byte by byte. Linear in the

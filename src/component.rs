@@ -14,7 +14,7 @@ use crate::codec::digest::{self, Spelled};
 use crate::decode::{DecodeError, Decoder};
 use crate::element::{Element, Elements, typed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::Part;
+use crate::format::ComponentRecord;
 use crate::place::{Format, Item};
 use crate::sparse::Column;
 use crate::vocab::{ByteOrder, DType, Encoding};
@@ -24,7 +24,7 @@ use crate::vocab::{ByteOrder, DType, Encoding};
 /// A value of at most 128 bytes that borrows from the file's bytes; copy it freely.
 #[derive(Clone, Copy, Debug)]
 pub struct Component<'a> {
-    part: Part<'a>,
+    record: ComponentRecord<'a>,
     input: Input<'a>,
     format: Format,
     /// Whether the input is not the file but just the bytes of this component.
@@ -44,77 +44,77 @@ pub enum Verification {
 
 impl<'a> Component<'a> {
     /// A component of which nothing has been read yet.
-    pub(crate) fn unread(input: Input<'a>, format: Format) -> Self {
-        Self { part: Part::unread(), input, format, is_bound: false }
+    pub(crate) fn blank(input: Input<'a>, format: Format) -> Self {
+        Self { record: ComponentRecord::blank(), input, format, is_bound: false }
     }
 
-    pub(crate) const fn part_mut(&mut self) -> &mut Part<'a> {
-        &mut self.part
+    pub(crate) const fn record_mut(&mut self) -> &mut ComponentRecord<'a> {
+        &mut self.record
     }
 
     /// What it is to its tensor, in the format's own words: `data`, `values`, `indices`, …
     #[must_use]
     pub fn role(&self) -> &'a str {
-        self.part.role().as_str()
+        self.record.role().as_str()
     }
 
     #[cfg(feature = "capi")]
     pub(crate) fn role_text(&self) -> Text<'a> {
-        self.part.role()
+        self.record.role()
     }
 
     /// The type of its elements; `None` where the format does not say.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
-        self.part.dtype
+        self.record.dtype
     }
 
     /// The type that its elements are stored as: differs from [`dtype`](Self::dtype) where the file states
     /// a logical type, as for `f8_e4m3fn` over `u8`.
     #[must_use]
     pub const fn storage_dtype(&self) -> Option<DType> {
-        self.part.storage
+        self.record.storage
     }
 
     /// The byte order of its elements.
     #[must_use]
     pub const fn byte_order(&self) -> ByteOrder {
-        self.part.order
+        self.record.order
     }
 
     /// Where its bytes are stored: for a caller who reads them from elsewhere. Inside the file, as checked.
     #[must_use]
     pub const fn extent(&self) -> Extent {
-        self.part.extent
+        self.record.extent
     }
 
     /// How its bytes are stored.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
-        self.part.encoding
+        self.record.encoding
     }
 
     /// The name of the encoding, as the file spells it.
     #[must_use]
     pub const fn encoding_name(&self) -> &'a str {
-        self.part.encoding_name.as_str()
+        self.record.encoding_name.as_str()
     }
 
     #[cfg(feature = "capi")]
     pub(crate) const fn encoding_name_text(&self) -> Text<'a> {
-        self.part.encoding_name
+        self.record.encoding_name
     }
 
     /// How many bytes it decodes to; `None` where the file does not say.
     #[must_use]
     pub const fn decoded_length(&self) -> Option<u64> {
-        self.part.decoded_length
+        self.record.decoded_length
     }
 
     /// Its digest as the file spells it, such as `crc32c:0x1A2B3C4D`; not verified.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
-        match self.part.digest {
+        match self.record.digest {
             Some(digest) => Some(digest.as_str()),
             None => None,
         }
@@ -122,7 +122,7 @@ impl<'a> Component<'a> {
 
     #[cfg(feature = "capi")]
     pub(crate) const fn digest_text(&self) -> Option<Text<'a>> {
-        self.part.digest
+        self.record.digest
     }
 
     /// Its bytes as they are stored, perhaps encoded.
@@ -131,8 +131,8 @@ impl<'a> Component<'a> {
     /// `NotInMemory` where the file was opened over a source of which no segment has them all: read
     /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunks add them to the source instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
-        let offset = if self.is_bound { 0 } else { self.part.extent.offset };
-        let bytes = self.input.get(Extent::new(offset, self.part.extent.length));
+        let offset = if self.is_bound { 0 } else { self.record.extent.offset };
+        let bytes = self.input.get(Extent::new(offset, self.record.extent.length));
         bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
     }
 
@@ -142,7 +142,7 @@ impl<'a> Component<'a> {
     /// `Encoded` where it has to be decoded first, `UnsupportedEncoding` where nobody here can, `NotInMemory`.
     #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
-        match self.part.encoding {
+        match self.record.encoding {
             Encoding::Raw => self.stored(),
             Encoding::Zstd | Encoding::Zlib | Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
@@ -175,10 +175,10 @@ impl<'a> Component<'a> {
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
-        let is_single = self.part.dtype.is_some_and(|dtype| dtype.number_size() == 1);
+        let is_single = self.record.dtype.is_some_and(|dtype| dtype.number_size() == 1);
         let (kind, item) = if !self.is_whole(bytes) {
             (ErrorKind::NotWhole, Item::Length)
-        } else if self.part.order != ByteOrder::NATIVE && !is_single {
+        } else if self.record.order != ByteOrder::NATIVE && !is_single {
             (ErrorKind::ForeignEndian, Item::ByteOrder)
         } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
             (ErrorKind::Misaligned, Item::Component)
@@ -193,7 +193,7 @@ impl<'a> Component<'a> {
     /// # Errors
     /// Those of [`bytes`](Self::bytes), then `WrongType`.
     pub fn elements<T: Element>(&self) -> Result<Elements<'a, T>> {
-        Ok(Elements::new(self.bytes_of::<T>()?, self.part.order))
+        Ok(Elements::new(self.bytes_of::<T>()?, self.record.order))
     }
 
     /// Its elements, decoded, in `room`: in stored order, in this machine's byte order. The part written.
@@ -215,12 +215,12 @@ impl<'a> Component<'a> {
     /// Those of [`read_into`](Self::read_into).
     pub fn read_into_by<'r>(&self, decoder: &mut dyn Decoder, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Item::Component);
-        let stored = match self.part.encoding {
+        let stored = match self.record.encoding {
             Encoding::Other => return Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
             Encoding::Blosc => return Err(self.error(ErrorKind::Encoded, Item::Component)),
             _ => self.stored()?,
         };
-        let known = match self.part.decoded_length {
+        let known = match self.record.decoded_length {
             Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
             None => None,
         };
@@ -228,11 +228,11 @@ impl<'a> Component<'a> {
             Some(length) => room.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
             None => room,
         };
-        let length = if self.part.encoding == Encoding::Raw {
+        let length = if self.record.encoding == Encoding::Raw {
             room.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
             room.len()
         } else {
-            decoder.decode(self.part.encoding, stored, room).map_err(|error| match error {
+            decoder.decode(self.record.encoding, stored, room).map_err(|error| match error {
                 DecodeError::Malformed => fail(ErrorKind::Undecodable),
                 DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
                 DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
@@ -244,11 +244,11 @@ impl<'a> Component<'a> {
             return Err(fail(ErrorKind::DecodedLength));
         }
         let decoded = room.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
-        if let Some(dtype) = self.part.dtype {
+        if let Some(dtype) = self.record.dtype {
             if !dtype.is_whole(to_u64(length)) {
                 return Err(fail(ErrorKind::NotWhole));
             }
-            self.part.order.to_native(decoded, dtype);
+            self.record.order.to_native(decoded, dtype);
         }
         Ok(decoded)
     }
@@ -277,10 +277,10 @@ impl<'a> Component<'a> {
     where
         'a: 'b,
     {
-        if to_u64(bytes.len()) != self.part.extent.length {
+        if to_u64(bytes.len()) != self.record.extent.length {
             return Err(self.error(ErrorKind::WrongLength, Item::Component));
         }
-        Ok(Component { part: self.part, input: bytes.into(), format: self.format, is_bound: true })
+        Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
     /// Its elements as a column of numbers; where they are stored encoded, decoded to the front of
@@ -290,10 +290,10 @@ impl<'a> Component<'a> {
         'a: 's,
     {
         // A blob that holds indices too has no dtype of its own, but its values have.
-        let dtype = self.part.dtype.or(self.part.storage);
+        let dtype = self.record.dtype.or(self.record.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
-        if self.part.encoding == Encoding::Raw {
-            return Ok(Column::new(self.whole_bytes()?, dtype, self.part.order));
+        if self.record.encoding == Encoding::Raw {
+            return Ok(Column::new(self.whole_bytes()?, dtype, self.record.order));
         }
         let out_of_scratch = |kind| match kind {
             ErrorKind::TooSmall => ErrorKind::OutOfScratch,
@@ -307,12 +307,12 @@ impl<'a> Component<'a> {
         let parts = room.split_at_mut_checked(length);
         let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
         *scratch = rest;
-        let order = if self.part.dtype.is_some() { ByteOrder::NATIVE } else { self.part.order };
+        let order = if self.record.dtype.is_some() { ByteOrder::NATIVE } else { self.record.order };
         Ok(Column::new(decoded, dtype, order))
     }
 
     fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {
-        if !self.part.dtype.is_some_and(T::reads) {
+        if !self.record.dtype.is_some_and(T::reads) {
             return Err(self.error(ErrorKind::WrongType, Item::DType));
         }
         self.whole_bytes()
@@ -325,13 +325,13 @@ impl<'a> Component<'a> {
     }
 
     fn is_whole(&self, bytes: &[u8]) -> bool {
-        self.part.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
+        self.record.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
     }
 
     /// An error of this component: at its record.
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {
-        Error::at(kind, self.format, item, self.part.at).behind(self.part.back)
+        Error::at(kind, self.format, item, self.record.at).after_entry(self.record.entry_distance)
     }
 }

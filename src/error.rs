@@ -115,7 +115,7 @@ pinned! {
 #[repr(C)]
 pub struct Error {
     at: u64,
-    back: u32,
+    entry_distance: u32,
     kind: ErrorKind,
     format: Format,
     item: Item,
@@ -124,20 +124,23 @@ pub struct Error {
 /// The offset of an error that has none.
 const NOWHERE: u64 = u64::MAX;
 
+/// The distance to the record of a tensor where no tensor is concerned.
+pub(crate) const NO_ENTRY: u32 = u32::MAX;
+
 impl Error {
     /// An error of the caller's, at no byte.
     pub(crate) const fn new(kind: ErrorKind) -> Self {
-        Self { at: NOWHERE, back: 0, kind, format: Format::Unknown, item: Item::File }
+        Self { at: NOWHERE, entry_distance: NO_ENTRY, kind, format: Format::Unknown, item: Item::File }
     }
 
     /// An error of `item` at byte `at` of a file of kind `format`.
     pub(crate) const fn at(kind: ErrorKind, format: Format, item: Item, at: u64) -> Self {
-        Self { at, back: 0, kind, format, item }
+        Self { at, entry_distance: NO_ENTRY, kind, format, item }
     }
 
-    /// The same error, said to lie `back` bytes behind the start of its tensor's entry.
-    pub(crate) const fn behind(self, back: u32) -> Self {
-        Self { back, ..self }
+    /// Says how many bytes before the error the record of its tensor begins; [`NO_ENTRY`] where it has none.
+    pub(crate) const fn after_entry(self, entry_distance: u32) -> Self {
+        Self { entry_distance, ..self }
     }
 
     /// What went wrong.
@@ -168,21 +171,21 @@ impl Error {
     /// Where the entry of the tensor concerned begins (its name, or in list-like manifests its record).
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
-        if self.back == 0 { None } else { self.at.checked_sub(u64::from(self.back)) }
+        if self.entry_distance == NO_ENTRY { None } else { self.at.checked_sub(u64::from(self.entry_distance)) }
     }
 
     /// The words that an error is stored in across the C boundary: offset, distance, then the three codes.
     #[cfg(feature = "capi")]
     pub(crate) const fn parts(&self) -> (u64, u32, u16, u8, u8) {
-        (self.at, self.back, self.kind.code(), self.format.code(), self.item.code())
+        (self.at, self.entry_distance, self.kind.code(), self.format.code(), self.item.code())
     }
 
     /// The error that [`parts`](Self::parts) took apart; `None` for numbers that no error has.
     #[cfg(feature = "capi")]
-    pub(crate) fn from_parts(at: u64, back: u32, kind: u16, format: u8, item: u8) -> Option<Self> {
+    pub(crate) fn from_parts(at: u64, entry_distance: u32, kind: u16, format: u8, item: u8) -> Option<Self> {
         Some(Self {
             at,
-            back,
+            entry_distance,
             kind: ErrorKind::from_code(kind)?,
             format: Format::from_code(format)?,
             item: Item::from_code(item)?,

@@ -8,7 +8,7 @@ use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
 use crate::error::{Error, ErrorKind};
-use crate::format::{self, Context, formats};
+use crate::format::{self, Context};
 use crate::place::{Format, Item};
 
 /// The full sentence of an error: see [`Error::explain`].
@@ -47,25 +47,9 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-/// What stands in the file, by the module of its format.
-macro_rules! contexts {
-    (
-        ($format:expr, $input:expr, $error:expr)
-        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
-        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
-    ) => {
-        match $format {
-            $(#[cfg(feature = $feature)] Format::$variant => format::$module::context($input, $error),)*
-            $(#[cfg(feature = $single)] Format::$of_one => format::$one::context($input, $error),)*
-            Format::Unknown => format::context_of_unknown($input),
-            _ => Context::default(),
-        }
-    };
-}
-
 impl Explanation<'_> {
     pub(crate) fn write_to(&self, out: &mut impl Write) -> fmt::Result {
-        let context = formats!(contexts! self.error.format(), self.input, &self.error);
+        let context = format::context(self.input, &self.error);
         write(out, &self.error, &context, Some(self.input.length()))
     }
 }

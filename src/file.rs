@@ -6,14 +6,13 @@
 use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
-use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Need, Opening, Parsed, Source};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, dispatch, formats, map_both, map_each, one_of_each};
+use crate::bytes::source::{Need, Opening, Source};
+use crate::error::{Error, Result};
+use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, dispatch, formats};
 use crate::place::Format;
+use crate::tensor::Tensor;
 #[cfg(feature = "digest")]
 use crate::tensor::Verified;
-use crate::tensor::{Inner as InnerTensor, Tensor};
 use crate::warning::Warnings;
 
 /// An open tensor file.
@@ -21,13 +20,8 @@ use crate::warning::Warnings;
 /// A value of at most 128 bytes that borrows from the file's bytes; copy it freely, share it between threads.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
-    input: Input<'a>,
-    inner: Inner<'a>,
-}
-
-one_of_each! {
-    /// The file of its format.
-    Inner of File
+    inner: AnyFile<'a>,
+    summary: Summary,
 }
 
 /// What [`File::open_source`] came to.
@@ -90,31 +84,37 @@ impl<'a> File<'a> {
     /// The version as the file states it, such as `1.2.0`; `None` where it states none.
     #[must_use]
     pub fn version(&self) -> Option<&'a str> {
-        dispatch!(Inner &self.inner, file => file.version())
+        dispatch!(&self.inner, file => file.version())
     }
 
     /// Length of the file in bytes.
     #[must_use]
-    pub const fn length(&self) -> u64 {
-        self.input.length()
+    pub fn length(&self) -> u64 {
+        dispatch!(&self.inner, file => file.input()).length()
+    }
+
+    /// The kind of file.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.inner.format()
     }
 
     /// What the format's text says to warn about.
     #[must_use]
-    pub fn warnings(&self) -> Warnings {
-        dispatch!(Inner &self.inner, file => file.warnings())
+    pub const fn warnings(&self) -> Warnings {
+        self.summary.warnings
     }
 
     /// How many tensors there are.
     #[must_use]
-    pub fn tensor_count(&self) -> u64 {
-        dispatch!(Inner &self.inner, file => file.count())
+    pub const fn tensor_count(&self) -> u64 {
+        self.summary.tensor_count
     }
 
     /// The tensors, in the order of the file.
     #[must_use]
     pub const fn tensors(&self) -> Tensors<'a> {
-        Tensors { input: self.input, inner: map_each!(Inner &self.inner, file => InnerTensors file.tensors()) }
+        Tensors { file: self.inner, cursor: Cursor::START, error: None }
     }
 
     /// The first tensor of that name, compared byte by byte. Linear in the bytes of the metadata.
@@ -122,25 +122,24 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; or the bytes are not what they were when the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        let mut tensor = self.unread_tensor();
+        let mut tensor = self.blank_tensor();
         self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
     /// A tensor of which nothing has been read yet.
-    pub(crate) fn unread_tensor(&self) -> Tensor<'a> {
-        Tensor::new(map_each!(Inner &self.inner, file => InnerTensor file.unread_tensor()), self.input)
+    pub(crate) fn blank_tensor(&self) -> Tensor<'a> {
+        Tensor::blank(self.inner)
     }
 
-    /// Reads the tensor into `tensor`, an unread one of this file: where it is to be, it is large for a chip.
+    /// Reads the tensor into `tensor`, a blank one of this file: in place, since it is large for a chip.
     pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
-        map_both!(Inner &self.inner, InnerTensor tensor.inner_mut(), file tensor => file.find(name, tensor))
-            .unwrap_or(Err(Error::new(ErrorKind::InvalidArgument)))
+        dispatch!(&self.inner, file => file.find(name, tensor.record_mut()))
     }
 
     /// What else the file says about itself.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
-        dispatch!(Inner &self.inner, file => file.attributes())
+        dispatch!(&self.inner, file => file.attributes())
     }
 
     /// Compares all names exactly, and all roles of each tensor, where [`open`](Self::open) could not without memory
@@ -152,8 +151,8 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `OutOfScratch`.
-    pub fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        dispatch!(Inner &self.inner, file => file.check_names(scratch))
+    pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
+        dispatch!(&self.inner, file => file.check(self.summary.warnings, scratch))
     }
 
     /// Verifies all tensors, as [`Tensor::verify`] does: reads every byte of those that have one, also where
@@ -172,85 +171,41 @@ impl<'a> File<'a> {
     }
 }
 
-macro_rules! of_each_format {
+macro_rules! views {
     (
         ()
-        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
-        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+        $($feature:literal $variant:ident $module:ident::$file:ident $magics:tt $as:ident $doc:literal;)*
     ) => {
         impl<'a> File<'a> {
-            /// The kind of file.
-            #[must_use]
-            pub const fn format(&self) -> Format {
-                match &self.inner {
-                    $(#[cfg(feature = $feature)] Inner::$variant(_) => Format::$variant,)*
-                    #[cfg(any($(feature = $single),*))]
-                    Inner::Single(file) => file.format(),
-                }
-            }
-
             $(
                 #[doc = $doc]
                 #[cfg(feature = $feature)]
                 #[must_use]
                 #[allow(unreachable_patterns)] // in a build with one format
-                pub const fn $as(&self) -> Option<format::$module::File<'a>> {
+                pub const fn $as(&self) -> Option<format::$module::$file<'a>> {
                     match self.inner {
-                        Inner::$variant(file) => Some(file),
+                        AnyFile::$variant(file) => Some(file),
                         _ => None,
                     }
                 }
             )*
-            $(
-                #[doc = $doc_of_one]
-                #[cfg(feature = $single)]
-                #[must_use]
-                #[allow(unreachable_patterns)] // in a build with one format
-                pub const fn $as_one(&self) -> Option<format::$one::File<'a>> {
-                    match &self.inner {
-                        Inner::Single(file) => file.$as_one().copied(),
-                        _ => None,
-                    }
-                }
-            )*
-        }
-
-        /// Opens a file, but for the tensors of one that has several.
-        #[inline]
-        fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-            let input = opening.input;
-            let head = opening.keep(Extent::new(0, input.length().min(format::HEAD)))?;
-            #[cfg(any($(feature = $single),*))]
-            let single = |of| Inner::Single(format::single::File::new(of));
-            let inner = match format::detect(head, input.length()) {
-                $(#[cfg(feature = $feature)] Format::$variant => Inner::$variant(format::$module::begin(opening)?),)*
-                $(
-                    #[cfg(feature = $single)]
-                    Format::$of_one => single(format::single::Of::$of_one(format::$one::open(opening)?)),
-                )*
-                other => return Err(opening.stop(format::not_read(head, other))),
-            };
-            Ok(File { input, inner })
-        }
-
-        /// The one way in: for slices and for sources.
-        fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
-            #[allow(unused_mut)] // in a build without a format of several tensors
-            let mut opened = begin(opening).map_err(|stop| opening.error(stop));
-            $(
-                // Read where it will stand: a file on its own would be on the stack besides.
-                #[cfg(feature = $feature)]
-                if let Ok(File { inner: Inner::$variant(file), .. }) = &mut opened {
-                    if let Err(error) = file.read() {
-                        opened = Err(error);
-                    }
-                }
-            )*
-            opened
         }
     };
 }
-formats!(of_each_format!);
+formats!(views!);
+
+/// The one way in: for slices and for sources.
+fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
+    let opened = AnyFile::open(opening).map(|inner| File { inner, summary: Summary::default() });
+    let mut opened = opened.map_err(|stop| opening.error(stop));
+    // Read in place: a file on its own would be on the stack besides.
+    if let Ok(File { inner, summary }) = &mut opened {
+        if let Err(error) = dispatch!(inner, file => file.read(summary)) {
+            opened = Err(error);
+        }
+    }
+    opened
+}
 
 /// The tensors of a file. See [`File::tensors`].
 ///
@@ -258,30 +213,26 @@ formats!(of_each_format!);
 /// ends early and [`error`](Self::error) says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensors<'a> {
-    input: Input<'a>,
-    inner: InnerTensors<'a>,
-}
-
-one_of_each! { InnerTensors of Tensors }
-
-impl Tensors<'_> {
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
-    #[must_use]
-    pub const fn error(&self) -> Option<Error> {
-        dispatch!(InnerTensors &self.inner, tensors => tensors.error())
-    }
+    file: AnyFile<'a>,
+    cursor: Cursor,
+    error: Option<Error>,
 }
 
 impl<'a> Tensors<'a> {
-    /// A tensor of which nothing has been read yet.
-    pub(crate) fn unread(&self) -> Tensor<'a> {
-        Tensor::new(map_each!(InnerTensors &self.inner, tensors => InnerTensor tensors.unread()), self.input)
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
     }
 
-    /// Reads the next tensor into `tensor`, an unread one; `false` at the end.
-    pub(crate) fn advance(&mut self, tensor: &mut Tensor<'a>) -> bool {
-        map_both!(InnerTensors &mut self.inner, InnerTensor tensor.inner_mut(), tensors tensor => tensors.advance(tensor))
-            .unwrap_or(false)
+    /// A tensor of which nothing has been read yet.
+    pub(crate) fn blank(&self) -> Tensor<'a> {
+        Tensor::blank(self.file)
+    }
+
+    /// Reads the next tensor into `tensor`, a blank one; `false` after the last.
+    pub(crate) fn read_next(&mut self, tensor: &mut Tensor<'a>) -> Result<bool> {
+        dispatch!(&self.file, file => file.next_tensor(&mut self.cursor, tensor.record_mut()))
     }
 }
 
@@ -289,8 +240,13 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     fn next(&mut self) -> Option<Tensor<'a>> {
-        let mut tensor = self.unread();
-        self.advance(&mut tensor).then_some(tensor)
+        if self.error.is_some() {
+            return None;
+        }
+        let mut tensor = self.blank();
+        let is_there = self.read_next(&mut tensor);
+        self.error = is_there.err();
+        is_there.unwrap_or(false).then_some(tensor)
     }
 }
 
@@ -302,7 +258,7 @@ mod tests {
     fn handles_are_small() {
         assert_eq!(size_of::<crate::Error>(), 16);
         assert!(size_of::<crate::File<'_>>() <= 128, "{}", size_of::<crate::File<'_>>());
-        assert!(size_of::<crate::Tensor<'_>>() <= 128, "{}", size_of::<crate::Tensor<'_>>());
+        assert!(size_of::<crate::Tensor<'_>>() <= 184, "{}", size_of::<crate::Tensor<'_>>());
         assert!(size_of::<crate::Component<'_>>() <= 128, "{}", size_of::<crate::Component<'_>>());
     }
 }

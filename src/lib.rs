@@ -88,16 +88,13 @@ pub use warning::{Warning, Warnings};
 macro_rules! modules {
     (
         ()
-        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
-        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+        $($feature:literal $variant:ident $module:ident::$file:ident $magics:tt $as:ident $doc:literal;)*
     ) => {
         $(#[cfg(feature = $feature)] pub use format::$module;)*
-        $(#[cfg(feature = $single)] pub use format::$one;)*
 
-        #[cfg(not(any($(feature = $feature,)* $(feature = $single),*)))]
+        #[cfg(not(any($(feature = $feature),*)))]
         compile_error!(concat!(
-            "tenslice: choose at least one format: enable one of the features"
-            $(, " `", $feature, "`")* $(, " `", $single, "`")*
+            "tenslice: choose at least one format: enable one of the features" $(, " `", $feature, "`")*
         ));
     };
 }

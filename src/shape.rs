@@ -24,8 +24,16 @@ pub struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
+    /// That of a scalar.
+    pub(crate) const SCALAR: Self = Self { bytes: &[], rank: 0, read: |_| None };
+
     pub(crate) const fn new(bytes: &'a [u8], rank: u32, read: ReadDimension) -> Self {
         Self { bytes, rank, read }
+    }
+
+    /// Its first dimensions, at most `rank` of them.
+    pub(crate) fn first(self, rank: u32) -> Self {
+        Self { rank: self.rank.min(rank), ..self }
     }
 
     /// How many dimensions there are; 0 for a scalar.

@@ -7,7 +7,6 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
-use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 use crate::component::Component;
@@ -15,33 +14,29 @@ use crate::component::Component;
 use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{dispatch, map_each, one_of_each};
-use crate::place::Format;
+use crate::format::{AnyFile, Cursor, FileFormat, HAS_STORED_ELEMENTS, TensorRecord, dispatch};
+use crate::place::Item;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
 use crate::vocab::{DType, Encoding, Layout, Order};
 
 /// A tensor of an open file: what it is, and the components that it is made of.
 ///
-/// A value of at most 128 bytes that borrows from the file's bytes; copy it freely.
+/// A value of at most 184 bytes that borrows from the file's bytes; copy it freely.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
-    input: Input<'a>,
-    inner: Inner<'a>,
-}
-
-one_of_each! {
-    /// The tensor of the format it comes from.
-    pub(crate) Inner of Tensor
+    file: AnyFile<'a>,
+    record: TensorRecord<'a>,
 }
 
 impl<'a> Tensor<'a> {
-    pub(crate) const fn new(inner: Inner<'a>, input: Input<'a>) -> Self {
-        Self { input, inner }
+    /// A tensor of which nothing has been read yet.
+    pub(crate) fn blank(file: AnyFile<'a>) -> Self {
+        Self { file, record: TensorRecord::blank() }
     }
 
-    pub(crate) const fn inner_mut(&mut self) -> &mut Inner<'a> {
-        &mut self.inner
+    pub(crate) const fn record_mut(&mut self) -> &mut TensorRecord<'a> {
+        &mut self.record
     }
 
     /// Its name, which may be empty or hold any character.
@@ -50,35 +45,35 @@ impl<'a> Tensor<'a> {
         self.name_text().as_str()
     }
 
-    pub(crate) fn name_text(&self) -> Text<'a> {
-        dispatch!(Inner &self.inner, tensor => tensor.name())
+    pub(crate) const fn name_text(&self) -> Text<'a> {
+        self.record.name
     }
 
     /// The type of its elements; `None` where the file does not say: that of `data` or `values`, of the values of
     /// pairs, of the numbers of a tensor train, else of the only component.
     #[must_use]
-    pub fn dtype(&self) -> Option<DType> {
-        dispatch!(Inner &self.inner, tensor => tensor.dtype())
+    pub const fn dtype(&self) -> Option<DType> {
+        self.record.dtype
     }
 
     /// Its dimensions, in the order of the file: the first is the outermost of a row-major array, the innermost of
     /// a column-major one.
     #[must_use]
-    pub fn shape(&self) -> Shape<'a> {
-        dispatch!(Inner &self.inner, tensor => tensor.shape())
+    pub const fn shape(&self) -> Shape<'a> {
+        self.record.shape
     }
 
     /// The order of the elements, as they are stored in a dense array, or as [`read_into`](Self::read_into)
     /// writes them.
     #[must_use]
-    pub fn order(&self) -> Order {
-        dispatch!(Inner &self.inner, tensor => tensor.order())
+    pub const fn order(&self) -> Order {
+        self.record.order
     }
 
     /// How its components add up to it.
     #[must_use]
-    pub fn layout(&self) -> Layout {
-        dispatch!(Inner &self.inner, tensor => tensor.layout())
+    pub const fn layout(&self) -> Layout {
+        self.record.layout
     }
 
     /// The name of the layout, as the file spells it.
@@ -87,61 +82,34 @@ impl<'a> Tensor<'a> {
         self.layout_name_text().as_str()
     }
 
-    pub(crate) fn layout_name_text(&self) -> Text<'a> {
-        dispatch!(Inner &self.inner, tensor => tensor.layout_name())
-    }
-
-    #[cfg(feature = "blz")]
-    #[allow(unreachable_patterns)] // in a build with one format
-    const fn as_blz(&self) -> Option<&crate::format::blz::File<'a>> {
-        match &self.inner {
-            Inner::Single(tensor) => tensor.0.as_blz(),
-            _ => None,
-        }
-    }
-
-    #[cfg(feature = "b2nd")]
-    #[allow(unreachable_patterns)] // in a build with one format
-    const fn as_b2nd(&self) -> Option<&crate::format::b2nd::File<'a>> {
-        match &self.inner {
-            Inner::Single(tensor) => tensor.0.as_b2nd(),
-            _ => None,
-        }
-    }
-
-    /// The kind of file that it is in.
-    fn format(&self) -> Format {
-        dispatch!(Inner &self.inner, tensor => tensor.format())
+    pub(crate) const fn layout_name_text(&self) -> Text<'a> {
+        self.record.layout_name
     }
 
     /// Its place among the tensors of the file, from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
-        dispatch!(Inner &self.inner, tensor => tensor.index())
+        u64::from(self.record.index)
     }
 
     /// What there is to warn of it, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a look at other
     /// tensors too, a repeated name, is among those of the file; in a format of one tensor those of the file are
     /// its own.
     #[must_use]
-    pub fn warnings(&self) -> u32 {
-        dispatch!(Inner &self.inner, tensor => tensor.warnings())
+    pub const fn warnings(&self) -> u32 {
+        self.record.warnings
     }
 
     /// What else the file says about it.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
-        dispatch!(Inner &self.inner, tensor => tensor.attributes())
+        dispatch!(&self.file, file => file.tensor_attributes(&self.record))
     }
 
     /// Its components, in the order of the file.
     #[must_use]
     pub fn components(&self) -> Components<'a> {
-        Components {
-            input: self.input,
-            format: self.format(),
-            inner: map_each!(Inner &self.inner, tensor => InnerComponents tensor.components()),
-        }
+        Components { tensor: *self, cursor: Cursor::START, error: None }
     }
 
     /// The first component of that role. Linear in the number of components.
@@ -149,18 +117,27 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        let mut component = self.unread_component();
+        let mut component = self.blank_component();
         self.component_into(role.as_bytes(), &mut component).map(|()| component)
     }
 
     /// A component of which nothing has been read yet.
-    pub(crate) fn unread_component(&self) -> Component<'a> {
-        Component::unread(self.input, self.format())
+    pub(crate) fn blank_component(&self) -> Component<'a> {
+        Component::blank(dispatch!(&self.file, file => file.input()), self.file.format())
     }
 
-    /// Reads the component into `component`, an unread one of this tensor: where it is to be, it is large for a chip.
+    /// Reads the component into `component`, a blank one of this tensor: in place, since it is large for a chip.
     pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
-        dispatch!(Inner &self.inner, tensor => tensor.part(role, component.part_mut()))
+        let part = component.record_mut();
+        dispatch!(&self.file, file => {
+            let mut cursor = Cursor::START;
+            while file.next_component(&self.record, &mut cursor, part)? {
+                if part.has_role(role) {
+                    return Ok(());
+                }
+            }
+        });
+        Err(Error::new(ErrorKind::NotFound))
     }
 
     /// The component that holds a dense tensor, all of it.
@@ -168,13 +145,13 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotDense` for any other layout.
     pub fn data(&self) -> Result<Component<'a>> {
-        let mut component = self.unread_component();
+        let mut component = self.blank_component();
         self.data_into(&mut component).map(|()| component)
     }
 
-    /// The same into `component`, an unread one of this tensor.
+    /// Reads that component into `component`, a blank one of this tensor.
     pub(crate) fn data_into(&self, component: &mut Component<'a>) -> Result<()> {
-        if self.layout() != Layout::Dense {
+        if self.stored_layout() != Layout::Dense {
             return Err(self.error(ErrorKind::NotDense));
         }
         self.component_into(b"data", component)
@@ -209,16 +186,12 @@ impl<'a> Tensor<'a> {
     /// the tensor cannot be made dense.
     #[must_use]
     pub fn dense_len(&self) -> Option<u64> {
-        #[cfg(feature = "b2nd")]
-        if let Some(array) = self.as_b2nd() {
-            return array.dense_len();
-        }
-        match self.layout() {
+        match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue | Layout::TensorTrain => {
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
                 self.shape().elements()?.checked_mul(self.dtype()?.size())
             }
-            _ => None,
+            _ => dispatch!(&self.file, file => file.whole_len(&self.record)),
         }
     }
 
@@ -228,18 +201,12 @@ impl<'a> Tensor<'a> {
     /// where the tensor cannot be made dense, and where a chunk is broken or not in memory.
     #[must_use]
     pub fn scratch_len(&self) -> Option<u64> {
-        #[cfg(feature = "blz")]
-        if let Some(train) = self.as_blz() {
-            return Some(train.scratch_len());
-        }
-        #[cfg(feature = "b2nd")]
-        if let Some(array) = self.as_b2nd() {
-            return array.scratch_for_all();
-        }
         if self.layout() == Layout::Dense {
             return Some(0);
         }
-        let roles = self.sparse_roles()?;
+        let Some(roles) = self.sparse_roles() else {
+            return dispatch!(&self.file, file => file.whole_scratch_len(&self.record));
+        };
         let encoded = self.components().filter(|c| c.encoding() != Encoding::Raw && roles.contains(&c.role()));
         encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
@@ -252,7 +219,7 @@ impl<'a> Tensor<'a> {
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
     ///
     /// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a
-    /// whole ([`b2nd::File::work_len`](crate::b2nd::File::work_len) says how much that is), and what the elements of a
+    /// whole ([`b2nd::Frame::work_len`](crate::b2nd::Frame::work_len) says how much that is), and what the elements of a
     /// tensor train take is said at [`blz::Train::slice`](crate::blz::Train::slice).
     ///
     /// # Errors
@@ -282,27 +249,27 @@ impl<'a> Tensor<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        #[cfg(feature = "blz")]
-        if let Some(train) = self.as_blz() {
-            return train.contract(room, scratch);
-        }
-        #[cfg(feature = "b2nd")]
-        if let Some(array) = self.as_b2nd() {
-            return array.read_all(decoder, room, scratch);
-        }
-        match self.layout() {
+        match self.stored_layout() {
             Layout::Dense => self.data()?.read_into_by(decoder, room),
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
-                let length = self.dense_len().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-                let room = to_usize(length).and_then(|length| room.get_mut(..length));
-                let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
-                let sparse = self.sparse_by(decoder, scratch)?;
-                room.fill(0);
-                sparse.scatter(room).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
-                Ok(room)
-            }
-            _ => Err(self.error(ErrorKind::UnsupportedLayout)),
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, room, scratch),
+            _ => dispatch!(&self.file, file => file.read_whole(&self.record, decoder, room, scratch)),
         }
+    }
+
+    #[inline(never)] // off the stack of the others
+    fn read_sparse<'r>(
+        &self,
+        decoder: &mut dyn Decoder,
+        room: &'r mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'r mut [u8]> {
+        let length = self.dense_len().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let room = to_usize(length).and_then(|length| room.get_mut(..length));
+        let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        let sparse = self.sparse_by(decoder, scratch)?;
+        room.fill(0);
+        sparse.scatter(room).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
+        Ok(room)
     }
 
     /// The indices and values of a sparse tensor, checked in one pass: linear in their number. `scratch`
@@ -356,11 +323,16 @@ impl<'a> Tensor<'a> {
         Ok(sparse)
     }
 
+    /// Its layout, for what reads elements that are stored, densely or sparsely: a library of formats without any leaves
+    /// that out.
+    const fn stored_layout(&self) -> Layout {
+        if HAS_STORED_ELEMENTS { self.record.layout } else { Layout::Other }
+    }
+
     /// The roles of the components that a sparse tensor is read from, in the order in which they are:
     /// values and indices, or one blob of both. `None` where it is not sparse.
     fn sparse_roles(&self) -> Option<&'static [&'static str]> {
-        let is_packed = dispatch!(Inner &self.inner, tensor => tensor.is_packed());
-        match (self.layout(), is_packed) {
+        match (self.stored_layout(), self.record.is_packed) {
             (Layout::SparseCsr | Layout::SparseCoo, true) => Some(&["data"]),
             (Layout::SparseCsr, false) => Some(&["values", "indices", "indptr"]),
             (Layout::SparseCoo, false) => Some(&["values", "coords"]),
@@ -390,8 +362,9 @@ impl<'a> Tensor<'a> {
         Ok(verified)
     }
 
+    /// An error of the tensor as a whole.
     fn error(&self, kind: ErrorKind) -> Error {
-        dispatch!(Inner &self.inner, tensor => tensor.error(kind))
+        Error::at(kind, self.file.format(), Item::Tensor, self.record.at)
     }
 }
 
@@ -434,30 +407,27 @@ impl Verified {
 /// ends early and [`error`](Self::error) says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Components<'a> {
-    input: Input<'a>,
-    format: Format,
-    inner: InnerComponents<'a>,
-}
-
-one_of_each! { InnerComponents of Components }
-
-impl Components<'_> {
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
-    #[must_use]
-    pub const fn error(&self) -> Option<Error> {
-        dispatch!(InnerComponents &self.inner, components => components.error)
-    }
+    tensor: Tensor<'a>,
+    cursor: Cursor,
+    error: Option<Error>,
 }
 
 impl<'a> Components<'a> {
-    /// A component of which nothing has been read yet.
-    pub(crate) fn unread(&self) -> Component<'a> {
-        Component::unread(self.input, self.format)
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
     }
 
-    /// Reads the next component into `component`, an unread one; `false` at the end.
-    pub(crate) fn advance(&mut self, component: &mut Component<'a>) -> bool {
-        dispatch!(InnerComponents &mut self.inner, components => components.advance(component.part_mut()))
+    /// A component of which nothing has been read yet.
+    pub(crate) fn blank(&self) -> Component<'a> {
+        self.tensor.blank_component()
+    }
+
+    /// Reads the next component into `component`, a blank one; `false` after the last.
+    pub(crate) fn read_next(&mut self, component: &mut Component<'a>) -> Result<bool> {
+        let (tensor, part) = (&self.tensor, component.record_mut());
+        dispatch!(&tensor.file, file => file.next_component(&tensor.record, &mut self.cursor, part))
     }
 }
 
@@ -465,8 +435,13 @@ impl<'a> Iterator for Components<'a> {
     type Item = Component<'a>;
 
     fn next(&mut self) -> Option<Component<'a>> {
-        let mut component = self.unread();
-        self.advance(&mut component).then_some(component)
+        if self.error.is_some() {
+            return None;
+        }
+        let mut component = self.blank();
+        let is_there = self.read_next(&mut component);
+        self.error = is_there.err();
+        is_there.unwrap_or(false).then_some(component)
     }
 }
 

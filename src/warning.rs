@@ -14,10 +14,10 @@ pinned! {
         UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is shown";
         UnknownDigest = 2, "a digest is of a kind that cannot be verified";
         RepeatedName = 3, "a tensor name stands twice; find gives the first";
-        RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check_names does";
+        RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check does";
         NewerMinor = 8, "the file is of a newer minor version; new features may be missed";
         NoMinor = 9, "the version has no minor number; read as 0";
-        NamesUnchecked = 10, "too many unsorted names to compare without memory; check_names does";
+        NamesUnchecked = 10, "too many unsorted names to compare without memory; check does";
         TrailingBytes = 11, "bytes follow that belong to nothing";
         ReservedBytes = 12, "bytes that must be 0 are not";
         LegacyLayout = 13, "the data follows without a chunk, as programs write it against the format's text";
@@ -104,9 +104,9 @@ impl Warnings {
         self
     }
 
-    /// Adds the warnings of tensor `index`, given as their [`Warning::tensor_bit`]s.
-    pub(crate) fn add_tensor(&mut self, bits: u8, index: u32) {
-        let new = u32::from(bits) & !self.bits;
+    /// Adds the warnings of tensor `index`, given as their [`Warning::bit`]s.
+    pub(crate) fn add_tensor(&mut self, bits: u32, index: u32) {
+        let new = bits & !self.bits;
         if new == 0 {
             return;
         }
@@ -130,8 +130,8 @@ mod tests {
             if warning.code() < 8 {
                 assert!(usize::from(warning.code()) < TENSOR_WARNINGS, "{warning:?}");
                 let mut warnings = Warnings::default();
-                warnings.add_tensor(warning.tensor_bit(), 5);
-                warnings.add_tensor(warning.tensor_bit(), 7);
+                warnings.add_tensor(warning.bit(), 5);
+                warnings.add_tensor(warning.bit(), 7);
                 assert_eq!(warnings.first_tensor(warning), Some(5), "{warning:?}");
             }
         }

@@ -16,7 +16,7 @@ fn numbers(list: &Json) -> Vec<u64> {
 }
 
 /// Reads a region with just as much memory as is said to be needed, full of something before.
-fn region(file: &b2nd::File<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
+fn region(file: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
     let mut room = vec![0x55; file.region_len(start, stop)? as usize];
     let mut scratch = vec![0xaa; file.scratch_len(start, stop)? as usize];
     let length = file.read_region(start, stop, &mut room, &mut scratch)?.len();
@@ -24,7 +24,7 @@ fn region(file: &b2nd::File<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>,
     Ok(room)
 }
 
-fn whole(file: &b2nd::File<'_>) -> Result<Vec<u8>, Error> {
+fn whole(file: &b2nd::Frame<'_>) -> Result<Vec<u8>, Error> {
     let stop: Vec<u64> = file.shape().iter().collect();
     region(file, &vec![0; stop.len()], &stop)
 }
@@ -97,7 +97,7 @@ fn every_field() {
     }
 }
 
-fn compare_metalayers(context: &str, frame: &b2nd::File<'_>, known: &Json) {
+fn compare_metalayers(context: &str, frame: &b2nd::Frame<'_>, known: &Json) {
     let expected = known["metalayers"].as_array().unwrap();
     assert_eq!(frame.metalayers().count(), expected.len(), "{context}");
     for (metalayer, expected) in frame.metalayers().zip(expected) {

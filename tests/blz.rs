@@ -40,7 +40,7 @@ impl Scratch {
     }
 }
 
-fn blz<'a>(file: &File<'a>) -> blz::File<'a> {
+fn blz<'a>(file: &File<'a>) -> blz::BlzFile<'a> {
     file.as_blz().unwrap()
 }
 

@@ -152,7 +152,7 @@ fn padding(size: usize) -> Vec<u8> {
 }
 
 #[cfg(feature = "b2nd")]
-fn frame(bytes: &[u8]) -> tenslice::b2nd::File<'_> {
+fn frame(bytes: &[u8]) -> tenslice::b2nd::Frame<'_> {
     tenslice::File::open(bytes).unwrap().as_b2nd().unwrap()
 }
 

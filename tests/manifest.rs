@@ -133,16 +133,16 @@ fn too_many_unsorted_names_need_memory() {
     let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().contains(Warning::NamesUnchecked));
-    assert_eq!(file.check_names(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
+    assert_eq!(file.check(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
     for words in [100, 2999, 3000, 10_000] {
-        assert!(file.check_names(&mut vec![0; words]).unwrap().is_empty());
+        assert!(file.check(&mut vec![0; words]).unwrap().is_empty());
     }
     names[2999] = names[17].clone();
     let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find(&names[17]).unwrap().index(), 17); // the first
     for words in [1, 100, 3000] {
-        let error = file.check_names(&mut vec![0; words]).unwrap_err();
+        let error = file.check(&mut vec![0; words]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RepeatedName);
     }
 }
@@ -214,9 +214,9 @@ fn too_many_unsorted_roles_need_memory() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::RolesUnchecked]);
     assert_eq!(file.warnings().first_tensor(Warning::RolesUnchecked), Some(0));
-    assert_eq!(file.check_names(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
+    assert_eq!(file.check(&mut []).map_err(kind).unwrap_err(), ErrorKind::OutOfScratch);
     for words in [100, 2999, 3000, 10_000] {
-        assert!(file.check_names(&mut vec![0; words]).unwrap().is_empty());
+        assert!(file.check(&mut vec![0; words]).unwrap().is_empty());
     }
     // Many that rise need none.
     let mut sorted = roles.clone();
@@ -226,7 +226,7 @@ fn too_many_unsorted_roles_need_memory() {
     let bytes = with_components("own", &of_roles(&roles));
     let file = File::open(&bytes).unwrap();
     for words in [1, 100, 3000] {
-        let error = file.check_names(&mut vec![0; words]).unwrap_err();
+        let error = file.check(&mut vec![0; words]).unwrap_err();
         assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role));
     }
 }

@@ -67,7 +67,7 @@ fn arrows_point_down() {
                 // The table of the formats, in mod.rs, is for those above.
                 if name.starts_with("format/") && name != "format/mod.rs" && module == "format" {
                     let sub = rest.strip_prefix("format::").unwrap_or(rest);
-                    let other = sub.split("::").next().unwrap();
+                    let other = sub.split("::").next().unwrap().trim_start_matches('{');
                     assert!(other.starts_with(char::is_uppercase), "{name} uses the format {other}: {line}");
                 }
             }

@@ -239,14 +239,14 @@ fn summarize(all: &[Speeds]) {
     }
 }
 
-fn open(frame: &[u8]) -> b2nd::File<'_> {
+fn open(frame: &[u8]) -> b2nd::Frame<'_> {
     let file = tenslice::File::open(frame).unwrap_or_else(|error| panic!("{}", error.explain(frame)));
     file.as_b2nd().expect("a b2nd array")
 }
 
 /// An open array with the memory that reading takes.
 struct Ours<'a> {
-    file: b2nd::File<'a>,
+    file: b2nd::Frame<'a>,
     scratch: Vec<u8>,
 }
 

@@ -7,6 +7,8 @@
 use core::cell::Cell;
 use core::fmt;
 
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
 use super::extent::{Extent, Region};
 use super::num::to_u64;
 use crate::error::{Error, ErrorKind, Result};
@@ -292,6 +294,20 @@ impl<'a> Opening<'a> {
     #[inline(never)]
     pub(crate) fn keep(&self, extent: Extent) -> Parsed<&'a [u8]> {
         self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
+    }
+
+    /// The structure at `at` of the file, whose bytes are kept. A file that ends before it does is refused by `rule`, at its
+    /// end.
+    pub(crate) fn read<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+        &self,
+        at: u64,
+        rule: Rule,
+    ) -> Parsed<&'a T> {
+        let (extent, length) = (Extent::new(at, to_u64(size_of::<T>())), self.input.length());
+        if !extent.is_within(length) {
+            return Err(self.fail(rule, length));
+        }
+        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Stop) // as many bytes were asked for
     }
 
     /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What

@@ -106,7 +106,7 @@ pub struct tenslice_b2nd_metalayer {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn b2nd(file: *const tenslice_file) -> Answer<b2nd::File<'static>> {
+unsafe fn b2nd(file: *const tenslice_file) -> Answer<b2nd::Frame<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
     file.as_b2nd().ok_or(Refused::new(ErrorKind::InvalidArgument))
@@ -288,7 +288,7 @@ unsafe fn metalayer(
     file: *const tenslice_file,
     in_trailer: u32,
     index: u32,
-) -> Answer<(b2nd::File<'static>, b2nd::Metalayer<'static>)> {
+) -> Answer<(b2nd::Frame<'static>, b2nd::Metalayer<'static>)> {
     // SAFETY: as the caller says.
     let b2nd = unsafe { b2nd(file)? };
     let mut all = if in_trailer == 0 { b2nd.metalayers() } else { b2nd.variable_metalayers() };

@@ -95,7 +95,7 @@ impl From<Scaled> for tenslice_scaled {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn blz(file: *const tenslice_file) -> Answer<blz::File<'static>> {
+unsafe fn blz(file: *const tenslice_file) -> Answer<blz::BlzFile<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
     file.as_blz().ok_or(Refused::new(ErrorKind::InvalidArgument))

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::attributes::tenslice_cursor;
 use super::pointer::{bytes, bytes_for, held, held_mut, memory, out, out_info, out_optional, room};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{END, NEED, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn tenslice_file_warning_tensor(
 /// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_file_check_names(
+pub unsafe extern "C" fn tenslice_file_check(
     file: *const tenslice_file,
     scratch: *mut u32,
     count: usize,
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn tenslice_file_check_names(
         answer(error, |details| {
             let scratch = room(scratch, count, &[memory(file, 1), memory(warnings, 1)])?;
             let (file, warnings) = (held::<File<'static>, _>(file)?, out_optional(warnings)?);
-            let found = details.of(file.check_names(scratch))?;
+            let found = details.of(file.check(scratch))?;
             if let Some(warnings) = warnings {
                 warnings.set(found.bits());
             }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn tenslice_file_find(
         answer(error, |details| {
             let file = held::<File<'static>, _>(file)?;
             let tensor = out(tensor)?;
-            let mut found = file.unread_tensor();
+            let mut found = file.blank_tensor();
             details.of(file.find_into(bytes(name.cast(), length)?, &mut found))?;
             tensor.hold(&found);
             Ok(OK)
@@ -228,9 +228,9 @@ pub unsafe extern "C" fn tenslice_tensors_next(
     unsafe {
         answer(error, |details| {
             let (tensors, tensor) = (held_mut::<Tensors<'static>, _>(cursor)?, out(tensor)?);
-            let mut next = tensors.unread();
-            if !tensors.advance(&mut next) {
-                return details.end(tensors.error());
+            let mut next = tensors.blank();
+            if !details.of(tensors.read_next(&mut next))? {
+                return Ok(END);
             }
             tensor.hold(&next);
             Ok(OK)

@@ -23,8 +23,8 @@ const ABI_VERSION: u32 = 1;
 pub struct tenslice_error {
     /// The byte of the file at which the rule is broken; UINT64_MAX for the caller's own errors.
     pub offset: u64,
-    /// How far before it the entry of the tensor concerned begins; 0 where there is none.
-    pub back: u32,
+    /// How many bytes before it the record of the tensor concerned begins; UINT32_MAX where no tensor is concerned.
+    pub entry_distance: u32,
     /// The rule: the same number as the status.
     pub kind: u16,
     /// The kind of file, a TENSLICE_FORMAT_ code.
@@ -35,7 +35,7 @@ pub struct tenslice_error {
 
 impl tenslice_error {
     pub(super) fn to_rust(self) -> Result<Error> {
-        Error::from_parts(self.offset, self.back, self.kind, self.format, self.item)
+        Error::from_parts(self.offset, self.entry_distance, self.kind, self.format, self.item)
             .ok_or(Error::new(ErrorKind::InvalidArgument))
     }
 }
@@ -99,9 +99,9 @@ impl Details {
     #[inline(never)]
     pub(super) fn tell(self, error: &Error) -> Refused {
         if !self.0.is_null() {
-            let (offset, back, kind, format, item) = error.parts();
+            let (offset, entry_distance, kind, format, item) = error.parts();
             // SAFETY: `answer` was told that it may be written, and has looked whether it is aligned.
-            unsafe { self.0.write(tenslice_error { offset, back, kind, format, item }) };
+            unsafe { self.0.write(tenslice_error { offset, entry_distance, kind, format, item }) };
         }
         Refused { kind: error.kind(), is_told: true }
     }
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(
             [
                 offset_of!(E, offset),
-                offset_of!(E, back),
+                offset_of!(E, entry_distance),
                 offset_of!(E, kind),
                 offset_of!(E, format),
                 offset_of!(E, item)

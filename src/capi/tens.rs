@@ -51,7 +51,7 @@ pub struct tenslice_tens_chunk {
 ///
 /// # Safety
 /// As for `held`.
-unsafe fn tens(file: *const tenslice_file) -> Answer<tens::File<'static>> {
+unsafe fn tens(file: *const tenslice_file) -> Answer<tens::TensFile<'static>> {
     // SAFETY: as the caller says.
     let file = unsafe { held::<File<'static>, _>(file)? };
     file.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))

@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{Memory, bytes, held, held_mut, memory, out, out_info, out_optional, room};
-use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{Answer, END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape, Tensor};
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn tenslice_tensor_bytes(
     unsafe {
         answer(error, |details| {
             let (tensor, bytes) = (held::<Tensor<'static>, _>(tensor)?, out(bytes)?);
-            let mut data = tensor.unread_component();
+            let mut data = tensor.blank_component();
             details.of(tensor.data_into(&mut data))?;
             bytes.set(details.of(typed_bytes(&data, dtype))?.into());
             Ok(OK)
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn tenslice_tensor_component(
         answer(error, |details| {
             let tensor = held::<Tensor<'static>, _>(tensor)?;
             let component = out(component)?;
-            let mut found = tensor.unread_component();
+            let mut found = tensor.blank_component();
             details.of(tensor.component_into(bytes(role.cast(), length)?, &mut found))?;
             component.hold(&found);
             Ok(OK)
@@ -237,9 +237,9 @@ pub unsafe extern "C" fn tenslice_components_next(
     unsafe {
         answer(error, |details| {
             let (components, component) = (held_mut::<Components<'static>, _>(cursor)?, out(component)?);
-            let mut next = components.unread();
-            if !components.advance(&mut next) {
-                return details.end(components.error());
+            let mut next = components.blank();
+            if !details.of(components.read_next(&mut next))? {
+                return Ok(END);
             }
             component.hold(&next);
             Ok(OK)

@@ -93,7 +93,7 @@ fn dense() {
         assert_eq!((about_file.read().tensor_count, text(about_file.read().version)), (13, b"1.2.0".to_vec()));
         assert_eq!(verified.read().verified + verified.read().without_digest, 13);
         assert_eq!(tenslice_file_warning_tensor(file, 1, length), code(ErrorKind::NotFound));
-        ok!(tenslice_file_check_names(file, words.cast(), 13, rank, error));
+        ok!(tenslice_file_check(file, words.cast(), 13, rank, error));
         assert_eq!(rank.read(), about_file.read().warnings);
 
         ok!(tenslice_file_tensors(file, cursor));

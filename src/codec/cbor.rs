@@ -14,7 +14,7 @@ use minicbor::decode::Decoder;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::{Text, is_utf8};
 use crate::bytes::words::{Found, Words};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
 /// How deeply containers may be nested inside a value that is passed. A tag counts as one.
@@ -30,8 +30,8 @@ pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) item: Item,
     pub(crate) at: u32,
-    /// How far behind the start of the entry of the tensor concerned; 0: no tensor is concerned.
-    pub(crate) back: u32,
+    /// How many bytes before it the entry of the tensor concerned begins; [`NO_ENTRY`] where none is.
+    pub(crate) entry_distance: u32,
 }
 
 impl Fault {
@@ -39,7 +39,8 @@ impl Fault {
     #[cold]
     #[inline(never)] // one copy: 64-bit sums at every place where a fault may be found take flash
     pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
-        Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at))).behind(self.back)
+        Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at)))
+            .after_entry(self.entry_distance)
     }
 }
 
@@ -67,6 +68,15 @@ impl Left {
     const BYTE_CHUNKS: Self = Self(u32::MAX - 4);
     /// The largest definite count.
     const MAX: u32 = u32::MAX - 5;
+
+    /// As a number to be kept.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
 
     /// Whether a break code ends it here.
     fn may_break(self) -> bool {
@@ -166,7 +176,7 @@ pub(crate) struct Record {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// What is being read, for the faults found in it, and where the entry of its tensor begins (0: it has none).
+    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`]: it has none).
     pub(crate) item: Item,
     pub(crate) entry: u32,
     fault: Option<Fault>,
@@ -196,7 +206,7 @@ impl<'a> Reader<'a> {
     /// A reader of `bytes` that stands at `position`.
     #[inline(never)]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
-        Self { bytes, position, item: Item::Value, entry: 0, fault: None, argument: 0 }
+        Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
 
     /// Where it stands.
@@ -226,8 +236,8 @@ impl<'a> Reader<'a> {
 
     /// A fault of the item being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
-        let back = if self.entry == 0 { 0 } else { at.saturating_sub(self.entry) };
-        Fault { kind, item: self.item, at, back }
+        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
+        Fault { kind, item: self.item, at, entry_distance }
     }
 
     /// Keeps a fault of the item being read, if it is the first.
@@ -247,7 +257,8 @@ impl<'a> Reader<'a> {
         self.fail(kind, at);
     }
 
-    fn rest(&self) -> &'a [u8] {
+    /// What follows it.
+    pub(crate) fn rest(&self) -> &'a [u8] {
         to_usize(u64::from(self.position)).and_then(|position| self.bytes.get(position..)).unwrap_or_default()
     }
 

@@ -1,44 +1,38 @@
 //! The formats, and what each of them gives to the common view.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`. The formats never import each other. To add one
-//! takes its folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which `formats`
-//! there lists. Each is a module of the same shape:
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, `attributes`. The formats never import each
+//! other. To add one takes its folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which
+//! `formats` there lists. Its folder has a type that is a file of the format, for which [`FileFormat`] says what to write.
 //!
-//! - `open(opening)` checks the whole structure in one pass and gives the format's `File`, or stops and says which
-//!   bytes it needs first. Where files hold many tensors it has two halves, so that the file is read where it stands:
-//!   `begin(opening)`, then `File::read()`;
-//! - `File` has `tensors()`, `find()`, `warnings()`, …, `Tensors` goes through them, `Tensor` is one of them: `name()`,
-//!   `dtype()`, `shape()`, …; `Tensor::components()` goes through its [`Part`]s. All are read into an unread one of the
-//!   caller's. Where files hold one tensor alone, `File` says in [`single::OneTensor`] what that tensor is, and
-//!   [`single`] has the rest, once for all such formats;
-//! - `context(input, error)` reads again, for the sentence of an error, what stands where it happened.
-//!
-//! A `File`, a `Tensor` are positions in the bytes, parsed on demand by the code that checked them.
+//! A file is positions in the bytes, parsed on demand by the code that checked them. Errors come in three ways, each where
+//! it takes the least of a chip: while a file is opened a function gives [`Parsed`], and the error stays with the
+//! [`Opening`], which also knows which bytes are missing; a reader of nested records keeps its first fault, and is asked
+//! once at the end; all else gives [`Result`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "b2nd")]
 pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
-#[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-pub(crate) mod single;
+mod record;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 
-use crate::bytes::extent::Extent;
-use crate::bytes::source::Input;
-use crate::bytes::text::Text;
-use crate::bytes::words::{Words, words};
-use crate::error::{Error, ErrorKind};
-use crate::place::{Format, Item};
-use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding};
+pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
 
-/// The table of the formats: those whose files hold several tensors, and those of one tensor alone. A line has the
-/// feature, the name in [`Format`], the module, the bytes that a file begins with (and behind how many others), and what
-/// only that format has, as [`File`](crate::File) gives it.
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::words::{Words, words};
+use crate::decode::Decoder;
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
+use crate::warning::Warnings;
+
+/// The table of the formats. A line has the feature, the name in [`Format`], the module, the type that is a file of it, the
+/// bytes that such files begin with (and after how many others), and how [`File`](crate::File) gives that type.
 ///
 /// `formats!(name! arguments)` calls the macro `name` with the arguments and the table: all that goes through the formats is
 /// made that way, so that a format is a line here, a `mod` line above and a feature.
@@ -46,226 +40,174 @@ macro_rules! formats {
     ($name:ident! $($arguments:tt)*) => {
         $name! {
             ($($arguments)*)
-            several {
-                "ztensor" Ztensor ztensor [0 b"ZTEN0001", 0 b"ZTEN1000"]
-                    as_ztensor "What only zTensor files have; `None` for the others.";
-            }
-            one {
-                // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
-                "blz" Blz blz [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
-                    as_blz "What only BLZ files have; `None` for the others.";
-                "tens" Tens tens [0 b"TENS"]
-                    as_tens "What only TENS files have; `None` for the others.";
-                "b2nd" B2nd b2nd [2 b"b2frame\0"]
-                    as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
-            }
+            "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN0001", 0 b"ZTEN1000"]
+                as_ztensor "What only zTensor files have; `None` for the others.";
+            // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
+            "blz" Blz blz::BlzFile [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
+                as_blz "What only BLZ files have; `None` for the others.";
+            "tens" Tens tens::TensFile [0 b"TENS"]
+                as_tens "What only TENS files have; `None` for the others.";
+            "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
+                as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
         }
     };
 }
 pub(crate) use formats;
 
-/// What goes through the enums that [`one_of_each`] declares: `Single` stands for all formats of one tensor.
-macro_rules! each {
+/// What a format gives to the common view; implemented by the type that is a file of it.
+///
+/// What is read into a [`TensorRecord`] or a [`ComponentRecord`] is read into a blank one: what a format does not set stays as it is there.
+pub(crate) trait FileFormat<'a>: Copy {
+    /// Which format it is, for errors.
+    const FORMAT: Format;
+
+    /// Whether its tensors may be dense or sparse. A library in which none are leaves out what reads those.
+    const HAS_STORED_ELEMENTS: bool = true;
+
+    /// Opens a file of which the magic is known to be the format's. Checks its structure in one pass and reads no tensor
+    /// data; or stops, and says which bytes it needs first.
+    fn open(opening: &Opening<'a>) -> Parsed<Self>;
+
+    /// What the whole file holds. Where that takes another pass over the metadata, all of which [`open`](Self::open) has
+    /// asked for, this is where it is checked: in place, since files of many tensors are large for the stack of a chip.
+    fn read(&mut self, summary: &mut Summary) -> Result<()>;
+
+    /// The bytes that the file is in.
+    fn input(&self) -> Input<'a>;
+
+    /// The version as the file states it.
+    fn version(&self) -> Option<&'a str>;
+
+    /// What else the file says about itself.
+    fn attributes(&self) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    /// Reads the next tensor into `tensor`, a blank one; `false` after the last. The cursor moves on where it succeeds.
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool>;
+
+    /// Reads the first tensor of that name into `tensor`, a blank one, or ends with `NotFound`. A format that can pass over
+    /// a tensor without reading it has a faster one.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let mut cursor = Cursor::START;
+        while self.next_tensor(&mut cursor, tensor)? {
+            if tensor.name.bytes() == name {
+                return Ok(());
+            }
+            *tensor = TensorRecord::blank();
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// Checks with the caller's memory what opening could not without any, as far as its warnings say so: names, roles,
+    /// places. `warnings` are those of opening; the result has them as they are then.
+    fn check(&self, warnings: Warnings, _scratch: &mut [u32]) -> Result<Warnings> {
+        Ok(warnings)
+    }
+
+    /// What else the file says about a tensor.
+    fn tensor_attributes(&self, _tensor: &TensorRecord<'a>) -> Attributes<'a> {
+        Attributes::NONE
+    }
+
+    /// Reads the next component of a tensor into `part`, a blank one or the one before; `false` after the last. The cursor
+    /// moves on where it succeeds.
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool>;
+
+    /// How many bytes [`read_whole`](Self::read_whole) writes; `None` where the file does not say, or where nobody can.
+    fn whole_len(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
+        None
+    }
+
+    /// How much scratch memory [`read_whole`](Self::read_whole) needs, in bytes.
+    fn whole_scratch_len(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
+        None
+    }
+
+    /// Writes all elements of a tensor to `dst`; the part written. Asked for layouts that are neither dense nor sparse: their
+    /// elements are in no component as numbers, and are computed or decoded by the format.
+    fn read_whole<'d>(
+        &self,
+        tensor: &TensorRecord<'a>,
+        _decoder: &mut dyn Decoder,
+        _dst: &'d mut [u8],
+        _scratch: &mut [u8],
+    ) -> Result<&'d mut [u8]> {
+        Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Item::Tensor, tensor.at))
+    }
+
+    /// Reads again, for the message of an error, what is in the file where it happened. Nothing of it is trusted or checked:
+    /// whatever cannot be read is left out.
+    fn context(input: Input<'a>, error: &Error) -> Context<'a>;
+}
+
+/// What follows from the table: the one type that a file of any format is, and how it is opened.
+macro_rules! any_file {
     (
         ($d:tt)
-        several { $($feature:literal $variant:ident $module:ident $magics:tt $as:ident $doc:literal;)* }
-        one { $($single:literal $of_one:ident $one:ident $magics_of_one:tt $as_one:ident $doc_of_one:literal;)* }
+        $($feature:literal $variant:ident $module:ident::$file:ident [$($at:literal $magic:literal),*]
+            $as:ident $doc:literal;)*
     ) => {
-        /// Declares an enum of what each format calls `$object`, and how to ask whichever it is.
-        macro_rules! one_of_each {
-            ($d(#[$d meta:meta])* $d visible:vis $d name:ident of $d object:ident) => {
-                $d(#[$d meta])*
-                #[derive(Clone, Copy, Debug)]
-                $d visible enum $d name<'a> {
-                    $(#[cfg(feature = $feature)] $variant(crate::format::$module::$d object<'a>),)*
-                    #[cfg(any($(feature = $single),*))]
-                    Single(crate::format::single::$d object<'a>),
-                }
-            };
+        /// A file of any format.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum AnyFile<'a> {
+            $(#[cfg(feature = $feature)] $variant($module::$file<'a>),)*
         }
 
-        /// Evaluates an expression for the object in an enum of [`one_of_each`].
+        /// Evaluates an expression for the file in an [`AnyFile`], of whichever format it is.
         macro_rules! dispatch {
-            ($d name:ident $d inner:expr, $d object:ident => $d value:expr) => {
-                match $d inner {
-                    $(#[cfg(feature = $feature)] $d name::$variant($d object) => $d value,)*
-                    #[cfg(any($(feature = $single),*))]
-                    $d name::Single($d object) => $d value,
+            ($d any:expr, $d file:ident => $d value:expr) => {
+                match $d any {
+                    $(#[cfg(feature = $feature)] crate::format::AnyFile::$variant($d file) => $d value,)*
                 }
             };
         }
+        pub(crate) use dispatch;
 
-        /// Like [`dispatch`], with the result in the variant of the same format of another enum.
-        macro_rules! map_each {
-            ($d name:ident $d inner:expr, $d object:ident => $d to:ident $d value:expr) => {
-                match $d inner {
-                    $(#[cfg(feature = $feature)] $d name::$variant($d object) => $d to::$variant($d value),)*
-                    #[cfg(any($(feature = $single),*))]
-                    $d name::Single($d object) => $d to::Single($d value),
+        impl<'a> AnyFile<'a> {
+            /// Opens a file: of a format that is known by how the file begins, and that is built in.
+            #[inline]
+            pub(crate) fn open(opening: &Opening<'a>) -> Parsed<Self> {
+                let length = opening.input.length();
+                let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
+                Ok(match detect(head, length) {
+                    $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
+                    other => return Err(opening.stop(not_read(head, other))),
+                })
+            }
+
+            /// Its kind.
+            pub(crate) const fn format(&self) -> Format {
+                match self {
+                    $(#[cfg(feature = $feature)] Self::$variant(_) => Format::$variant,)*
                 }
-            };
+            }
         }
 
-        /// Evaluates an expression for the objects in two such enums; `None` where they are of different formats.
-        macro_rules! map_both {
-            ($d name:ident $d inner:expr, $d other:ident $d outer:expr, $d object:ident $d with:ident => $d value:expr) => {
-                match ($d inner, $d outer) {
-                    $(
-                        #[cfg(feature = $feature)]
-                        ($d name::$variant($d object), $d other::$variant($d with)) => Some($d value),
-                    )*
-                    #[cfg(any($(feature = $single),*))]
-                    ($d name::Single($d object), $d other::Single($d with)) => Some($d value),
-                    #[allow(unreachable_patterns)] // in a build with one format
-                    _ => None,
-                }
-            };
+        /// Whether a format is built in whose tensors may be dense or sparse.
+        pub(crate) const HAS_STORED_ELEMENTS: bool = {
+            let mut any = false;
+            $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_STORED_ELEMENTS; })*
+            any
+        };
+
+        /// What is in the file where an error of that format happened.
+        pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+            match error.format() {
+                $(#[cfg(feature = $feature)] Format::$variant => $module::$file::context(input, error),)*
+                Format::Unknown => context_of_unknown(input),
+                _ => Context::default(),
+            }
         }
 
-        pub(crate) use {dispatch, map_both, map_each, one_of_each};
-    };
-}
-formats!(each! $);
-
-/// How many bytes from the start of a file tell its kind.
-pub(crate) const HEAD: u64 = 16;
-
-/// What a format says of a component: where its bytes are and how to read them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
-    /// Its role, which has its number behind it where there is one: `core` and 7 are `core.7`, a text that stands in no
-    /// file.
-    pub(crate) role: Text<'a>,
-    #[cfg(feature = "blz")]
-    pub(crate) number: Option<u8>,
-    /// The type of its elements; `None` where the format does not say.
-    pub(crate) dtype: Option<DType>,
-    /// The type that they are stored as; another one where the file states a logical type over it.
-    pub(crate) storage: Option<DType>,
-    pub(crate) order: ByteOrder,
-    pub(crate) extent: Extent,
-    pub(crate) encoding: Encoding,
-    pub(crate) encoding_name: Text<'a>,
-    /// How many bytes it decodes to; `None` where the file does not say.
-    pub(crate) decoded_length: Option<u64>,
-    /// As the file spells it.
-    pub(crate) digest: Option<Text<'a>>,
-    /// `Warning::tensor_bit`s.
-    pub(crate) warnings: u8,
-    /// Where its record stands in the file, and how far behind the start of its tensor's entry.
-    pub(crate) at: u64,
-    pub(crate) back: u32,
-}
-
-impl<'a> Part<'a> {
-    /// A component of raw little-endian bytes, of which nothing has been read yet.
-    #[inline(never)] // once: it is large
-    pub(crate) fn unread() -> Self {
-        Self::recorded_at(0, 0)
-    }
-
-    /// The same with its record at `at`. (As a constant it would stand in flash, to be copied.)
-    #[inline]
-    fn recorded_at(at: u64, back: u32) -> Self {
-        Self {
-            role: Text::of("data"),
-            #[cfg(feature = "blz")]
-            number: None,
-            dtype: None,
-            storage: None,
-            order: ByteOrder::Little,
-            extent: Extent::new(0, 0),
-            encoding: Encoding::Raw,
-            encoding_name: Text::of("raw"),
-            decoded_length: None,
-            digest: None,
-            warnings: 0,
-            at,
-            back,
-        }
-    }
-
-    /// Makes it one of which nothing is known yet but where its record is.
-    #[inline(never)] // once, and where it stands
-    pub(crate) fn begin(&mut self, at: u64, back: u32) {
-        *self = Self::recorded_at(at, back);
-    }
-
-    /// Gives it the place of its bytes, which are stored as they are. It has no record of its own: they stand for it.
-    #[cfg(any(feature = "b2nd", feature = "blz", feature = "tens"))]
-    pub(crate) fn set_place(&mut self, extent: Extent) {
-        self.extent = extent;
-        self.decoded_length = Some(extent.length);
-        self.at = extent.offset;
-    }
-
-    /// Its role as a text.
-    pub(crate) fn role(&self) -> Text<'a> {
-        #[cfg(feature = "blz")]
-        if let Some(number) = self.number {
-            return Text::of(blz::role(number));
-        }
-        self.role
-    }
-
-    /// Whether it is of that role.
-    pub(crate) fn is_of(&self, role: &[u8]) -> bool {
-        #[cfg(feature = "blz")]
-        if let Some(number) = self.number {
-            return is_numbered(role, self.role.bytes(), number);
-        }
-        self.role.bytes() == role
-    }
-}
-
-/// Whether `role` is `word` with that number behind a dot.
-#[cfg(feature = "blz")]
-fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
-    let digits = role.strip_prefix(word).and_then(|rest| rest.strip_prefix(b"."));
-    let Some(digits @ ([b'0'] | [b'1'..=b'9', ..])) = digits else { return false };
-    let value = digits.iter().try_fold(0_u32, |value, digit| {
-        let digit = digit.wrapping_sub(b'0');
-        (digit < 10).then(|| value.saturating_mul(10).saturating_add(u32::from(digit)))
-    });
-    value == Some(u32::from(number))
-}
-
-/// What stands in a file where an error happened, as far as it can still be read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Context<'a> {
-    /// The version that the file states.
-    pub(crate) version: Option<&'a str>,
-    /// The name of the tensor concerned.
-    pub(crate) tensor: Option<&'a str>,
-    /// The role of the component concerned.
-    pub(crate) role: Option<&'a str>,
-    pub(crate) offset: Option<u64>,
-    pub(crate) length: Option<u64>,
-    pub(crate) decoded_length: Option<u64>,
-    pub(crate) encoding: Option<&'a str>,
-    pub(crate) shape: Option<Shape<'a>>,
-    pub(crate) dtype: Option<&'a str>,
-    /// How many bytes the shape and the dtype ask for.
-    pub(crate) expected_length: Option<u64>,
-    /// The key or the role that is missing.
-    pub(crate) missing: Option<&'a str>,
-    /// The text or number at the offset of the error.
-    pub(crate) text: Option<&'a str>,
-    pub(crate) number: Option<u64>,
-    /// What a user should know besides.
-    pub(crate) hint: Option<&'static str>,
-}
-
-/// The kinds of files, by the bytes they begin with: those that are read, and those that are only named.
-macro_rules! magics {
-    (
-        ()
-        several { $($feature:literal $variant:ident $module:ident [$($at:literal $magic:literal),*] $as:ident $doc:literal;)* }
-        one { $($single:literal $of_one:ident $one:ident [$($at_one:literal $of:literal),*] $as_one:ident $doc_of_one:literal;)* }
-    ) => {
+        /// The kinds of files, by the bytes they begin with: those that are read, and those that are only named.
         const MAGICS: Words = words![bytes
             $($($magic => Format::$variant.code(),)*)*
-            $($($of => Format::$of_one.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
             b"GGUF" => Format::Gguf.code(),
             b"\x93NUMPY" => Format::Npy.code(),
@@ -275,21 +217,23 @@ macro_rules! magics {
             b"\x1f\x8b" => Format::Gzip.code(),
         ];
 
-        /// Behind how many bytes the magic of a format stands, by its code.
+        /// After how many bytes the magic of a format is, by its code.
         fn magic_at(format: u8) -> usize {
             let mut at = 0;
             $($(if $at > 0 && format == Format::$variant.code() { at = $at; })*)*
-            $($(if $at_one > 0 && format == Format::$of_one.code() { at = $at_one; })*)*
             at
         }
 
         /// Whether there is a module that reads such files, built in or not.
         fn is_read(format: Format) -> bool {
-            matches!(format, $(Format::$variant)|* | $(Format::$of_one)|*)
+            matches!(format, $(Format::$variant)|*)
         }
     };
 }
-formats!(magics!);
+formats!(any_file! $);
+
+/// How many bytes from the start of a file tell its kind.
+pub(crate) const HEAD: u64 = 16;
 
 /// The format whose magic `head` has; or, where a file was `cut`, the start of whose magic it is.
 #[inline(never)]
@@ -346,27 +290,4 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
         _ => (ErrorKind::UnsupportedFormat, format, Item::File),
     };
     Error::at(kind, format, item, 0)
-}
-
-#[cfg(all(test, feature = "blz"))]
-mod tests {
-    use std::format;
-
-    use super::{Part, Text};
-
-    #[test]
-    fn numbered_roles() {
-        let of = |number| Part { role: Text::of("core"), number: Some(number), ..Part::unread() };
-        for number in 0..=u8::MAX {
-            let part = of(number);
-            assert!(part.is_of(part.role().bytes()), "{number}");
-            let others = ["core", "core.", "data", "core.256", "core.-1", "core.+1", "core.1 ", "core.4294967296"];
-            let others = others.into_iter().map(str::as_bytes);
-            assert!(!others.into_iter().any(|role| part.is_of(role)), "{number}");
-            for role in [format!("core.0{number}"), format!("core.{number}0"), format!("Core.{number}")] {
-                let is_another = part.is_of(role.as_bytes()) && role != format!("core.{number}");
-                assert!(!is_another, "{number} {role}");
-            }
-        }
-    }
 }

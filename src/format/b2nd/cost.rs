@@ -4,7 +4,7 @@
 //! headers are looked at, though no more of them than takes a few milliseconds.
 #![forbid(unsafe_code)]
 
-use super::File;
+use super::Frame;
 use super::block::{Codec, Stream};
 use super::chunk::{Chunk, Content};
 use super::grid::Grid;
@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, Result};
 /// How many chunks are looked at, and how many of their streams or blocks.
 const MOST: u32 = 1 << 16;
 
-impl<'a> File<'a> {
+impl<'a> Frame<'a> {
     /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
     /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
     /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot

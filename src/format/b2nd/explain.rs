@@ -13,7 +13,7 @@ use crate::format::Context;
 use crate::place::Item;
 
 /// Reads what the sentence of `error` may say.
-pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
     let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of);

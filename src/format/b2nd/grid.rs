@@ -6,7 +6,7 @@
 //! them, and they lie on the stack.
 #![forbid(unsafe_code)]
 
-use super::{File, MAX_RANK};
+use super::{Frame, MAX_RANK};
 use crate::bytes::num::{count_of, quotient, short_count_of, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
@@ -128,7 +128,7 @@ impl Grid {
 
     /// Sets it to that of an array, with what is wanted of it: a region or, where none is said, all. In place: it is too
     /// large to be handed around.
-    pub(super) fn set(&mut self, file: &File<'_>, region: Option<(&[u64], &[u64])>) -> Result<()> {
+    pub(super) fn set(&mut self, file: &Frame<'_>, region: Option<(&[u64], &[u64])>) -> Result<()> {
         self.rank = to_usize(file.shape().rank().into()).unwrap_or(MAX_RANK);
         self.item_size = file.item_size();
         self.is_array = file.is_array();

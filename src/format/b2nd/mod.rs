@@ -24,11 +24,9 @@ mod offsets;
 mod region;
 
 pub use chunk::{Chunk, Content, codec_name, filter_name};
-pub(crate) use explain::context;
 pub use frame::{Metalayer, Metalayers};
 
-use super::Part;
-use super::single::{Facts, OneTensor};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
@@ -39,8 +37,8 @@ use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
-use crate::warning::Warning;
+use crate::vocab::{ByteOrder, DType, Encoding, Layout};
+use crate::warning::{Warning, Warnings};
 
 use array::Array;
 use block::Codec;
@@ -73,7 +71,7 @@ fn stop(opening: &Opening<'_>, kind: ErrorKind, item: Item, at: u64) -> Stop {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
+pub struct Frame<'a> {
     input: Input<'a>,
     parts: Parts<'a>,
     /// The array; `None` in a frame of bytes.
@@ -103,7 +101,7 @@ pub struct Defaults {
     /// What each filter takes besides: the width of a shuffle, for one.
     pub filters_meta: [u8; 6],
     /// Bytes of an element, as the header has it: what the elements of a frame without an array are. For an array see
-    /// [`File::item_size`]: some write 1 for elements of more than 255 bytes.
+    /// [`Frame::item_size`]: some write 1 for elements of more than 255 bytes.
     pub typesize: u64,
     /// Bytes of a block; 0 where that is left to the chunks.
     pub block_size: u64,
@@ -117,55 +115,7 @@ pub struct Defaults {
     pub has_dictionary: bool,
 }
 
-/// Opens a file of which the magic is known to be ours: checks header, trailer and metalayers, and where the chunks
-/// are said to be. The table of their offsets and the chunks are checked where they are read.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    let parts = frame::open(opening)?;
-    let array = array::of(opening, &parts)?;
-    let (version, typesize) =
-        Header::of(parts.header).map_or((0, 0), |header| (header.version(), header.short_typesize()));
-    let mut file = File {
-        input: opening.input,
-        parts,
-        array: array.map(|(array, _)| array),
-        dtype: Some(DType::U8),
-        byte_order: ByteOrder::NATIVE,
-        version,
-        typesize,
-        chunk_count: 0,
-        warnings: 0,
-    };
-    if let Some((_, item_size)) = array {
-        file.typesize = item_size;
-        // The dtype may be of another size than the elements are.
-        let dtype = file
-            .dtype_bytes()
-            .and_then(|text| of_numpy(text.bytes()))
-            .filter(|(dtype, _)| dtype.size() == file.item_size());
-        file.dtype = dtype.map(|(dtype, _)| dtype);
-        file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
-    }
-    let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
-    if nbytes > 0 {
-        let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
-        // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
-        let at = file.table_at();
-        let room = parts.trailer_at.saturating_sub(at);
-        opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
-        let counted = offsets::count(file.setting(parts.trailer_at), at, count);
-        file.chunk_count = counted.map_err(|error| opening.stop(error))?;
-        // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
-        if file.chunk_count() > nbytes {
-            return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
-        }
-    }
-    if parts.number(Header::frame_length) < opening.input.length() {
-        file.warnings |= Warning::TrailingBytes.bit();
-    }
-    Ok(file)
-}
-
-impl<'a> File<'a> {
+impl<'a> Frame<'a> {
     /// Whether it holds an array; else [`shape`](Self::shape) is the number of bytes.
     #[must_use]
     pub const fn is_array(&self) -> bool {
@@ -428,6 +378,13 @@ impl<'a> File<'a> {
     }
 }
 
+impl Frame<'_> {
+    /// An error of the tensor as a whole: at its chunks.
+    fn error(&self, kind: ErrorKind) -> Error {
+        fail(kind, Item::Tensor, self.region().offset)
+    }
+}
+
 /// The version of a frame.
 const fn version(version: u8) -> Option<&'static str> {
     match version {
@@ -438,60 +395,118 @@ const fn version(version: u8) -> Option<&'static str> {
     }
 }
 
-impl<'a> OneTensor<'a> for File<'a> {
+impl<'a> FileFormat<'a> for Frame<'a> {
+    const FORMAT: Format = Format::B2nd;
+    const HAS_STORED_ELEMENTS: bool = false;
+
+    /// Checks header, trailer and metalayers, and where the chunks are said to be. The table of their offsets and the
+    /// chunks are checked where they are read.
+    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+        let parts = frame::open(opening)?;
+        let array = array::of(opening, &parts)?;
+        let (version, typesize) =
+            Header::of(parts.header).map_or((0, 0), |header| (header.version(), header.short_typesize()));
+        let mut file = Self {
+            input: opening.input,
+            parts,
+            array: array.map(|(array, _)| array),
+            dtype: Some(DType::U8),
+            byte_order: ByteOrder::NATIVE,
+            version,
+            typesize,
+            chunk_count: 0,
+            warnings: 0,
+        };
+        if let Some((_, item_size)) = array {
+            file.typesize = item_size;
+            // The dtype may be of another size than the elements are.
+            let dtype = file
+                .dtype_bytes()
+                .and_then(|text| of_numpy(text.bytes()))
+                .filter(|(dtype, _)| dtype.size() == file.item_size());
+            file.dtype = dtype.map(|(dtype, _)| dtype);
+            file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
+        }
+        let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
+        if nbytes > 0 {
+            let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
+            // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
+            let at = file.table_at();
+            let room = parts.trailer_at.saturating_sub(at);
+            opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
+            let counted = offsets::count(file.setting(parts.trailer_at), at, count);
+            file.chunk_count = counted.map_err(|error| opening.stop(error))?;
+            // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
+            if file.chunk_count() > nbytes {
+                return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
+            }
+        }
+        if parts.number(Header::frame_length) < opening.input.length() {
+            file.warnings |= Warning::TrailingBytes.bit();
+        }
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        Ok(())
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
     fn version(&self) -> Option<&'a str> {
         version(self.version)
     }
 
-    fn facts(&self) -> Facts {
-        Facts { dtype: self.dtype, order: Order::RowMajor, warnings: self.warnings, at: self.region().offset }
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        tensor.dtype = self.dtype;
+        tensor.shape = self.shape();
+        tensor.set_layout(Layout::Chunked);
+        tensor.warnings = self.warnings;
+        tensor.at = self.region().offset;
+        Ok(cursor.is_first())
     }
 
-    fn layout(&self) -> Layout {
-        Layout::Chunked
-    }
-
-    fn shape(&self) -> Shape<'a> {
-        self.shape()
-    }
-
-    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+    fn next_component(
+        &self,
+        _: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
         part.role = Text::of("chunks");
         part.dtype = self.dtype;
         part.storage = self.dtype;
         part.order = self.byte_order;
-        part.set_place(self.region());
+        part.set_extent(self.region());
         part.encoding = Encoding::Blosc;
         part.encoding_name = Text::of(Encoding::Blosc.text());
         part.decoded_length = Some(self.nbytes());
-        Ok(index == 0)
-    }
-}
-
-impl File<'_> {
-    /// An error of the tensor as a whole: at its chunks.
-    fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Tensor, self.region().offset)
+        Ok(cursor.is_first())
     }
 
-    /// Bytes of all elements, without the padding.
-    pub(crate) fn dense_len(&self) -> Option<u64> {
+    fn whole_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.shape().elements()?.checked_mul(self.item_size())
     }
 
-    /// How much scratch memory [`read_all`](Self::read_all) needs, in bytes.
-    pub(crate) fn scratch_for_all(&self) -> Option<u64> {
+    fn whole_scratch_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.scratch_for(None).ok()
     }
 
-    /// Writes all elements to `room`, as they are stored.
-    pub(crate) fn read_all<'r>(
+    /// All elements as they are stored, without the padding.
+    fn read_whole<'d>(
         &self,
+        _: &TensorRecord<'a>,
         decoder: &mut dyn Decoder,
-        room: &'r mut [u8],
+        dst: &'d mut [u8],
         scratch: &mut [u8],
-    ) -> Result<&'r mut [u8]> {
-        self.read(decoder, None, room, scratch)
+    ) -> Result<&'d mut [u8]> {
+        self.decode(decoder, None, dst, scratch)
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
     }
 }
 

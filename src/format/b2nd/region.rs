@@ -11,7 +11,7 @@
 //! What reaches beyond is padding that nobody sees. A frame without an array is read as one of bytes.
 #![forbid(unsafe_code)]
 
-use super::File;
+use super::Frame;
 use super::block::{Codec, Stream};
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
 use super::cost::memory_len;
@@ -82,7 +82,7 @@ fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut room: &mut [u8
     Some(())
 }
 
-impl<'a> File<'a> {
+impl<'a> Frame<'a> {
     /// How many bytes [`read_region`](Self::read_region) writes.
     ///
     /// # Errors
@@ -141,11 +141,11 @@ impl<'a> File<'a> {
         room: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.read(decoder, Some((start, stop)), room, scratch)
+        self.decode(decoder, Some((start, stop)), room, scratch)
     }
 
     /// The same for a region or, where none is said, for all.
-    pub(super) fn read<'r>(
+    pub(super) fn decode<'r>(
         &self,
         decoder: &mut dyn Decoder,
         region: Option<(&[u64], &[u64])>,

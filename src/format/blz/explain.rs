@@ -12,7 +12,7 @@ use crate::format::Context;
 use crate::place::Item;
 
 /// Reads what the sentence of `error` may say.
-pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { version: Some("1"), ..Context::default() };
     let Some(at) = error.offset() else { return context };
     if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) {

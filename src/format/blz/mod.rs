@@ -17,23 +17,22 @@ mod explain;
 mod slice;
 mod train;
 
-pub(crate) use explain::context;
 pub use train::{Scaled, Train};
 
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::Part;
-use super::single::{Facts, OneTensor};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, Opening, Parsed};
 use crate::bytes::text::Text;
+use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
-use crate::vocab::{DType, Layout, Order};
-use crate::warning::Warning;
+use crate::vocab::{DType, Layout};
+use crate::warning::{Warning, Warnings};
 
 /// Section "Header". The version and the dtype are known from the magic, which they are counted among.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -71,7 +70,7 @@ const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
+pub struct BlzFile<'a> {
     input: Input<'a>,
     tables: Tables<'a>,
     warnings: u32,
@@ -87,35 +86,13 @@ struct Tables<'a> {
     bonds: &'a [U64],
 }
 
-/// Opens a file of which the magic is known to be ours: checks everything but the numbers.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    let input = opening.input;
-    let (tables, start) = Tables::read(opening)?;
-    let mut file =
-        File { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
-    file.check().map_err(|error| opening.stop(error))?;
-    // Directly before the lengths.
-    if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
-        file.warnings |= Warning::ReservedBytes.bit();
-    }
-    if tables.lengths.len() == 1 {
-        file.warnings |= Warning::OneDimension.bit();
-    }
-    Ok(file)
-}
-
 impl<'a> Tables<'a> {
     /// Reads header and tables; also where the cores begin.
     fn read(opening: &Opening<'a>) -> Parsed<(Self, u64)> {
         let length = opening.input.length();
         let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
         let truncated = |item| stop(ErrorKind::Truncated, item, length);
-        if length < HEADER {
-            return Err(truncated(Item::Header));
-        }
-        let Ok(header) = Header::ref_from_bytes(opening.keep(Extent::new(0, HEADER))?) else {
-            return Err(truncated(Item::Header)); // 15 bytes were asked for
-        };
+        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Blz, Item::Header))?;
         let dtype = match header.dtype {
             0 => DType::F64,
             1 => DType::C128,
@@ -232,9 +209,9 @@ impl Tables<'_> {
     }
 }
 
-impl<'a> File<'a> {
+impl<'a> BlzFile<'a> {
     /// Checks the tables: the bonds at the ends, and every core.
-    fn check(&mut self) -> Result<()> {
+    fn check_tables(&mut self) -> Result<()> {
         let tables = self.tables;
         // Also tells rings, tables in the other byte order, and other formats that begin in the same way.
         for (bond, index) in tables.bonds.iter().zip(0..=u8::MAX) {
@@ -322,54 +299,94 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((length.get(), rest))
 }
 
-impl<'a> OneTensor<'a> for File<'a> {
+impl<'a> FileFormat<'a> for BlzFile<'a> {
+    const FORMAT: Format = Format::Blz;
+    const HAS_STORED_ELEMENTS: bool = false;
+
+    /// Everything is checked when a file is opened but the numbers.
+    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+        let input = opening.input;
+        let (tables, start) = Tables::read(opening)?;
+        let mut file =
+            Self { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
+        file.check_tables().map_err(|error| opening.stop(error))?;
+        // Directly before the lengths.
+        if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
+            file.warnings |= Warning::ReservedBytes.bit();
+        }
+        if tables.lengths.len() == 1 {
+            file.warnings |= Warning::OneDimension.bit();
+        }
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        Ok(())
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some("1")
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
-            dtype: Some(self.tables.dtype),
-            order: Order::RowMajor,
-            warnings: self.warnings,
-            at: self.cores.offset,
-        }
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::TensorTrain
-    }
-
-    fn shape(&self) -> Shape<'a> {
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let lengths = self.tables.lengths;
         let rank = u32::try_from(lengths.len()).unwrap_or(u32::MAX);
-        Shape::new(zerocopy::IntoBytes::as_bytes(lengths), rank, read_dimension)
+        tensor.dtype = Some(self.tables.dtype);
+        tensor.shape = Shape::new(zerocopy::IntoBytes::as_bytes(lengths), rank, read_dimension);
+        tensor.set_layout(Layout::TensorTrain);
+        tensor.warnings = self.warnings;
+        tensor.at = self.cores.offset;
+        Ok(cursor.is_first())
     }
 
     /// The cores, one after the other.
-    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+    fn next_component(
+        &self,
+        _: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
         let mut cores = self.cores();
-        cores.index = index;
-        cores.at = cores.at.max(part.extent.end().unwrap_or(u64::MAX));
+        cores.index = u8::try_from(cursor.index).unwrap_or(u8::MAX);
+        cores.at = cores.at.max(cursor.at);
         let Some(core) = cores.read()? else { return Ok(false) };
+        *cursor = Cursor { at: cores.at, index: cores.index.into(), ..*cursor };
         part.role = Text::of("core");
         part.number = Some(core.index);
         part.dtype = Some(self.tables.dtype);
         part.storage = part.dtype;
-        part.set_place(core.extent);
+        part.set_extent(core.extent);
         Ok(true)
     }
-}
 
-impl File<'_> {
-    /// How much scratch memory [`contract`](Self::contract) needs, in bytes.
-    pub(crate) fn scratch_len(&self) -> u64 {
-        Train::new(self.tables, &[]).slice_scratch()
+    fn whole_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+        let elements =
+            self.tables.lengths.iter().try_fold(1, |product: u64, length| product.checked_mul(length.get()));
+        elements?.checked_mul(self.tables.dtype.size()) // no length is 0
     }
 
-    /// Writes all elements to `room`, row-major.
-    pub(crate) fn contract<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.train()?.slice(&[], room, scratch)
+    fn whole_scratch_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+        Some(Train::new(self.tables, &[]).slice_scratch())
+    }
+
+    /// All elements, row-major.
+    fn read_whole<'d>(
+        &self,
+        _: &TensorRecord<'a>,
+        _: &mut dyn Decoder,
+        dst: &'d mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<&'d mut [u8]> {
+        self.train()?.slice(&[], dst, scratch)
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
     }
 }
 

@@ -7,7 +7,7 @@
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{DimensionHeader, File, INDEX, fail, stop};
+use super::{DimensionHeader, INDEX, TensFile, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Opening, Parsed, Walk};
@@ -96,17 +96,17 @@ impl<'a> Symmetry<'a> {
     }
 }
 
-/// The chunks of a TENS file. See [`File::chunks`].
+/// The chunks of a TENS file. See [`TensFile::chunks`].
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
-    file: File<'a>,
+    file: TensFile<'a>,
     /// Where the next one begins; `None` behind the last.
     at: Option<u64>,
     error: Option<Error>,
 }
 
 impl<'a> Chunks<'a> {
-    pub(super) fn new(file: &File<'a>) -> Self {
+    pub(super) fn new(file: &TensFile<'a>) -> Self {
         let at = if file.has_chunks { Some(to_u64(file.head.len())) } else { None };
         Self { file: *file, at, error: None }
     }
@@ -148,7 +148,7 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 /// Whether a chunk of a known kind stands where the data would.
-pub(super) fn begins_with_known(file: &File<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<bool> {
+pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<bool> {
     /// In the memory of the walk: none does.
     const NONE: u64 = 1 << 62;
     let mut walk = opening.walk();
@@ -208,7 +208,7 @@ impl Memory {
 }
 
 /// Walks over the chunks, with every check of them, and sets where the data of `file` is.
-pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<()> {
+pub(super) fn find_data(file: &mut TensFile<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<()> {
     let mut walk = opening.walk();
     if walk.at == 0 {
         walk.at = file.data.offset;
@@ -238,7 +238,13 @@ pub(super) fn find_data(file: &mut File<'_>, opening: &Opening<'_>, volume: u64)
 }
 
 /// Passes what stands at `at`: a chunk, or the data. Where it stands then, and what it remembers.
-fn step(file: &File<'_>, opening: &Opening<'_>, volume: u64, at: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
+fn step(
+    file: &TensFile<'_>,
+    opening: &Opening<'_>,
+    volume: u64,
+    at: u64,
+    mut memory: Memory,
+) -> Parsed<(u64, Memory)> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest == 0 {
@@ -285,7 +291,7 @@ fn step(file: &File<'_>, opening: &Opening<'_>, volume: u64, at: u64, mut memory
 }
 
 /// The data has been found, and what it stands in ends at `end`.
-fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
+fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
     if end < file.input.length() {
         memory.warn(Warning::TrailingBytes);
     }
@@ -294,7 +300,7 @@ fn found(file: &File<'_>, data: Extent, end: u64, mut memory: Memory) -> Parsed<
 }
 
 /// The extent of `count` pairs, whose count stands at `at` (section "Index-value storage").
-fn pairs(file: &File<'_>, opening: &Opening<'_>, count: u64, at: u64, volume: u64) -> Parsed<Extent> {
+fn pairs(file: &TensFile<'_>, opening: &Opening<'_>, count: u64, at: u64, volume: u64) -> Parsed<Extent> {
     if count > volume {
         return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
     }
@@ -310,7 +316,7 @@ fn align8(n: u64) -> Option<u64> {
 }
 
 /// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
-fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Parsed<Chunk<'a>> {
+fn read<'a>(file: &TensFile<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Parsed<Chunk<'a>> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest < HEAD {
@@ -350,7 +356,7 @@ fn read<'a>(file: &File<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory
 
 /// Holds the size of a data chunk to what shape and type ask for: rounded up to 8 or, with a warning,
 /// exactly that, more than that, or without the padding where the file ends. Packed data may take any size.
-fn check_dense(file: &File<'_>, size: u64, rest: u64, memory: &mut Memory) -> Result<(), ErrorKind> {
+fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -> Result<(), ErrorKind> {
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
     }
@@ -373,7 +379,12 @@ fn check_dense(file: &File<'_>, size: u64, rest: u64, memory: &mut Memory) -> Re
 }
 
 /// Reads a symmetry (section "Symmetry chunk") with every check of it.
-fn symmetry<'a>(file: &File<'a>, opening: &Opening<'a>, extent: Extent, memory: &mut Memory) -> Parsed<Symmetry<'a>> {
+fn symmetry<'a>(
+    file: &TensFile<'a>,
+    opening: &Opening<'a>,
+    extent: Extent,
+    memory: &mut Memory,
+) -> Parsed<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
     // What it takes with the longest operation, and its padding.

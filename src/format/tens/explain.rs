@@ -16,7 +16,7 @@ use crate::shape::Shape;
 use crate::vocab::DType;
 
 /// Reads what the sentence of `error` may say.
-pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
     let Some(header) = input.get(Extent::new(0, HEADER)) else { return context };

@@ -19,13 +19,11 @@ mod chunk;
 mod explain;
 
 pub use chunk::{Chunk, Chunks, Symmetry};
-pub(crate) use explain::context;
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::Part;
-use super::single::{Facts, OneTensor};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
@@ -37,7 +35,7 @@ use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::sparse::{Column, Sparse};
 use crate::vocab::{ByteOrder, DType, Layout, Order};
-use crate::warning::Warning;
+use crate::warning::{Warning, Warnings};
 
 /// Section "Header".
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -161,7 +159,7 @@ const BIG: u8 = 0x80;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
+pub struct TensFile<'a> {
     input: Input<'a>,
     /// The header and the dimensions.
     head: &'a [u8],
@@ -175,67 +173,8 @@ pub struct File<'a> {
     data: Extent,
 }
 
-/// Opens a file of which the magic is known to be ours: checks everything but indices and values.
-pub(crate) fn open<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    let input = opening.input;
-    let length = input.length();
-    let Some(rest) = length.checked_sub(HEADER) else {
-        return Err(stop(opening, ErrorKind::Truncated, Item::Header, length));
-    };
-    let Ok(header) = Header::ref_from_bytes(opening.keep(Extent::new(0, HEADER))?) else {
-        return Err(stop(opening, ErrorKind::Truncated, Item::Header, length)); // 32 bytes were asked for
-    };
-    let version = header.version.get();
-    if version != VERSION_1_0 && version != VERSION_0_9 {
-        let is_swapped = matches!(version.swap_bytes(), VERSION_1_0 | VERSION_0_9);
-        let kind = if is_swapped { ErrorKind::ByteSwapped } else { ErrorKind::UnsupportedVersion };
-        return Err(stop(opening, kind, Item::Version, VERSION_AT));
-    }
-    let types = Types::of(opening, header)?;
-    if header.flags.get() & !IX != 0 {
-        return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // they may change how data is stored
-    }
-    let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
-    if dimensions > rest {
-        return Err(stop(opening, ErrorKind::CountTooLarge, Item::Header, ORDER_AT));
-    }
-    if dimensions > MAX_DIMENSIONS {
-        return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT));
-    }
-    let start = HEADER.saturating_add(dimensions);
-    let mut file = File {
-        input,
-        head: opening.keep(Extent::new(0, start))?,
-        version,
-        dtype: types.element.unwrap_or(DType::U8),
-        byte_order: types.order,
-        layout: if header.flags.get() & IX == 0 { Layout::Dense } else { Layout::IndexValue },
-        has_chunks: true,
-        warnings: 0,
-        data: Extent::new(start, length.saturating_sub(start)),
-    };
-    if header.reserved.get() != 0 {
-        file.warn(Warning::ReservedBytes);
-    }
-    let volume = match chunk::known_volume(opening) {
-        Some(volume) => volume,
-        None => check_dimensions(&mut file, opening)?,
-    };
-    if version == VERSION_0_9 && file.layout == Layout::Dense && raw(&mut file, opening, types, volume)? {
-        return Ok(file);
-    }
-    if types.element.is_none() {
-        return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
-    }
-    if version == VERSION_0_9 {
-        file.warn(Warning::LegacyVersion);
-    }
-    chunk::find_data(&mut file, opening, volume)?;
-    Ok(file)
-}
-
 /// Checks the headers of the dimensions; the number of elements.
-fn check_dimensions(file: &mut File<'_>, opening: &Opening<'_>) -> Parsed<u64> {
+fn check_dimensions(file: &mut TensFile<'_>, opening: &Opening<'_>) -> Parsed<u64> {
     // Programs leave these bytes as they find them; the text of 1.0 has them 0.
     let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
@@ -246,7 +185,7 @@ fn check_dimensions(file: &mut File<'_>, opening: &Opening<'_>) -> Parsed<u64> {
 
 /// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
 /// they are, or if no chunk begins there. `false` where one does.
-fn raw(file: &mut File<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> Parsed<bool> {
+fn raw(file: &mut TensFile<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> Parsed<bool> {
     let rest = file.data.length;
     let bytes = |dtype: DType| volume.checked_mul(dtype.size());
     let stated = types.element.and_then(bytes);
@@ -287,7 +226,7 @@ pub struct Dimension {
     pub is_sparse: bool,
 }
 
-impl<'a> File<'a> {
+impl<'a> TensFile<'a> {
     fn warn(&mut self, warning: Warning) {
         self.warnings |= warning.bit();
     }
@@ -415,7 +354,7 @@ impl<'a> File<'a> {
     }
 }
 
-impl<'a> File<'a> {
+impl<'a> TensFile<'a> {
     fn shape(&self) -> Shape<'a> {
         Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
     }
@@ -431,30 +370,94 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from(header.length.get()), rest))
 }
 
-impl<'a> OneTensor<'a> for File<'a> {
+impl<'a> FileFormat<'a> for TensFile<'a> {
+    const FORMAT: Format = Format::Tens;
+
+    /// Everything is checked when a file is opened but indices and values.
+    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+        let input = opening.input;
+        let length = input.length();
+        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Tens, Item::Header))?;
+        let rest = length.saturating_sub(HEADER);
+        let version = header.version.get();
+        if version != VERSION_1_0 && version != VERSION_0_9 {
+            let is_swapped = matches!(version.swap_bytes(), VERSION_1_0 | VERSION_0_9);
+            let kind = if is_swapped { ErrorKind::ByteSwapped } else { ErrorKind::UnsupportedVersion };
+            return Err(stop(opening, kind, Item::Version, VERSION_AT));
+        }
+        let types = Types::of(opening, header)?;
+        if header.flags.get() & !IX != 0 {
+            return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // they may change how data is stored
+        }
+        let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
+        if dimensions > rest {
+            return Err(stop(opening, ErrorKind::CountTooLarge, Item::Header, ORDER_AT));
+        }
+        if dimensions > MAX_DIMENSIONS {
+            return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT));
+        }
+        let start = HEADER.saturating_add(dimensions);
+        let mut file = Self {
+            input,
+            head: opening.keep(Extent::new(0, start))?,
+            version,
+            dtype: types.element.unwrap_or(DType::U8),
+            byte_order: types.order,
+            layout: if header.flags.get() & IX == 0 { Layout::Dense } else { Layout::IndexValue },
+            has_chunks: true,
+            warnings: 0,
+            data: Extent::new(start, length.saturating_sub(start)),
+        };
+        if header.reserved.get() != 0 {
+            file.warn(Warning::ReservedBytes);
+        }
+        let volume = match chunk::known_volume(opening) {
+            Some(volume) => volume,
+            None => check_dimensions(&mut file, opening)?,
+        };
+        if version == VERSION_0_9 && file.layout == Layout::Dense && raw(&mut file, opening, types, volume)? {
+            return Ok(file);
+        }
+        if types.element.is_none() {
+            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
+        }
+        if version == VERSION_0_9 {
+            file.warn(Warning::LegacyVersion);
+        }
+        chunk::find_data(&mut file, opening, volume)?;
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        Ok(())
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
-            dtype: Some(self.dtype),
-            // Dense elements are stored by ascending global index; pairs are made dense as all computed layouts are.
-            order: if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor },
-            warnings: self.warnings,
-            at: self.data.offset,
-        }
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        tensor.dtype = Some(self.dtype);
+        tensor.shape = self.shape();
+        // Dense elements are stored by ascending global index; pairs are materialized as all computed layouts are.
+        tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
+        tensor.set_layout(self.layout);
+        tensor.warnings = self.warnings;
+        tensor.at = self.data.offset;
+        Ok(cursor.is_first())
     }
 
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn shape(&self) -> Shape<'a> {
-        self.shape()
-    }
-
-    fn part(&self, index: u8, part: &mut Part<'a>) -> Result<bool> {
+    fn next_component(
+        &self,
+        _: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
         let (role, dtype) = match self.layout {
             Layout::Dense => ("data", Some(self.dtype)),
             Layout::IndexValue => ("pairs", None), // indices and values: numbers of two types
@@ -464,7 +467,11 @@ impl<'a> OneTensor<'a> for File<'a> {
         part.dtype = dtype;
         part.storage = Some(self.dtype);
         part.order = self.byte_order;
-        part.set_place(self.data);
-        Ok(index == 0)
+        part.set_extent(self.data);
+        Ok(cursor.is_first())
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
     }
 }

@@ -5,11 +5,11 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
-use super::{Generation, Key, Keys, Manifest, Tensor, v0, v1};
+use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::error::ErrorKind;
-use crate::format::Part;
+use crate::format::{ComponentRecord, TensorRecord};
 use crate::names;
 use crate::place::Item;
 use crate::vocab::{ByteOrder, Encoding};
@@ -18,21 +18,23 @@ use crate::warning::Warning;
 /// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
 /// its record, in a list inside it.
 #[inline(never)] // one frame at a time: stack is scarce
-pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
-    let is_list = tensor.manifest.is_list();
-    tensor.entry = reader.position();
-    reader.entry = tensor.entry;
+pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
+    let is_list = manifest.is_list();
+    let at = reader.position();
+    tensor.at = manifest.region.start.wrapping_add(at.into()); // in the file
+    tensor.is_packed = is_list;
+    reader.entry = at;
     let mut volume = Volume::default();
     let mut parts = Measures::NONE;
     if is_list {
-        tensor.components = tensor.entry;
-        tensor.attributes = tensor.entry;
+        tensor.components = at;
+        tensor.attributes = at;
     } else {
         reader.item = Item::Name;
         tensor.name = reader.text();
     }
     reader.item = Item::Tensor;
-    let mut record = reader.record(tensor_fields(tensor.manifest.generation));
+    let mut record = reader.record(tensor_fields(manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         match item {
             Item::Name => tensor.name = reader.text(),
@@ -41,43 +43,49 @@ pub(super) fn entry<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>) {
             Item::Attributes => tensor.attributes = v1::attributes(reader),
             Item::Layout => {
                 tensor.layout_name = reader.text();
-                tensor.layout = layout::of_name(tensor.manifest.generation, tensor.layout_name);
+                tensor.layout = layout::of_name(manifest.generation, tensor.layout_name);
             }
             Item::Components => {
                 tensor.components = reader.position();
                 let left = reader.map();
-                components(tensor, reader, left, &mut parts);
+                components(manifest, tensor, reader, left, &mut parts);
             }
             _ => reader.skip(), // the component's, in a list
         }
     }
     if is_list {
         let behind = reader.position();
-        reader.go_to(tensor.entry);
-        components(tensor, reader, Left::ONE, &mut parts);
+        reader.go_to(at);
+        components(manifest, tensor, reader, Left::ONE, &mut parts);
         reader.go_to(behind);
-    } else if tensor.manifest.generation == Generation::V1_0 {
+    } else if manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
     // Roles that rise, as real programs write them, are different.
     if parts.are_unsorted {
-        compare_roles(tensor, reader, parts.count);
+        compare_roles(manifest, tensor, reader, parts.count);
     }
     layout::check(reader, tensor, &volume, &parts);
 }
 
 /// Reads the components of a tensor: those of a map, or the one of an entry of a list.
 #[inline(never)]
-fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Left, parts: &mut Measures) {
+fn components<'a>(
+    manifest: &Manifest<'a>,
+    tensor: &mut TensorRecord<'a>,
+    reader: &mut Reader<'a>,
+    mut left: Left,
+    parts: &mut Measures,
+) {
     let mut last_role = None;
-    let part = &mut Part::unread();
-    while tensor.manifest.more_parts(reader, &mut left) {
+    let part = &mut ComponentRecord::blank();
+    while manifest.more_parts(reader, &mut left) {
         let at = reader.position();
-        component(&tensor.manifest, reader, part);
-        tensor.warnings |= part.warnings;
-        if tensor.is_packed_sparse() {
+        component(manifest, reader, part);
+        tensor.warnings |= u32::from(part.warnings);
+        if is_packed_sparse(tensor) {
             return;
         }
         parts.add(reader, part, at);
@@ -89,16 +97,16 @@ fn components<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, mut left: Le
 
 /// Looks for a role that is there twice, in one more pass over the components.
 #[inline(never)] // real programs write roles in order: nothing is on the stack for them
-fn compare_roles<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, count: u32) {
+fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>, count: u32) {
     if count > names::MAX_COMPARED {
-        tensor.warnings |= Warning::RolesUnchecked.tensor_bit();
+        tensor.warnings |= Warning::RolesUnchecked.bit();
         return;
     }
     let after = reader.position();
     reader.go_to(tensor.components);
     let left = reader.map();
     let first = Key { at: reader.position(), left };
-    if let Some((_, at)) = names::repeated_of_few(&mut Keys { manifest: &tensor.manifest, reader }, first) {
+    if let Some((_, at)) = names::repeated_of_few(&mut Keys { manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);
@@ -108,9 +116,9 @@ fn compare_roles<'a>(tensor: &mut Tensor<'a>, reader: &mut Reader<'a>, count: u3
 ///
 /// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::Role::dtype`].
 #[inline(never)]
-pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut Part<'a>) {
+pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let at = reader.position();
-    part.begin(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // in the file
+    part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // in the file
     let is_list = manifest.is_list();
     if is_list {
         reader.item = Item::Tensor;

@@ -4,19 +4,18 @@
 //! Depends on `super`. Linked only into programs that ask for the text of an error.
 #![forbid(unsafe_code)]
 
-use super::{Generation, Manifest, Tensor, entry, layout, v1};
+use super::{Generation, Manifest, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, Opening};
 use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind};
-use crate::format::Context;
-use crate::format::Part;
+use crate::format::{Context, TensorRecord};
 use crate::place::Item;
 use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.
-pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
     if error.item() == Item::Footer {
@@ -41,10 +40,10 @@ pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             v1::root_fields(generation)
         }
     };
-    // In a list of entries the record is all there is, and an error may be at its very start.
-    let is_list = manifest.generation == Generation::V0_1;
-    if let Some(start) = error.entry().and_then(position).or(is_list.then_some(at)) {
-        if !is_list {
+    // An error of a tensor as a whole is where its entry begins.
+    let is_of_all = error.item() == Item::Tensor;
+    if let Some(start) = error.entry().and_then(position).or(is_of_all.then_some(at)) {
+        if !manifest.is_list() {
             fields = entry::tensor_fields(manifest.generation);
         }
         tensor(manifest, &mut context, start, at, fields);
@@ -82,16 +81,14 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         Item::Encoding => context.encoding = sound(reader, text),
         Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
-            let mut tensor = Tensor::new(manifest);
+            let mut tensor = TensorRecord::blank();
             layout::shape(reader, &mut tensor, &mut layout::Volume::default());
-            context.shape = reader.check().ok().map(|()| tensor.shape());
+            context.shape = reader.check().ok().map(|()| tensor.shape);
         }
         Item::Components => {
-            let all = Tensor { components: reader.position(), ..Tensor::new(manifest) };
-            let is_there = |role: &str| all.part(role.as_bytes(), &mut Part::unread()).is_ok();
-            context.missing = layout::required(layout)
-                .filter_map(|role| core::str::from_utf8(role).ok())
-                .find(|role| !is_there(role));
+            let is_missing = |role: &&str| !has_role(&mut reader.clone(), role);
+            context.missing =
+                layout::required(layout).filter_map(|role| core::str::from_utf8(role).ok()).find(is_missing);
             components(manifest.generation, reader, at, context);
         }
         _ => {}
@@ -105,6 +102,18 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl 
         f(&mut reader.clone(), item);
         reader.skip();
     }
+}
+
+/// Whether one of the components at which `reader` stands has that role.
+fn has_role(reader: &mut Reader<'_>, role: &str) -> bool {
+    let mut left = reader.map();
+    while reader.more_pairs(&mut left) {
+        if text(reader) == role {
+            return true;
+        }
+        reader.skip_record();
+    }
+    false
 }
 
 /// Reads a text.

@@ -4,15 +4,16 @@
 //! Depends on `super`, `codec::cbor`. Each rule stands here once, for the check and for reading.
 #![forbid(unsafe_code)]
 
-use super::{ALIGNMENT, Generation, HEADER, Manifest, Tensor};
+use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
 use crate::bytes::num::{product, to_usize};
 use crate::bytes::text::Text;
 use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
 use crate::error::ErrorKind;
-use crate::format::Part;
+use crate::format::{ComponentRecord, TensorRecord};
 use crate::place::Item;
+use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
 use crate::warning::Warning;
 
@@ -94,7 +95,7 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Words) -> Option<DType> {
 }
 
 /// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
-pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut Part<'_>, name: Text<'_>, at: u32) {
+pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Text<'_>, at: u32) {
     match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
         Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
@@ -140,7 +141,7 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
 }
 
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
-pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
+pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     part.encoding_name = reader.text();
     let encodings = words!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
     let found = Encoding::from_code(encodings.number_of(part.encoding_name.bytes()));
@@ -148,7 +149,7 @@ pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
 }
 
 /// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
-pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
+pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let digest = reader.text();
     if !codec::digest::is_of_known_kind(digest.bytes()) {
         part.warnings |= Warning::UnknownDigest.tensor_bit();
@@ -158,7 +159,7 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut Part<'a>) {
 
 /// Holds the blob of the component at `at` to its place (1.0 section 7.1): inside the file, behind the
 /// header, before the manifest. A blob of no bytes only has to be inside the file.
-pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut Part<'_>, at: u32) {
+pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
     let extent = part.extent;
     let misplaced = if !extent.is_within(manifest.file_length()) {
         Some(ErrorKind::OutOfFile)
@@ -207,18 +208,20 @@ impl Default for Volume {
 }
 
 /// Reads the shape of `tensor`, and what the layouts ask of it.
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut Tensor<'a>, volume: &mut Volume) {
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, volume: &mut Volume) {
     volume.at = reader.position();
     let mut left = reader.array();
-    tensor.dimensions = reader.position();
+    let dimensions = reader.rest();
+    let mut rank = 0_u32;
     while reader.more(&mut left) {
         let length = reader.unsigned();
-        if tensor.rank == 0 {
+        if rank == 0 {
             volume.rows = length;
         }
         volume.elements = product(volume.elements, length);
-        tensor.rank = tensor.rank.wrapping_add(1); // a dimension takes a byte of the manifest at least
+        rank = rank.wrapping_add(1); // a dimension takes a byte of the manifest at least
     }
+    tensor.shape = Shape::new(dimensions, rank, read_dimension);
 }
 
 /// What the layouts ask of a component. All zero where there is none.
@@ -321,7 +324,7 @@ impl Measures {
 
     /// Adds the measure of `part`, which stands at `at`.
     #[inline(never)]
-    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &Part<'_>, at: u32) {
+    pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
             None => Length::Unknown,
             Some(_) if part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0 => Length::Opaque,
@@ -375,8 +378,8 @@ fn required_bits(layout: Layout) -> u32 {
 
 /// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
 #[inline(never)] // off the stack while components are read
-pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &Volume, parts: &Measures) {
-    let is_packed = tensor.is_packed_sparse();
+pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volume: &Volume, parts: &Measures) {
+    let is_packed = is_packed_sparse(tensor);
     let required = if is_packed { 0 } else { required_bits(tensor.layout) };
     let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && required.wrapping_shr(place) & 1 != 0;
     if parts.of_role.iter().zip(0_u32..).any(is_missing) {
@@ -398,7 +401,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
             }
         }
         Layout::SparseCsr => {
-            if tensor.rank != 2 {
+            if tensor.shape.rank() != 2 {
                 reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
             }
             if is_packed {
@@ -414,7 +417,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut Tensor<'_>, volume: &V
         }
         Layout::SparseCoo if !is_packed => {
             let count = values.elements(reader);
-            let coordinates = product(count, u64::from(tensor.rank));
+            let coordinates = product(count, u64::from(tensor.shape.rank()));
             if count.is_some() && coordinates.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
             }

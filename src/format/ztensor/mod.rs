@@ -22,24 +22,21 @@ mod layout;
 mod v0;
 mod v1;
 
-pub(crate) use explain::context;
-
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::layout::Role;
-use super::Part;
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::num::{product, to_u64, to_usize};
-use crate::bytes::source::{Opening, Parsed};
-use crate::bytes::text::{Text, is_before};
+use crate::bytes::num::{product, to_u64};
+use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::text::is_before;
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::names::{self, Names, Repeated};
 use crate::place::{Format, Item};
-use crate::shape::Shape;
-use crate::vocab::{DType, Layout, Order};
+use crate::vocab::Layout;
 use crate::warning::{Warning, Warnings};
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
@@ -88,10 +85,7 @@ impl<'a> Manifest<'a> {
         let length = opening.input.length();
         let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
         let head = opening.keep(Extent::new(0, super::HEAD))?;
-        let tail = opening.keep(Extent::new(tail_at, 16))?;
-        let Ok(tail) = Tail::ref_from_bytes(tail) else {
-            return fail(ErrorKind::Truncated, tail_at); // 16 bytes were asked for
-        };
+        let tail: &Tail = opening.read(tail_at, (ErrorKind::Truncated, Format::Ztensor, Item::Footer))?;
         let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
             (Generation::V0_1, &tail.magic, 8)
         } else if tail.magic.starts_with(&MAGIC_1) {
@@ -148,14 +142,6 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// The same for an iterator, which keeps the error that ends it.
-    #[inline(never)]
-    fn note(&self, reader: &Reader<'_>, error: &mut Option<Error>) {
-        if let Some(fault) = reader.found_fault() {
-            *error = Some(self.error(fault));
-        }
-    }
-
     /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
     /// name itself stands.
     fn name(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
@@ -174,7 +160,7 @@ impl<'a> Manifest<'a> {
     /// Whether another entry follows.
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
-        reader.entry = 0;
+        reader.entry = NO_ENTRY;
         self.more_parts(reader, left)
     }
 
@@ -196,6 +182,19 @@ impl<'a> Manifest<'a> {
 struct Key {
     at: u32,
     left: Left,
+}
+
+impl Key {
+    /// The one at which an iteration is that has begun.
+    fn at(cursor: &Cursor) -> Self {
+        Self { at: position(cursor.at), left: Left::from_bits(cursor.left) }
+    }
+
+    /// Lets an iteration go on there.
+    fn store(self, cursor: &mut Cursor) {
+        let index = cursor.index.wrapping_add(1); // each takes a byte of the manifest at least
+        *cursor = Cursor { at: self.at.into(), left: self.left.bits(), index };
+    }
 }
 
 /// The keys of a map that must differ: the names of the tensors, or the roles of the components of one.
@@ -228,106 +227,54 @@ impl<'a> Names<'a> for Keys<'_, 'a> {
 
 /// A zTensor file.
 #[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
+pub struct ZtensorFile<'a> {
+    input: Input<'a>,
     manifest: Manifest<'a>,
-    /// The position of the version in a map.
+    /// Positions in the manifest: of the version in a map, of the first entry, of the attributes (0: none).
     version: u32,
-    warnings: Warnings,
     entries: u32,
-    left: Left,
-    count: u32,
     attributes: u32,
+    /// How many items the container of the entries has.
+    left: Left,
     /// Whether the names rise strictly: then no name is there twice, and a search may end early.
     is_sorted: bool,
 }
 
-/// Begins to open a file of which the magic is known to be ours: [`File::read`] checks the rest.
-pub(crate) fn begin<'a>(opening: &Opening<'a>) -> Parsed<File<'a>> {
-    let manifest = Manifest::locate(opening)?;
-    Ok(File::new(manifest))
-}
-
-impl<'a> File<'a> {
-    /// A file of which nothing is known yet but where its manifest stands.
-    fn new(manifest: Manifest<'a>) -> Self {
-        Self {
-            manifest,
-            version: 0,
-            warnings: Warnings::default(),
-            entries: 0,
-            left: Left::NONE,
-            count: 0,
-            attributes: 0,
-            is_sorted: true,
-        }
-    }
-
+impl ZtensorFile<'_> {
     /// What the container tells of the version.
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.manifest.generation
     }
 
-    /// Where the manifest stands.
+    /// Where the manifest is.
     #[must_use]
     pub const fn manifest(&self) -> Extent {
         Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
     }
+}
 
-    pub(crate) fn version(&self) -> Option<&'a str> {
-        match self.manifest.generation {
-            Generation::V0_1 => Some("0.1"), // the magic says so
-            _ => Some(self.manifest.reader(self.version).text().as_str()),
-        }
-    }
-
-    pub(crate) const fn warnings(&self) -> Warnings {
-        self.warnings
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        u64::from(self.count)
-    }
-
-    pub(crate) fn attributes(&self) -> Attributes<'a> {
-        self.manifest.attributes(self.attributes, Words::NONE)
-    }
-
-    pub(crate) fn unread_tensor(&self) -> Tensor<'a> {
-        Tensor::new(self.manifest)
-    }
-
-    pub(crate) const fn tensors(&self) -> Tensors<'a> {
-        Tensors { manifest: self.manifest, position: self.entries, left: self.left, index: 0, error: None }
-    }
-
-    /// Reads the manifest: checks everything but the contents of the blobs.
-    pub(crate) fn read(&mut self) -> Result<()> {
-        let mut reader = self.manifest.reader(0);
-        self.read_manifest(&mut reader);
-        self.manifest.check(&reader)
-    }
-
+impl<'a> ZtensorFile<'a> {
     #[inline(never)]
-    fn read_manifest(&mut self, reader: &mut Reader<'a>) {
+    fn read_manifest(&mut self, reader: &mut Reader<'a>, summary: &mut Summary) {
         if self.manifest.is_list() {
-            v0::root(self, reader);
+            v0::root(self, reader, summary);
         } else {
-            v1::root(self, reader);
+            v1::root(self, reader, summary);
         }
-        reader.entry = 0;
+        reader.entry = NO_ENTRY;
         if !reader.is_at_end() {
             reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
         }
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if self.count > names::MAX_COMPARED {
-            self.warnings.add(Warning::NamesUnchecked);
+        if summary.tensor_count > u64::from(names::MAX_COMPARED) {
+            summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
             let repeated = names::repeated_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
-            self.judge_names(repeated, reader);
+            self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }
 
@@ -336,24 +283,92 @@ impl<'a> File<'a> {
         Key { at: self.entries, left: self.left }
     }
 
-    /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then behind the last.
-    fn check_entries(&mut self, reader: &mut Reader<'a>, mut left: Left) {
-        let manifest = self.manifest;
+    /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then after the last.
+    fn check_entries(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, mut left: Left) {
         self.entries = reader.position();
         self.left = left;
         let mut last_name = None;
-        while manifest.more(reader, &mut left) {
-            let mut tensor = Tensor::new(manifest);
-            entry::entry(&mut tensor, reader);
-            self.warnings.add_tensor(tensor.warnings, self.count);
-            self.is_sorted &= last_name.is_none_or(|last: Text<'_>| is_before(last.bytes(), tensor.name.bytes()));
-            last_name = Some(tensor.name);
-            self.count = self.count.wrapping_add(1); // an entry takes a byte of the manifest at least
+        let mut index = 0_u32;
+        while self.manifest.more(reader, &mut left) {
+            let mut tensor = TensorRecord::blank();
+            entry::entry(&self.manifest, &mut tensor, reader);
+            summary.warnings.add_tensor(tensor.warnings, index);
+            self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, tensor.name.bytes()));
+            last_name = Some(tensor.name.bytes());
+            index = index.wrapping_add(1); // an entry takes a byte of the manifest at least
+        }
+        summary.tensor_count = index.into();
+    }
+
+    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
+    fn judge_names(&self, repeated: Repeated, reader: &mut Reader<'_>, warnings: &mut Warnings) {
+        match repeated {
+            Some((index, _)) if self.manifest.is_list() => warnings.add_tensor(Warning::RepeatedName.bit(), index),
+            Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
+            None => {}
         }
     }
 
-    /// Reads the first tensor of that name into `tensor`. Linear in the bytes of the manifest up to it.
-    pub(crate) fn find(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
+    /// A reader at that place of the manifest. What is wrong there concerns `tensor`.
+    fn reader_in(&self, tensor: &TensorRecord<'_>, at: u32) -> Reader<'a> {
+        let mut reader = self.manifest.reader(at);
+        reader.entry = position(tensor.at.wrapping_sub(self.manifest.region.start));
+        reader
+    }
+}
+
+/// A position in the manifest, which has no more than 1 GiB.
+fn position(at: u64) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl<'a> FileFormat<'a> for ZtensorFile<'a> {
+    const FORMAT: Format = Format::Ztensor;
+
+    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+        let manifest = Manifest::locate(opening)?;
+        let input = opening.input;
+        Ok(Self { input, manifest, version: 0, entries: 0, attributes: 0, left: Left::NONE, is_sorted: true })
+    }
+
+    /// Reads the manifest: checks everything but the contents of the blobs.
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        let mut reader = self.manifest.reader(0);
+        self.read_manifest(&mut reader, summary);
+        self.manifest.check(&reader)
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        match self.manifest.generation {
+            Generation::V0_1 => Some("0.1"), // the magic says so
+            _ => Some(self.manifest.reader(self.version).text().as_str()),
+        }
+    }
+
+    fn attributes(&self) -> Attributes<'a> {
+        self.manifest.attributes(self.attributes, Words::NONE)
+    }
+
+    #[inline(never)]
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let Key { at, mut left } = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
+        let mut reader = self.manifest.reader(at);
+        let is_there = self.manifest.more(&mut reader, &mut left);
+        if is_there {
+            tensor.index = cursor.index;
+            entry::entry(&self.manifest, tensor, &mut reader);
+        }
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there)
+    }
+
+    /// Linear in the bytes of the manifest up to the tensor.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut reader = self.manifest.reader(self.entries);
         let mut left = self.left;
         let mut is_found = false;
@@ -363,7 +378,7 @@ impl<'a> File<'a> {
             is_found = found == name;
             if is_found {
                 reader.go_to(at);
-                entry::entry(tensor, &mut reader);
+                entry::entry(&self.manifest, tensor, &mut reader);
             }
             if is_found || self.is_sorted && is_before(name, found) {
                 break;
@@ -374,280 +389,92 @@ impl<'a> File<'a> {
     }
 
     /// Compares all names and roles, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
-    pub(crate) fn check_names(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut file = *self;
-        file.warnings = self.warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
+    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
         let mut reader = self.manifest.reader(self.entries);
         if !self.is_sorted {
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
             let repeated = names::repeated(&mut keys, self.first_name(), scratch)?;
-            file.judge_names(repeated, &mut reader);
+            self.judge_names(repeated, &mut reader, &mut checked);
         }
-        if self.warnings.contains(Warning::RolesUnchecked) {
-            let mut tensors = self.tensors();
-            let mut tensor = tensors.unread();
-            while tensors.advance(&mut tensor) {
-                reader.entry = tensor.entry;
+        if warnings.contains(Warning::RolesUnchecked) {
+            let mut cursor = Cursor::START;
+            let mut tensor = TensorRecord::blank();
+            while self.next_tensor(&mut cursor, &mut tensor)? {
+                reader = self.reader_in(&tensor, tensor.components);
+                let left = reader.map();
+                let first = Key { at: reader.position(), left };
                 let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-                if let Some((_, at)) = names::repeated(&mut keys, tensor.first_role(), scratch)? {
+                if let Some((_, at)) = names::repeated(&mut keys, first, scratch)? {
                     reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
                 }
-                tensor = tensors.unread();
+                self.manifest.check(&reader)?;
+                tensor = TensorRecord::blank();
             }
-            if let Some(error) = tensors.error {
-                return Err(error);
-            }
+        }
+        self.manifest.check(&reader).map(|()| checked)
+    }
+
+    fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
+        let hidden = if self.manifest.is_list() { v0::ENTRY.keys } else { Words::NONE };
+        self.manifest.attributes(tensor.attributes, hidden)
+    }
+
+    #[inline(never)]
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let Key { at, mut left } = Key::at(cursor);
+        let is_begun = cursor.index > 0;
+        let mut reader = self.reader_in(tensor, if is_begun { at } else { tensor.components });
+        if !is_begun {
+            left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        }
+        let is_there = self.manifest.more_parts(&mut reader, &mut left);
+        if is_there {
+            entry::component(&self.manifest, &mut reader, part);
+            complete(self.manifest.generation, tensor, part);
         }
         self.manifest.check(&reader)?;
-        Ok(file.warnings)
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there)
     }
 
-    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&mut self, repeated: Repeated, reader: &mut Reader<'_>) {
-        match repeated {
-            Some((index, _)) if self.manifest.is_list() => {
-                self.warnings.add_tensor(Warning::RepeatedName.tensor_bit(), index);
-            }
-            Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
-            None => {}
-        }
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
     }
 }
 
-/// The tensors of a file, in the order of its manifest.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensors<'a> {
-    manifest: Manifest<'a>,
-    position: u32,
-    left: Left,
-    index: u32,
-    /// Why the iteration ended early.
-    error: Option<Error>,
+/// Whether it is a sparse tensor of which the one component has both indices and values: `Sparse` checks it.
+fn is_packed_sparse(tensor: &TensorRecord<'_>) -> bool {
+    tensor.is_packed && matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo)
 }
 
-impl<'a> Tensors<'a> {
-    pub(crate) const fn error(&self) -> Option<Error> {
-        self.error
+/// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is when decoded, where
+/// only the shape tells.
+fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut ComponentRecord<'_>) {
+    let role = Role::of_name(part.role);
+    if generation == Generation::V1_0 {
+        part.dtype = role.and_then(|role| role.dtype(tensor.dtype));
+        part.storage = part.dtype;
+    } else if tensor.layout == Layout::Dense && role == Some(Role::Data) {
+        part.dtype = tensor.dtype; // unknown where the size is not that of the storage dtype
+    } else if is_packed_sparse(tensor) {
+        part.dtype = None; // indices and values: numbers of two types
     }
-
-    pub(crate) fn unread(&self) -> Tensor<'a> {
-        Tensor::new(self.manifest)
-    }
-
-    /// Reads the next one into `tensor`; `false` at the end, or where there is an error.
-    #[inline(never)]
-    pub(crate) fn advance(&mut self, tensor: &mut Tensor<'a>) -> bool {
-        let mut reader = self.manifest.reader(self.position);
-        let more = self.error.is_none() && self.manifest.more(&mut reader, &mut self.left);
-        if more {
-            tensor.index = self.index;
-            entry::entry(tensor, &mut reader);
-        }
-        self.manifest.note(&reader, &mut self.error);
-        self.position = reader.position();
-        self.index = self.index.wrapping_add(1);
-        more && self.error.is_none()
-    }
-}
-
-/// A tensor of a zTensor file: where in the manifest its parts stand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tensor<'a> {
-    manifest: Manifest<'a>,
-    name: Text<'a>,
-    layout: Layout,
-    layout_name: Text<'a>,
-    dtype: Option<DType>,
-    index: u32,
-    /// `Warning::tensor_bit`s.
-    warnings: u8,
-    /// Positions in the manifest: of the entry (1.x: its name), the first dimension, the map of the
-    /// components (0.1: the entry), the attributes (0: none).
-    entry: u32,
-    dimensions: u32,
-    rank: u32,
-    components: u32,
-    attributes: u32,
-}
-
-impl<'a> Tensor<'a> {
-    /// A tensor of which nothing is known yet.
-    #[inline(never)] // once: it is large
-    const fn new(manifest: Manifest<'a>) -> Self {
-        Self {
-            manifest,
-            name: Text::of(""),
-            layout: Layout::Dense,
-            layout_name: Text::of("dense"),
-            dtype: None,
-            index: 0,
-            warnings: 0,
-            entry: 0,
-            dimensions: 0,
-            rank: 0,
-            components: 0,
-            attributes: 0,
-        }
-    }
-
-    #[allow(clippy::unused_self)] // as for formats of one tensor
-    pub(crate) const fn format(&self) -> Format {
-        Format::Ztensor
-    }
-
-    pub(crate) const fn name(&self) -> Text<'a> {
-        self.name
-    }
-
-    pub(crate) const fn dtype(&self) -> Option<DType> {
-        self.dtype
-    }
-
-    pub(crate) const fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    pub(crate) const fn layout_name(&self) -> Text<'a> {
-        self.layout_name
-    }
-
-    /// 1.0 section 2.
-    pub(crate) const fn order(&self) -> Order {
-        Order::RowMajor
-    }
-
-    pub(crate) fn index(&self) -> u64 {
-        u64::from(self.index)
-    }
-
-    pub(crate) fn warnings(&self) -> u32 {
-        u32::from(self.warnings)
-    }
-
-    pub(crate) fn shape(&self) -> Shape<'a> {
-        self.shape_of(self.rank)
-    }
-
-    /// The first `rank` dimensions.
-    fn shape_of(&self, rank: u32) -> Shape<'a> {
-        let from = to_usize(u64::from(self.dimensions));
-        let bytes = from.and_then(|from| self.manifest.region.bytes.get(from..)).unwrap_or_default();
-        Shape::new(bytes, rank, layout::read_dimension)
-    }
-
-    pub(crate) fn attributes(&self) -> Attributes<'a> {
-        let hidden = if self.manifest.generation == Generation::V0_1 { v0::ENTRY.keys } else { Words::NONE };
-        self.manifest.attributes(self.attributes, hidden)
-    }
-
-    pub(crate) fn components(&self) -> Components<'a> {
-        let mut left = Left::ONE;
-        let reader = self.begin_parts(&mut left);
-        let mut components = Components { tensor: *self, position: reader.position(), left, error: None };
-        self.manifest.note(&reader, &mut components.error);
-        components
-    }
-
-    /// Reads the first component of that role into `part`.
-    #[inline(never)]
-    pub(crate) fn part(&self, role: &[u8], part: &mut Part<'a>) -> Result<()> {
-        let mut left = Left::ONE;
-        let mut reader = self.begin_parts(&mut left);
-        let mut is_found = false;
-        while !is_found && self.next_part(&mut reader, &mut left, part) {
-            is_found = part.is_of(role);
-        }
-        self.manifest.check_found(&reader, is_found)
-    }
-
-    /// Where the roles of its components begin; an entry of a list has but one.
-    fn first_role(&self) -> Key {
-        let mut left = Left::ONE;
-        let at = self.begin_parts(&mut left).position();
-        Key { at, left }
-    }
-
-    /// A reader that stands at the first component, of which there are `left`.
-    fn begin_parts(&self, left: &mut Left) -> Reader<'a> {
-        let mut reader = self.manifest.reader(self.components);
-        reader.entry = self.entry;
-        if !self.manifest.is_list() {
-            *left = reader.map();
-        }
-        reader
-    }
-
-    /// Reads the next component into `part`; `false` at the end, or where the reader has a fault.
-    #[inline(never)]
-    fn next_part(&self, reader: &mut Reader<'a>, left: &mut Left, part: &mut Part<'a>) -> bool {
-        let more = self.manifest.more_parts(reader, left);
-        if more {
-            entry::component(&self.manifest, reader, part);
-            self.complete(part);
-        }
-        more && reader.check().is_ok()
-    }
-
-    /// Whether a sparse tensor has indices and values in one blob, as in 0.1.
-    pub(crate) fn is_packed(&self) -> bool {
-        self.manifest.generation == Generation::V0_1
-    }
-
-    /// Whether it is a sparse tensor of which the one component holds indices and values: `Sparse` checks it.
-    fn is_packed_sparse(&self) -> bool {
-        self.is_packed() && matches!(self.layout, Layout::SparseCsr | Layout::SparseCoo)
-    }
-
-    /// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is
-    /// when decoded, where only the shape tells.
-    fn complete(&self, part: &mut Part<'a>) {
-        let role = Role::of_name(part.role);
-        if self.manifest.generation == Generation::V1_0 {
-            part.dtype = role.and_then(|role| role.dtype(self.dtype));
-            part.storage = part.dtype;
-        } else if self.layout == Layout::Dense && role == Some(Role::Data) {
-            part.dtype = self.dtype; // unknown where the size is not that of the storage dtype
-        } else if self.is_packed_sparse() {
-            part.dtype = None; // indices and values: numbers of two types
-        }
-        let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
-        if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
-            // All dimensions, or the rows and one more.
-            let (rank, more) = match (self.layout, role) {
-                (Layout::Dense, Some(Role::Data)) => (self.rank, 0),
-                (Layout::SparseCsr, Some(Role::Indptr)) => (self.rank.min(1), 1),
-                _ => return,
-            };
-            let elements = self.shape_of(rank).elements().and_then(|elements| elements.checked_add(more));
-            part.decoded_length = product(elements, dtype.size());
-        }
-    }
-
-    /// Where an error of this tensor is: at its entry.
-    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        self.manifest.error(&Fault { kind, item: Item::Tensor, at: self.entry, back: 0 })
-    }
-}
-
-/// The components of a tensor, in the order of the manifest.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Components<'a> {
-    tensor: Tensor<'a>,
-    position: u32,
-    left: Left,
-    /// Why the iteration ended early.
-    pub(crate) error: Option<Error>,
-}
-
-impl<'a> Components<'a> {
-    /// Reads the next one into `part`; `false` at the end, or where there is an error.
-    pub(crate) fn advance(&mut self, part: &mut Part<'a>) -> bool {
-        let mut reader = self.tensor.manifest.reader(self.position);
-        reader.entry = self.tensor.entry;
-        let is_there = self.error.is_none() && self.tensor.next_part(&mut reader, &mut self.left, part);
-        self.position = reader.position();
-        self.tensor.manifest.note(&reader, &mut self.error);
-        is_there
+    let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
+    if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
+        // All dimensions, or the rows and one more.
+        let (rank, more) = match (tensor.layout, role) {
+            (Layout::Dense, Some(Role::Data)) => (u32::MAX, 0),
+            (Layout::SparseCsr, Some(Role::Indptr)) => (1, 1),
+            _ => return,
+        };
+        let elements = tensor.shape.first(rank).elements().and_then(|elements| elements.checked_add(more));
+        part.decoded_length = product(elements, dtype.size());
     }
 }
 
@@ -661,7 +488,7 @@ mod tests {
     #[test]
     fn listing_says_why_it_ends_early() {
         let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");
-        let file = begin(&Opening::of(bytes[..].into())).unwrap();
+        let file = ZtensorFile::open(&Opening::of(bytes[..].into())).unwrap();
         let Region { bytes, start } = file.manifest.region;
         let mut list = bytes.to_vec();
         assert_eq!(list[0] & 0xe0, 0x80); // of a stated length
@@ -672,12 +499,17 @@ mod tests {
             let manifest = Manifest { region: Region { bytes, start }, ..file.manifest };
             let mut reader = manifest.reader(0);
             let left = reader.array();
-            let mut tensors = Tensors { manifest, position: reader.position(), left, index: 0, error: None };
+            let file = ZtensorFile { manifest, entries: reader.position(), left, ..file };
+            let mut cursor = Cursor::START;
             let mut listed = 0;
-            while tensors.advance(&mut tensors.unread()) {
-                listed += 1;
-            }
-            assert_eq!((listed, tensors.error().map(|error| error.kind())), (count, expected));
+            let end = loop {
+                match file.next_tensor(&mut cursor, &mut TensorRecord::blank()) {
+                    Ok(true) => listed += 1,
+                    Ok(false) => break None,
+                    Err(error) => break Some(error.kind()),
+                }
+            };
+            assert_eq!((listed, end), (count, expected));
         }
     }
 }

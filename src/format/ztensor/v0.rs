@@ -3,9 +3,10 @@
 //! Depends on `super`, `codec::cbor`. Real writers emit every entry as a map of indefinite length.
 #![forbid(unsafe_code)]
 
-use super::File;
+use super::ZtensorFile;
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
+use crate::format::Summary;
 use crate::place::Item;
 
 /// The keys of an entry. `layout` is listed as required, and "dense" as its default: absent means dense.
@@ -24,10 +25,10 @@ pub(super) const ENTRY: &Fields = &fields!({
 });
 
 /// Reads the root.
-pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
+pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
     reader.item = Item::Manifest;
     let left = reader.array();
-    file.check_entries(reader, left);
+    file.check_entries(reader, summary, left);
 }
 
 /// The name of the entry at which `reader` stands, and where it stands; the rest is passed.

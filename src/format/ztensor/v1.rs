@@ -5,12 +5,13 @@
 //! presence, since 1.2 programs append to 1.1 files without changing the version.
 #![forbid(unsafe_code)]
 
-use super::{File, Generation};
+use super::{Generation, ZtensorFile};
 use crate::bytes::words::words;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::ErrorKind;
+use crate::format::Summary;
 use crate::place::Item;
-use crate::warning::Warning;
+use crate::warning::{Warning, Warnings};
 
 /// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the text does not ask for them.
 const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });
@@ -46,23 +47,23 @@ fn newest_minor(generation: Generation) -> u32 {
 }
 
 /// Reads the root.
-pub(super) fn root<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
+pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
     reader.item = Item::Manifest;
     let mut record = reader.record(root_fields(file.manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Version => version(file, reader),
+            Item::Version => version(file, reader, &mut summary.warnings),
             Item::Attributes => file.attributes = attributes(reader),
             _ => {
                 let left = reader.map();
-                file.check_entries(reader, left);
+                file.check_entries(reader, summary, left);
             }
         }
     }
 }
 
 /// Reads the version (section 6.1): another major is refused, a newer minor warned of.
-fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
+fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &mut Warnings) {
     let at = reader.position();
     file.version = at;
     let text = reader.text();
@@ -71,9 +72,9 @@ fn version<'a>(file: &mut File<'a>, reader: &mut Reader<'a>) {
     let major = number(&mut rest);
     let has_minor = rest.is_some();
     match (major, has_minor, number(&mut rest)) {
-        (Some(1), true, Some(minor)) if minor > newest => file.warnings.add(Warning::NewerMinor),
+        (Some(1), true, Some(minor)) if minor > newest => warnings.add(Warning::NewerMinor),
         (Some(1), true, Some(_)) => {}
-        (Some(1), false, _) => file.warnings.add(Warning::NoMinor),
+        (Some(1), false, _) => warnings.add(Warning::NoMinor),
         (Some(_), false, _) | (Some(_), true, Some(_)) => reader.fail(ErrorKind::UnsupportedVersion, at),
         _ => reader.fail(ErrorKind::InvalidVersion, at),
     }

@@ -1,0 +1,238 @@
+//! What a format fills in: the records of a file, of a tensor, of a component, and of an error's surroundings.
+//!
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
+#![forbid(unsafe_code)]
+
+use crate::bytes::extent::Extent;
+use crate::bytes::text::Text;
+use crate::error::NO_ENTRY;
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::warning::Warnings;
+
+/// What a format says of a file as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) warnings: Warnings,
+    pub(crate) tensor_count: u64,
+}
+
+/// Where an iteration over tensors or components is, in numbers of the format's own; at the start where it has read none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    /// Where the next one is.
+    pub(crate) at: u64,
+    /// How many there still are, where the format counts them.
+    pub(crate) left: u32,
+    /// How many have been read.
+    pub(crate) index: u32,
+}
+
+impl Cursor {
+    pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
+
+    /// Counts one more; whether it is the first. In a format of one tensor, or of one component, that is all there is.
+    pub(crate) fn is_first(&mut self) -> bool {
+        self.index = self.index.saturating_add(1);
+        self.index == 1
+    }
+}
+
+/// What a format says of a tensor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TensorRecord<'a> {
+    pub(crate) name: Text<'a>,
+    /// As the file spells it.
+    pub(crate) layout_name: Text<'a>,
+    pub(crate) shape: Shape<'a>,
+    /// Where its own record is in the file; where its data begins in a format that has none.
+    pub(crate) at: u64,
+    /// Its place among the tensors of the file.
+    pub(crate) index: u32,
+    /// [`Warning::bit`](crate::Warning::bit)s.
+    pub(crate) warnings: u32,
+    /// Where its components and its attributes are, in numbers of the format's own.
+    pub(crate) components: u32,
+    pub(crate) attributes: u32,
+    pub(crate) dtype: Option<DType>,
+    pub(crate) order: Order,
+    pub(crate) layout: Layout,
+    /// Whether the one component of a sparse tensor has both indices and values.
+    pub(crate) is_packed: bool,
+}
+
+impl<'a> TensorRecord<'a> {
+    /// A dense, row-major scalar without a name.
+    #[inline(never)] // once: it is large
+    pub(crate) fn blank() -> Self {
+        Self {
+            name: Text::of(""),
+            layout_name: Text::of("dense"),
+            shape: Shape::SCALAR,
+            at: 0,
+            index: 0,
+            warnings: 0,
+            components: 0,
+            attributes: 0,
+            dtype: None,
+            order: Order::RowMajor,
+            layout: Layout::Dense,
+            is_packed: false,
+        }
+    }
+
+    /// Gives it a layout that the file does not spell out.
+    pub(crate) fn set_layout(&mut self, layout: Layout) {
+        self.layout = layout;
+        self.layout_name = Text::of(layout.text());
+    }
+}
+
+/// What a format says of a component: where its bytes are and how to read them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ComponentRecord<'a> {
+    /// Its role, which has its number behind it where there is one: `core` and 7 are `core.7`, a text that stands in no
+    /// file.
+    pub(crate) role: Text<'a>,
+    #[cfg(feature = "blz")]
+    pub(crate) number: Option<u8>,
+    /// The type of its elements; `None` where the format does not say.
+    pub(crate) dtype: Option<DType>,
+    /// The type that they are stored as; another one where the file states a logical type over it.
+    pub(crate) storage: Option<DType>,
+    pub(crate) order: ByteOrder,
+    pub(crate) extent: Extent,
+    pub(crate) encoding: Encoding,
+    pub(crate) encoding_name: Text<'a>,
+    /// How many bytes it decodes to; `None` where the file does not say.
+    pub(crate) decoded_length: Option<u64>,
+    /// As the file spells it.
+    pub(crate) digest: Option<Text<'a>>,
+    /// `Warning::tensor_bit`s.
+    pub(crate) warnings: u8,
+    /// Where its record is in the file, and how many bytes before it that of its tensor begins: [`NO_ENTRY`] where it has
+    /// none.
+    pub(crate) at: u64,
+    pub(crate) entry_distance: u32,
+}
+
+impl<'a> ComponentRecord<'a> {
+    /// A component of raw little-endian bytes called `data`.
+    #[inline(never)] // once: it is large
+    pub(crate) fn blank() -> Self {
+        Self::recorded_at(0, NO_ENTRY)
+    }
+
+    /// A blank one whose record is at `at`. (As a constant it would take as much flash again, to be copied from.)
+    #[inline]
+    fn recorded_at(at: u64, entry_distance: u32) -> Self {
+        Self {
+            role: Text::of("data"),
+            #[cfg(feature = "blz")]
+            number: None,
+            dtype: None,
+            storage: None,
+            order: ByteOrder::Little,
+            extent: Extent::new(0, 0),
+            encoding: Encoding::Raw,
+            encoding_name: Text::of("raw"),
+            decoded_length: None,
+            digest: None,
+            warnings: 0,
+            at,
+            entry_distance,
+        }
+    }
+
+    /// Makes it a blank one but for where its record is.
+    #[inline(never)] // once, and in place
+    pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
+        *self = Self::recorded_at(at, entry_distance);
+    }
+
+    /// Says where its bytes are, which are stored as they are. An error of it is there, too: it has no record of its own.
+    pub(crate) fn set_extent(&mut self, extent: Extent) {
+        self.extent = extent;
+        self.decoded_length = Some(extent.length);
+        self.at = extent.offset;
+    }
+
+    /// Its role, spelled out.
+    pub(crate) fn role(&self) -> Text<'a> {
+        #[cfg(feature = "blz")]
+        if let Some(number) = self.number {
+            return Text::of(super::blz::role(number));
+        }
+        self.role
+    }
+
+    pub(crate) fn has_role(&self, role: &[u8]) -> bool {
+        #[cfg(feature = "blz")]
+        if let Some(number) = self.number {
+            return is_numbered(role, self.role.bytes(), number);
+        }
+        self.role.bytes() == role
+    }
+}
+
+/// Whether `role` is `word` with that number behind a dot.
+#[cfg(feature = "blz")]
+fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
+    let digits = role.strip_prefix(word).and_then(|rest| rest.strip_prefix(b"."));
+    let Some(digits @ ([b'0'] | [b'1'..=b'9', ..])) = digits else { return false };
+    let value = digits.iter().try_fold(0_u32, |value, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| value.saturating_mul(10).saturating_add(u32::from(digit)))
+    });
+    value == Some(u32::from(number))
+}
+
+/// What stands in a file where an error happened, as far as it can still be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Context<'a> {
+    /// The version that the file states.
+    pub(crate) version: Option<&'a str>,
+    /// The name of the tensor concerned.
+    pub(crate) tensor: Option<&'a str>,
+    /// The role of the component concerned.
+    pub(crate) role: Option<&'a str>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) length: Option<u64>,
+    pub(crate) decoded_length: Option<u64>,
+    pub(crate) encoding: Option<&'a str>,
+    pub(crate) shape: Option<Shape<'a>>,
+    pub(crate) dtype: Option<&'a str>,
+    /// How many bytes the shape and the dtype ask for.
+    pub(crate) expected_length: Option<u64>,
+    /// The key or the role that is missing.
+    pub(crate) missing: Option<&'a str>,
+    /// The text or number at the offset of the error.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) number: Option<u64>,
+    /// What a user should know besides.
+    pub(crate) hint: Option<&'static str>,
+}
+
+#[cfg(all(test, feature = "blz"))]
+mod tests {
+    use std::format;
+
+    use super::{ComponentRecord, Text};
+
+    #[test]
+    fn numbered_roles() {
+        let of =
+            |number| ComponentRecord { role: Text::of("core"), number: Some(number), ..ComponentRecord::blank() };
+        for number in 0..=u8::MAX {
+            let part = of(number);
+            assert!(part.has_role(part.role().bytes()), "{number}");
+            let others = ["core", "core.", "data", "core.256", "core.-1", "core.+1", "core.1 ", "core.4294967296"];
+            let others = others.into_iter().map(str::as_bytes);
+            assert!(!others.into_iter().any(|role| part.has_role(role)), "{number}");
+            for role in [format!("core.0{number}"), format!("core.{number}0"), format!("Core.{number}")] {
+                let is_another = part.has_role(role.as_bytes()) && role != format!("core.{number}");
+                assert!(!is_another, "{number} {role}");
+            }
+        }
+    }
+}
