@@ -95,9 +95,9 @@ enum {
     TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index lies outside its dimension, or a region ends before it begins */
     TENSLICE_TRUNCATED = 200, /**< the bytes end too early */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
-    TENSLICE_MALFORMED = 202, /**< this is not well-formed CBOR */
+    TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */
     TENSLICE_TRAILING_BYTES = 203, /**< bytes follow where the manifest ends */
-    TENSLICE_UNEXPECTED_TYPE = 204, /**< the value is of the wrong CBOR type */
+    TENSLICE_UNEXPECTED_TYPE = 204, /**< the value is of the wrong type */
     TENSLICE_CHUNKED_TEXT = 205, /**< the text is in chunks; it must be one piece */
     TENSLICE_INVALID_UTF8 = 206, /**< the text is not UTF-8 */
     TENSLICE_COUNT_TOO_LARGE = 207, /**< more items are announced than bytes are left */
@@ -129,7 +129,7 @@ enum {
     TENSLICE_TOO_MANY_PAIRS = 233, /**< more pairs are announced than the tensor has elements */
     TENSLICE_BOUNDARY_RANK = 234, /**< the first and the last bond dimension must be 1 */
     TENSLICE_ZERO_LENGTH = 235, /**< a length is 0 that must not be */
-    TENSLICE_WRONG_MARKER = 236, /**< another type of MessagePack must stand here */
+    TENSLICE_WRONG_MARKER = 236, /**< a value of another type must be here */
     TENSLICE_OUT_OF_PLACE = 237, /**< the place lies outside the part of the file that it must be in */
     TENSLICE_FRAME_LENGTHS = 238, /**< header, chunks and trailer do not fit into the frame */
     TENSLICE_CHUNK_GRID = 239, /**< the chunks do not add up to the shape */

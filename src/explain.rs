@@ -7,7 +7,7 @@
 use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Detail, Error, ErrorKind, Shown};
 use crate::format::{self, Context};
 use crate::place::{Format, Item};
 
@@ -54,51 +54,9 @@ impl Explanation<'_> {
     }
 }
 
-/// Whether the rule says it all, so that naming the item would say it twice.
-fn names_its_item(error: &Error) -> bool {
-    use ErrorKind as K;
-    matches!(error.item(), Item::File | Item::Tensor | Item::Component)
-        || matches!(
-            error.kind(),
-            K::OutOfFile
-                | K::OverHeader
-                | K::OverManifest
-                | K::SizeMismatch
-                | K::UnknownDType
-                | K::RepeatedName
-                | K::MissingKey
-                | K::RepeatedKey
-                | K::ShapeOverflow
-                | K::ManifestSize
-                | K::ManifestTooLarge
-                | K::NotWhole
-                | K::MissingComponent
-                | K::InvalidVersion
-                | K::UnsupportedVersion
-                | K::ByteSwapped
-                | K::NumberType
-                | K::NumberCount
-                | K::UnknownFlags
-                | K::ChunkSize
-                | K::MissingData
-                | K::UnexpectedData
-                | K::UnknownIndexName
-                | K::NotPermutation
-                | K::TooManyPairs
-                | K::BoundaryRank
-                | K::SparseFrame
-                | K::FrameLengths
-                | K::SpecialChunk
-                | K::UnsupportedCodec
-                | K::UnsupportedFilter
-                | K::UnsupportedChunk
-                | K::UnevenSplit
-        )
-}
-
 fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length: Option<u64>) -> fmt::Result {
-    use ErrorKind as K;
     let kind = error.kind();
+    let Shown { item, detail } = kind.shown();
     if error.format() != Format::Unknown {
         out.write_str(error.format().text())?;
         if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
@@ -117,61 +75,45 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         quoted(out, tensor)?;
         out.write_str(": ")?;
     }
-    if !names_its_item(error) {
+    if item && !matches!(error.item(), Item::File | Item::Tensor | Item::Component) {
         out.write_str(error.item().text())?;
         out.write_str(": ")?;
     }
-    match (kind, context.offset, context.length, file_length) {
-        (K::OutOfFile, Some(offset), Some(length), Some(file_length)) => {
+    let rule = context.rule.unwrap_or(kind.text());
+    match (detail, context.offset, context.length, file_length) {
+        (Detail::Place, Some(offset), Some(length), Some(file_length)) if kind == ErrorKind::OutOfFile => {
             place(out, offset, length)?;
             out.write_str(" exceeds the file (")?;
             decimal(out, file_length)?;
             out.write_str(" bytes)")?;
         }
-        (K::OverHeader | K::OverManifest, Some(offset), Some(length), _) => {
+        (Detail::Place, Some(offset), Some(length), _) if kind != ErrorKind::OutOfFile => {
             place(out, offset, length)?;
             out.write_str(": ")?;
-            out.write_str(kind.text())?;
+            out.write_str(rule)?;
         }
-        _ => out.write_str(kind.text())?,
+        _ => out.write_str(rule)?,
     }
-    match kind {
-        K::SizeMismatch => {
+    match detail {
+        Detail::Nothing | Detail::Place => {}
+        Detail::Sizes => {
             sizes(out, context)?;
-            if let Some(expected) = context.expected_length {
+            if let (ErrorKind::SizeMismatch, Some(expected)) = (kind, context.expected_length) {
                 out.write_str(", which takes ")?;
                 decimal(out, expected)?;
             }
         }
-        K::NotWhole | K::ShapeOverflow | K::CountMismatch => sizes(out, context)?,
-        K::UnsupportedEncoding | K::Encoded => {
+        Detail::Encoding => {
             if let Some(encoding) = context.encoding {
                 out.write_str(": ")?;
                 quoted(out, encoding)?;
             }
         }
-        K::MissingKey | K::MissingComponent => {
+        Detail::Missing => {
             out.write_str(": ")?;
             quoted(out, context.missing.unwrap_or(error.item().text()))?;
         }
-        K::UnknownDType
-        | K::UnexpectedType
-        | K::InvalidVersion
-        | K::UnsupportedVersion
-        | K::InvalidByteOrder
-        | K::TypeMismatch
-        | K::RepeatedName
-        | K::RepeatedKey
-        | K::NumberType
-        | K::NumberCount
-        | K::UnknownFlags
-        | K::ChunkSize
-        | K::TooManyPairs
-        | K::CountTooLarge
-        | K::WrongMarker
-        | K::UnsupportedCodec
-        | K::UnsupportedFilter
-        | K::BoundaryRank => match (context.text, context.number) {
+        Detail::Found => match (context.text, context.number) {
             (Some(text), _) => {
                 out.write_str(": ")?;
                 quoted(out, text)?;
@@ -182,7 +124,7 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
             }
             (None, None) => {}
         },
-        K::ManifestSize | K::ManifestTooLarge | K::Truncated => {
+        Detail::FileSize => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
                 out.write_str(": ")?;
                 decimal(out, size)?;
@@ -190,7 +132,6 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
                 decimal(out, file_length)?;
             }
         }
-        _ => {}
     }
     if let Some(hint) = context.hint {
         out.write_str(" (")?;

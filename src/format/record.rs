@@ -209,6 +209,8 @@ pub(crate) struct Context<'a> {
     /// The text or number at the offset of the error.
     pub(crate) text: Option<&'a str>,
     pub(crate) number: Option<u64>,
+    /// The rule in the format's own words, where they say more than those for all formats.
+    pub(crate) rule: Option<&'static str>,
     /// What a user should know besides.
     pub(crate) hint: Option<&'static str>,
 }

@@ -20,9 +20,11 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context.version = header.and_then(|header| version(header.version()));
     let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
     match (error.kind(), error.item()) {
-        (ErrorKind::WrongMarker | ErrorKind::UnknownFlags, _) => {
+        (ErrorKind::WrongMarker, _) => {
             context.number = byte().map(u64::from);
+            context.rule = Some("another type of MessagePack must be here");
         }
+        (ErrorKind::UnknownFlags, _) => context.number = byte().map(u64::from),
         (ErrorKind::UnsupportedVersion, Item::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),
         (ErrorKind::UnsupportedVersion, _) => context.number = byte().map(u64::from),
         (ErrorKind::UnsupportedFilter, _) => {

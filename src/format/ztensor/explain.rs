@@ -16,7 +16,14 @@ use crate::vocab::{DType, Layout};
 
 /// Reads what the sentence of `error` may say.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
-    let mut context = Context::default();
+    let mut context = Context {
+        rule: match error.kind() {
+            ErrorKind::Malformed => Some("this is not well-formed CBOR"),
+            ErrorKind::UnexpectedType => Some("the value is of the wrong CBOR type"),
+            _ => None,
+        },
+        ..Context::default()
+    };
     let Some(at) = error.offset() else { return context };
     if error.item() == Item::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
