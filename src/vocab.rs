@@ -6,7 +6,7 @@
 use core::fmt;
 use core::num::NonZeroU16;
 
-use crate::bytes::words::UNKNOWN;
+use crate::bytes::words::{UNKNOWN, words};
 use crate::pinned::pinned;
 
 /// The type of an element.
@@ -130,6 +130,28 @@ impl DType {
     /// The dtype of the number that a list of names gave: such a code, or [`UNKNOWN`].
     pub(crate) fn of_word(number: u8) -> Option<Self> {
         if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
+    }
+
+    /// The dtype that NumPy writes so: kind and bytes, without the byte order. `None` for what is no number here: times,
+    /// texts, records.
+    pub(crate) fn of_numpy(name: &[u8]) -> Option<Self> {
+        let names = words![
+            "b1": DType::BOOL.short_code(),
+            "u1": DType::U8.short_code(),
+            "u2": DType::U16.short_code(),
+            "u4": DType::U32.short_code(),
+            "u8": DType::U64.short_code(),
+            "i1": DType::I8.short_code(),
+            "i2": DType::I16.short_code(),
+            "i4": DType::I32.short_code(),
+            "i8": DType::I64.short_code(),
+            "f2": DType::F16.short_code(),
+            "f4": DType::F32.short_code(),
+            "f8": DType::F64.short_code(),
+            "c8": DType::C64.short_code(),
+            "c16": DType::C128.short_code(),
+        ];
+        Self::of_word(names.number_of(name))
     }
 
     /// The dtype of a code; `None` for a number that is no dtype's.

@@ -31,7 +31,6 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Opening, Parsed, Stop};
 use crate::bytes::text::Text;
-use crate::bytes::words::words;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
@@ -520,22 +519,6 @@ fn of_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
         b'|' | b'=' => ByteOrder::NATIVE,
         _ => return None,
     };
-    let names = words![
-        "b1": DType::BOOL.short_code(),
-        "u1": DType::U8.short_code(),
-        "u2": DType::U16.short_code(),
-        "u4": DType::U32.short_code(),
-        "u8": DType::U64.short_code(),
-        "i1": DType::I8.short_code(),
-        "i2": DType::I16.short_code(),
-        "i4": DType::I32.short_code(),
-        "i8": DType::I64.short_code(),
-        "f2": DType::F16.short_code(),
-        "f4": DType::F32.short_code(),
-        "f8": DType::F64.short_code(),
-        "c8": DType::C64.short_code(),
-        "c16": DType::C128.short_code(),
-    ];
-    let dtype = DType::of_word(names.number_of(name))?;
+    let dtype = DType::of_numpy(name)?;
     Some((dtype, order))
 }
