@@ -264,6 +264,7 @@ enum {
     TENSLICE_ITEM_CODEC = 39, /**< codec */
     TENSLICE_ITEM_FILTER = 40, /**< filter */
     TENSLICE_ITEM_DICTIONARY = 41, /**< dictionary */
+    TENSLICE_ITEM_ORDER = 42, /**< element order */
 };
 
 /** How the components of a tensor add up to it. */
@@ -338,6 +339,7 @@ enum {
     TENSLICE_WARNING_UNSORTED_INDICES = 524288, /**< the indices do not rise */
     TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index stands twice; the last value counts */
     TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the format's text does not foresee */
+    TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304, /**< numbers are in the byte order of the machine that wrote them; read as little-endian */
 };
 
 

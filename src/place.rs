@@ -69,5 +69,6 @@ pinned! {
         Codec = 39, "codec";
         Filter = 40, "filter";
         Dictionary = 41, "dictionary";
+        Order = 42, "element order";
     }
 }

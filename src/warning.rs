@@ -29,6 +29,7 @@ pinned! {
         UnsortedIndices = 19, "the indices do not rise";
         RepeatedIndices = 20, "an index stands twice; the last value counts";
         OneDimension = 21, "a tensor train of one core, which the format's text does not foresee";
+        UnstatedByteOrder = 22, "numbers are in the byte order of the machine that wrote them; read as little-endian";
     }
 }
 

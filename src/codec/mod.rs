@@ -11,6 +11,8 @@ pub(crate) mod cbor;
 pub(crate) mod digest;
 #[cfg(feature = "b2nd")]
 pub(crate) mod lz4;
+#[cfg(feature = "npy")]
+pub(crate) mod npy;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
 #[cfg(feature = "zlib")]

@@ -1,0 +1,349 @@
+//! The header of NumPy's arrays: a Python dict, of which what writers emit is read and nothing else.
+//!
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`. NumPy takes any literal there; a closed grammar has one reading.
+//! White space may be between all tokens:
+//!
+//! ```text
+//! "{" entry ("," entry)* [","] "}"           entry: "'descr':" type | "'fortran_order':" bool | "'shape':" shape
+//! type   "'<f4'" | "[" field ("," field)* [","] "]"
+//! field  "(" name "," type ["," shape] ")"   name: text | "(" title "," name ")"
+//! shape  "()" | "(" int "," [int ("," int)* [","]] ")"
+//! ```
+#![forbid(unsafe_code)]
+
+use crate::bytes::num::{product, to_u64};
+use crate::bytes::words::words;
+use crate::error::ErrorKind;
+use crate::place::Item;
+use crate::shape::Shape;
+use crate::vocab::{ByteOrder, DType};
+
+/// How deeply the fields of records may be nested.
+const MAX_DEPTH: usize = 32;
+
+/// What a header says of its array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header<'a> {
+    /// The type as it is written.
+    pub(crate) descr: &'a [u8],
+    pub(crate) items: Items,
+    pub(crate) is_column_major: bool,
+    pub(crate) shape: Shape<'a>,
+}
+
+/// The items of an array, or of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Items {
+    /// `None` for texts, times, records and the like, whose bytes are shown as they are.
+    pub(crate) dtype: Option<DType>,
+    pub(crate) order: ByteOrder,
+    /// Whether numbers of several bytes are in an order that is not stated: that of the machine that wrote them.
+    pub(crate) is_native: bool,
+    /// Bytes of an item.
+    size: u64,
+}
+
+/// What is wrong with a header, and how many bytes after its start.
+pub(crate) type Fault = (ErrorKind, Item, u64);
+
+impl<'a> Header<'a> {
+    /// Reads a header. Python 2 wrote its long integers with an `L`, which versions 1.0 and 2.0 may have.
+    pub(crate) fn read(text: &'a [u8], has_long: bool) -> Result<Self, Fault> {
+        let mut reader = Reader::new(text, has_long);
+        Self::of(&mut reader).ok_or(reader.fault)
+    }
+
+    fn of(reader: &mut Reader<'a>) -> Option<Self> {
+        let (mut descr, mut order, mut shape) = (None, None, None);
+        reader.expect(b'{')?;
+        while !reader.take(b'}') {
+            reader.item = Item::Key;
+            let key = reader.rest;
+            let number = words!["descr": 0, "fortran_order": 1, "shape": 2].number_of(reader.text()?);
+            let is_repeated = match number {
+                0 => descr.is_some(),
+                1 => order.is_some(),
+                2 => shape.is_some(),
+                _ => return reader.stop_at(key, ErrorKind::Malformed),
+            };
+            if is_repeated {
+                return reader.stop_at(key, ErrorKind::RepeatedKey);
+            }
+            reader.expect(b':')?;
+            match number {
+                0 => descr = Some(reader.descr()?),
+                1 => order = Some(reader.boolean()?),
+                _ => shape = Some(reader.shape()?),
+            }
+            reader.item = Item::Header;
+            if !reader.take(b',') && !reader.rest.starts_with(b"}") {
+                return reader.stop(ErrorKind::Malformed);
+            }
+        }
+        reader.skip_space();
+        if !reader.rest.is_empty() {
+            return reader.stop(ErrorKind::TrailingBytes);
+        }
+        let (Some((items, descr)), Some(is_column_major), Some(shape)) = (descr, order, shape) else {
+            reader.item = match (descr, order) {
+                (None, _) => Item::DType,
+                (_, None) => Item::Order,
+                _ => Item::Shape,
+            };
+            return reader.stop_at(reader.text, ErrorKind::MissingKey);
+        };
+        Some(Self { descr, items, is_column_major, shape })
+    }
+
+    /// How many bytes the array has; `None` beyond 64 bits. Without items, or with items of no bytes, it has none.
+    pub(crate) fn data_length(&self) -> Option<u64> {
+        if self.items.size == 0 { Some(0) } else { product(self.shape.elements(), self.items.size) }
+    }
+
+    /// The text that begins at byte `at` of a header, for the message of an error.
+    pub(crate) fn text_at(text: &'a [u8], at: usize) -> Option<&'a str> {
+        let rest = text.get(at..)?;
+        core::str::from_utf8(Reader::new(rest, true).text()?).ok()
+    }
+}
+
+/// Reads token after token. Where a call gives nothing the reader has the fault: handed from call to call, it would take
+/// more of a chip than the checks.
+struct Reader<'a> {
+    text: &'a [u8],
+    rest: &'a [u8],
+    /// What is being read.
+    item: Item,
+    has_long: bool,
+    fault: Fault,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8], has_long: bool) -> Self {
+        Self { text, rest: text, item: Item::Header, has_long, fault: (ErrorKind::Malformed, Item::Header, 0) }
+    }
+
+    /// Stops for a fault where the next token is.
+    #[inline]
+    fn stop<T>(&mut self, kind: ErrorKind) -> Option<T> {
+        self.skip_space();
+        self.stop_at(self.rest, kind)
+    }
+
+    /// Stops for a fault where `rest` begins.
+    #[inline]
+    fn stop_at<T>(&mut self, rest: &[u8], kind: ErrorKind) -> Option<T> {
+        self.fail(to_u64(rest.len()), kind);
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, left: u64, kind: ErrorKind) {
+        self.fault = (kind, self.item, to_u64(self.text.len()).saturating_sub(left));
+    }
+
+    #[inline(never)]
+    fn skip_space(&mut self) {
+        while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// Whether the next token is `byte`, which is taken then.
+    fn take(&mut self, byte: u8) -> bool {
+        self.skip_space();
+        let Some((_, rest)) = self.rest.split_first().filter(|(first, _)| **first == byte) else { return false };
+        self.rest = rest;
+        true
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        if self.take(byte) { Some(()) } else { self.stop(ErrorKind::Malformed) }
+    }
+
+    /// A text in quotation marks, without an escape.
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let start = self.rest;
+        let text = self.quoted()?;
+        if text.contains(&b'\\') { self.stop_at(start, ErrorKind::Malformed) } else { Some(text) }
+    }
+
+    /// A text in quotation marks. Escapes are passed over: they are in the names of fields alone, which nobody looks up.
+    fn quoted(&mut self) -> Option<&'a [u8]> {
+        self.skip_space();
+        let Some((quote @ (b'\'' | b'"'), text)) = self.rest.split_first() else {
+            return self.stop(ErrorKind::Malformed);
+        };
+        let (mut rest, mut length) = (text, 0_usize);
+        while let [byte, after @ ..] = rest {
+            if byte == quote {
+                self.rest = after;
+                return text.get(..length);
+            }
+            let (passed, after) = match rest {
+                [b'\n' | b'\r' | 0, ..] => break,
+                [b'\\', _, after @ ..] => (2, after),
+                _ => (1, after),
+            };
+            rest = after;
+            length = length.saturating_add(passed);
+        }
+        self.stop(ErrorKind::Malformed)
+    }
+
+    fn boolean(&mut self) -> Option<bool> {
+        self.item = Item::Order;
+        self.skip_space();
+        for (word, value) in [(&b"True"[..], true), (b"False", false)] {
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return Some(value);
+            }
+        }
+        self.stop(ErrorKind::Malformed)
+    }
+
+    fn shape(&mut self) -> Option<Shape<'a>> {
+        self.item = Item::Shape;
+        self.expect(b'(')?;
+        let (lengths, mut rank) = (self.rest, 0_u32);
+        while !self.take(b')') {
+            self.skip_space();
+            let Some((_, rest)) = number(self.rest) else { return self.stop(ErrorKind::Malformed) };
+            self.rest = if self.has_long { rest.strip_prefix(b"L").unwrap_or(rest) } else { rest };
+            rank = rank.saturating_add(1);
+            // Of one length the comma makes it a tuple.
+            if !self.take(b',') && (rank == 1 || !self.rest.starts_with(b")")) {
+                return self.stop(ErrorKind::Malformed);
+            }
+        }
+        Some(Shape::new(lengths, rank, read_dimension))
+    }
+
+    /// The type of the items, and how it is written.
+    fn descr(&mut self) -> Option<(Items, &'a [u8])> {
+        self.skip_space();
+        let text = self.rest;
+        let items = self.items()?;
+        Some((items, text.get(..text.len().saturating_sub(self.rest.len())).unwrap_or_default()))
+    }
+
+    /// A type, or the fields of records: the bytes of those around the current one are kept, from the outermost on.
+    fn items(&mut self) -> Option<Items> {
+        let mut records = heapless::Vec::<u64, MAX_DEPTH>::new();
+        let mut is_native = false;
+        loop {
+            self.item = Item::DType;
+            let mut items = if self.take(b'[') {
+                if records.push(0).is_err() {
+                    return self.stop(ErrorKind::TooDeep);
+                }
+                self.field_name()?;
+                continue;
+            } else {
+                self.skip_space();
+                let start = self.rest;
+                let Some(items) = Items::of(self.text()?) else {
+                    return self.stop_at(start, ErrorKind::UnknownDType);
+                };
+                items
+            };
+            is_native |= items.is_native;
+            // What ends here: the field, then the record it is the last of, which is the type of another field.
+            loop {
+                let Some(record) = records.last_mut() else { return Some(Items { is_native, ..items }) };
+                if self.take(b',') {
+                    let shape = self.shape()?;
+                    items.size = if items.size == 0 { 0 } else { self.sized(product(shape.elements(), items.size))? };
+                }
+                self.item = Item::DType;
+                self.expect(b')')?;
+                *record = self.sized(record.checked_add(items.size))?;
+                let is_more = self.take(b',');
+                if self.take(b']') {
+                    let size = records.pop().unwrap_or(0);
+                    items = Items { dtype: None, order: ByteOrder::Little, is_native, size };
+                } else if is_more {
+                    self.field_name()?;
+                    break;
+                } else {
+                    return self.stop(ErrorKind::Malformed);
+                }
+            }
+        }
+    }
+
+    /// The start of a field: its name, perhaps after a title.
+    fn field_name(&mut self) -> Option<()> {
+        self.expect(b'(')?;
+        if self.take(b'(') {
+            self.quoted()?;
+            self.expect(b',')?;
+            self.quoted()?;
+            self.expect(b')')?;
+        } else {
+            self.quoted()?;
+        }
+        self.expect(b',')
+    }
+
+    fn sized(&mut self, size: Option<u64>) -> Option<u64> {
+        size.or_else(|| self.stop(ErrorKind::ShapeOverflow))
+    }
+}
+
+impl Items {
+    /// Those of a type: byte order, kind, size.
+    fn of(text: &[u8]) -> Option<Self> {
+        let (order, name) = match text {
+            [b'<', name @ ..] => (Some(ByteOrder::Little), name),
+            [b'>', name @ ..] => (Some(ByteOrder::Big), name),
+            [b'|' | b'=', name @ ..] => (None, name),
+            name => (None, name),
+        };
+        let dtype = DType::of_numpy(name);
+        let count = |digits| number(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
+        // The bytes of an item, and of a number of it.
+        let (size, width) = match (dtype, name) {
+            (Some(dtype), _) => (dtype.size(), dtype.number_size()),
+            // Wider than a double: x87, double-double or binary128, by the machine that wrote them.
+            (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
+            (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),
+            (_, [b'S' | b'V', digits @ ..]) => (count(digits)?, 1),
+            (_, [b'U', digits @ ..]) => (count(digits)?.checked_mul(4)?, 4),
+            (_, [b'M' | b'm', b'8', unit @ ..]) if is_unit(unit) => (8, 8),
+            _ => return None,
+        };
+        let is_native = order.is_none() && width > 1 && size > 0;
+        Some(Self { dtype, order: order.unwrap_or(ByteOrder::Little), is_native, size })
+    }
+}
+
+/// Whether it is the unit of a time, such as `[25us]`, or none.
+fn is_unit(unit: &[u8]) -> bool {
+    let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
+    let name = number(unit).map_or(unit, |(_, name)| name);
+    matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
+}
+
+/// A number in decimal digits, without leading zeros, at the front of `text`; and what follows it.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut number, mut rest) = (None, text);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        let digit = u64::from(digit.wrapping_sub(b'0'));
+        number = match number {
+            None => Some(digit),
+            Some(0) => return None,
+            Some(number) => Some(u64::checked_add(u64::checked_mul(number, 10)?, digit)?),
+        };
+        rest = after;
+    }
+    Some((number?, rest))
+}
+
+/// Reads a length off the front of those that [`Reader::shape`] has checked.
+fn read_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
+    let start = lengths.iter().position(u8::is_ascii_digit)?;
+    number(lengths.get(start..)?)
+}
