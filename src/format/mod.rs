@@ -14,6 +14,8 @@
 pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod record;
 #[cfg(feature = "tens")]
 pub mod tens;
@@ -47,6 +49,8 @@ macro_rules! formats {
                 as_blz "What only BLZ files have; `None` for the others.";
             "tens" Tens tens::TensFile [0 b"TENS"]
                 as_tens "What only TENS files have; `None` for the others.";
+            "npy" Npy npy::NpyFile [0 b"\x93NUMPY"]
+                as_npy "What only NPY files have; `None` for the others.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
                 as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
         }
@@ -210,7 +214,6 @@ macro_rules! any_file {
             $($($magic => Format::$variant.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
             b"GGUF" => Format::Gguf.code(),
-            b"\x93NUMPY" => Format::Npy.code(),
             b"PK\x03\x04" => Format::Zip.code(),
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
             b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),

@@ -44,7 +44,7 @@ pub fn folders() -> Vec<PathBuf> {
     [Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")].into_iter().chain(corpus).collect()
 }
 
-/// All files there that have a side-car and are of a format that is read. zTensor 2 is not, yet.
+/// All files there that have a side-car and are of a format that is built in. zTensor 2 is not read, yet.
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for folder in folders() {
@@ -71,7 +71,7 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             continue;
         }
         let side_car = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("zt" | "b2nd" | "b2frame") => PathBuf::from(format!("{}.json", path.display())),
+            Some("zt" | "b2nd" | "b2frame" | "npy" | "npz") => PathBuf::from(format!("{}.json", path.display())),
             Some("tens" | "blz") => path.with_extension("json"),
             _ => continue,
         };
@@ -82,6 +82,7 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             Some("tens") => cfg!(feature = "tens"),
             Some("blz") => cfg!(feature = "blz"),
             Some("b2nd" | "b2frame") => cfg!(feature = "b2nd"),
+            Some("npy") => cfg!(feature = "npy"),
             _ => false,
         };
         if is_read {

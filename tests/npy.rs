@@ -1,0 +1,248 @@
+//! NPY: each rule of its header, and what only these files have.
+#![cfg(feature = "npy")]
+
+use tenslice::{DType, ErrorKind, File, Item, Order, Warning};
+
+/// A file of that version with `header`, and `length` bytes of items.
+fn file(version: u8, header: &str, length: usize) -> Vec<u8> {
+    let mut file = b"\x93NUMPY".to_vec();
+    file.extend([version, 0]);
+    match version {
+        1 => file.extend((header.len() as u16).to_le_bytes()),
+        _ => file.extend((header.len() as u32).to_le_bytes()),
+    }
+    file.extend(header.as_bytes());
+    file.resize(file.len() + length, 1);
+    file
+}
+
+/// A header with these three values.
+fn header(descr: &str, order: &str, shape: &str) -> String {
+    format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n")
+}
+
+#[track_caller]
+fn accepted(descr: &str, shape: &str, length: usize) {
+    let bytes = file(1, &header(descr, "False", shape), length);
+    let opened = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
+    assert!(!opened.warnings().contains(Warning::TrailingBytes), "{descr} {shape}");
+    if length > 0 {
+        let short = File::open(&bytes[..bytes.len() - 1]).unwrap_err();
+        assert_eq!((short.kind(), short.item()), (ErrorKind::Truncated, Item::Data), "{descr} {shape}");
+    }
+}
+
+/// Refused, at that byte of the header.
+#[track_caller]
+fn refused(header: &str, kind: ErrorKind, item: Item, at: u64) {
+    let error = File::open(&file(1, header, 64)).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(10 + at)), "{header}");
+}
+
+#[test]
+fn types() {
+    for (descr, size) in [
+        ("'|b1'", 1),
+        ("'<u2'", 2),
+        ("'>i4'", 4),
+        ("'<f8'", 8),
+        ("'<c8'", 8),
+        ("'>c16'", 16),
+        ("'<f16'", 16),
+        ("'<c24'", 24),
+        ("'|S0'", 0),
+        ("'|S5'", 5),
+        ("'<U3'", 12),
+        ("'|V7'", 7),
+        ("'<M8'", 8),
+        ("'<m8[25us]'", 8),
+        ("'<M8[Y]'", 8),
+        ("\"<f4\"", 4),
+        ("[('a','<i2')]", 2),
+        ("[('a', '<i2'), ('b', '<f8', (2, 3)), ]", 50),
+        ("[(('title', 'a'), '|u1'), ('', '|V3')]", 4),
+        ("[('it\\'s \\\\', '|u1')]", 1),
+        ("[('a', [('b', [('c', '<f4', (3,))], (2,))])]", 24),
+    ] {
+        accepted(descr, "(3,)", 3 * size);
+    }
+    let start = "{'descr': ".len() as u64;
+    for descr in [
+        "'<f3'",
+        "'float32'",
+        "'d'",
+        "'?'",
+        "'<f1'",
+        "'|O'",
+        "'i4,f8'",
+        "'<f' '4'",
+        "'a5'",
+        "'<S'",
+        "'<S05'",
+        "'<M8[]'",
+        "'<M8[5]'",
+        "'<M8[fortnight]'",
+        "'<M4[s]'",
+        "'<f99999999999999999999'",
+        "'<U18446744073709551615'",
+        "''",
+        "'<'",
+        "[('a', '|O')]",
+    ] {
+        let inner = descr.rfind(", ").map_or(0, |at| at as u64 + 2);
+        refused(&header(descr, "False", "(1,)"), ErrorKind::UnknownDType, Item::DType, start + inner);
+    }
+    for descr in [
+        "4",
+        "('<f4', (2,))",
+        "[]",
+        "[('a')]",
+        "[('a', '<f4']",
+        "[('a', '<f4', 2)]",
+        "[('a', '<f4', (2,),)]",
+        "u'<f4'",
+        "['a', '<f4']",
+        "'\\x3cf4'",
+        "[(('a'), '<f4')]",
+    ] {
+        let error = File::open(&file(1, &header(descr, "False", "(1,)"), 64)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{descr}");
+    }
+}
+
+#[test]
+fn records_are_nested_32_deep_and_no_deeper() {
+    let nested = |depth| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
+    accepted(&nested(32), "(2,)", 8);
+    let error = File::open(&file(1, &header(&nested(33), "False", "(2,)"), 8)).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::TooDeep, Item::DType));
+}
+
+#[test]
+fn shapes() {
+    for (shape, items) in [
+        ("()", 1),
+        ("( )", 1),
+        ("(3,)", 3),
+        ("(3, 4)", 12),
+        ("(3,4,)", 12),
+        ("(0, 18446744073709551615)", 0),
+        ("(3L, 4L)", 12),
+        ("(2,\n3)", 6),
+    ] {
+        accepted("'<i2'", shape, 2 * items);
+    }
+    accepted("'|V0'", "(18446744073709551615, 18446744073709551615)", 0);
+    let start = header("'<i2'", "False", "").find(", }").unwrap() as u64;
+    for (shape, at) in [
+        ("(12)", 3),
+        ("(03,)", 1),
+        ("(+3,)", 1),
+        ("(-3,)", 1),
+        ("(3.0,)", 2),
+        ("(1e1,)", 2),
+        ("(0x3,)", 2),
+        ("(1_2,)", 2),
+        ("(True,)", 1),
+        ("(3,,)", 3),
+        ("(,)", 1),
+        ("[3]", 0),
+        ("3", 0),
+        ("(18446744073709551616,)", 1),
+        ("(3 4)", 3),
+        ("(3LL,)", 3),
+    ] {
+        refused(&header("'<i2'", "False", shape), ErrorKind::Malformed, Item::Shape, start + at);
+    }
+    let overflow = File::open(&file(1, &header("'<i2'", "False", "(9223372036854775808,)"), 0)).unwrap_err();
+    assert_eq!((overflow.kind(), overflow.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+    // Python 3 has no long integers, and neither has 3.0.
+    let long = header("'<i2'", "False", "(3L,)");
+    assert!(File::open(&file(2, &long, 6)).is_ok());
+    assert_eq!(File::open(&file(3, &long, 6)).unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn keys() {
+    refused("{'descr': '<f4', 'shape': (1,)}", ErrorKind::MissingKey, Item::Order, 0);
+    refused("{'descr': '<f4', 'descr': '<f4'}", ErrorKind::RepeatedKey, Item::Key, 17);
+    refused("{'more': 1}", ErrorKind::Malformed, Item::Key, 1);
+    refused(&(header("'<f4'", "False", "(1,)") + "."), ErrorKind::TrailingBytes, Item::Header, 58);
+    refused(&header("'<f4'", "1", "(1,)"), ErrorKind::Malformed, Item::Order, 34);
+    for order in [
+        "{'shape':(1,),'fortran_order':True,'descr':'<f4'}",
+        "\t{ 'fortran_order' : False , 'shape' : ( 1 , ) , 'descr' : '<f4' , } ",
+    ] {
+        assert!(File::open(&file(1, order, 4)).is_ok(), "{order}");
+    }
+}
+
+#[test]
+fn order_and_bytes() {
+    let bytes = file(1, &header("'>i2'", "True", "(2, 3)"), 12);
+    let opened = File::open(&bytes).unwrap();
+    let tensor = opened.find("").unwrap();
+    assert_eq!((tensor.order(), tensor.dtype()), (Order::ColumnMajor, Some(DType::I16)));
+    assert_eq!(tensor.strides(&mut [0; 2]).unwrap(), [1, 2]);
+    assert!(tensor.data().unwrap().elements::<i16>().unwrap().eq([0x0101; 6]));
+    // What is no number is bytes.
+    let text = file(1, &header("'<U1'", "False", "(2,)"), 8);
+    let opened = File::open(&text).unwrap();
+    let tensor = opened.find("").unwrap();
+    assert_eq!((tensor.dtype(), tensor.data().unwrap().bytes().unwrap()), (None, &[1; 8][..]));
+    assert_eq!(tensor.data().unwrap().elements::<u8>().unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(opened.as_npy().unwrap().descr(), b"'<U1'");
+}
+
+#[test]
+fn warnings() {
+    let warns = |descr, more| {
+        let opened = file(1, &header(descr, "False", "(2,)"), more);
+        File::open(&opened).unwrap().warnings()
+    };
+    assert!(warns("'f4'", 8).contains(Warning::UnstatedByteOrder));
+    assert!(warns("[('a', '|u1'), ('b', '=u2')]", 6).contains(Warning::UnstatedByteOrder));
+    assert!(warns("'|u1'", 2).is_empty() && warns("'S3'", 6).is_empty() && warns("'U0'", 0).is_empty());
+    assert!(warns("'<f4'", 9).contains(Warning::TrailingBytes));
+}
+
+#[test]
+fn versions_and_texts() {
+    let latin1 = "{'descr': [('\u{fc}', '<f4')], 'fortran_order': False, 'shape': (1,)}";
+    let mut bytes = file(1, latin1, 4);
+    let at = bytes.iter().position(|byte| *byte == 0xc3).unwrap();
+    assert!(File::open(&bytes).is_ok());
+    // The bytes of a name in 1.0 and 2.0 are Latin-1, and any: not so in 3.0.
+    bytes[at] = 0xfc;
+    bytes[at + 1] = b'x';
+    assert!(File::open(&bytes).is_ok());
+    let mut third = file(3, latin1, 4);
+    assert_eq!(File::open(&third).unwrap().version(), Some("3.0"));
+    third[at + 2] = 0xfc;
+    assert_eq!(File::open(&third).unwrap_err().kind(), ErrorKind::InvalidUtf8);
+    for version in [[0, 0], [1, 1], [4, 0]] {
+        bytes[6..8].copy_from_slice(&version);
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.item(), error.offset()),
+            (ErrorKind::UnsupportedVersion, Item::Version, Some(6))
+        );
+    }
+}
+
+#[test]
+fn messages() {
+    let message = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
+    let object = file(1, &header("'|O'", "False", "(1,)"), 8);
+    assert_eq!(
+        message(&object),
+        "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not read) \
+         [at byte 20]"
+    );
+    let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
+    assert_eq!(message(&short), "npy 2.0: data: the bytes end too early: 472 bytes of a file of 80 [at byte 80]");
+    assert_eq!(message(&file(1, "", 0)[..9]), "npy 1.0: header: the bytes end too early [at byte 9]");
+    let mut long = file(1, "{}", 0);
+    long[8] = 99;
+    assert_eq!(message(&long), "npy 1.0: offset 10 + length 99 exceeds the file (12 bytes) [at byte 8]");
+}

@@ -1,0 +1,79 @@
+//! The formats that other programs read, too: every field of every file against its side-car, and what becomes of the
+//! damaged ones.
+#![cfg(feature = "npy")]
+
+mod support;
+
+use serde_json::Value as Json;
+use support::{Case, cases_of, damaged, little, sha256};
+use tenslice::{File, Layout, Tensor};
+
+const FORMATS: [&str; 1] = ["npy"];
+
+#[test]
+fn contents() {
+    for format in FORMATS {
+        let mut compared = 0;
+        for case in cases_of(format) {
+            let (Some(expected), Ok(file)) = (case.expected["tensors"].as_array(), File::open(&case.bytes)) else {
+                continue;
+            };
+            let name = case.name();
+            assert_eq!(file.format().text(), format, "{name}");
+            assert_eq!(file.version(), case.expected["version"].as_str(), "{name}");
+            assert_eq!(
+                (file.tensor_count(), file.tensors().count()),
+                (expected.len() as u64, expected.len()),
+                "{name}"
+            );
+            assert_eq!(file.attributes().count(), 0, "{name}");
+            for (tensor, expected) in file.tensors().zip(expected) {
+                compare(&case, &file, &tensor, expected);
+                compared += 1;
+            }
+        }
+        assert!(compared > 50, "{format}: {compared}");
+    }
+}
+
+fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
+    let context = format!("{}: {:?}", case.name(), tensor.name());
+    assert_eq!(tensor.name(), expected["name"], "{context}");
+    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+    assert_eq!(tensor.shape(), shape[..], "{context}");
+    assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Dense, "dense"), "{context}");
+    assert_eq!(tensor.dtype().map(|dtype| dtype.name()), expected["dtype"].as_str(), "{context}");
+    assert_eq!(tensor.order().text(), expected["order"], "{context}");
+    assert_eq!(file.find(tensor.name()).unwrap().index(), tensor.index(), "{context}");
+
+    let components: Vec<_> = tensor.components().collect();
+    let [data] = &components[..] else { panic!("{context}: {} components", components.len()) };
+    assert_eq!(data.role(), "data", "{context}");
+    assert_eq!(data.extent().offset, expected["data_offset"].as_u64().unwrap(), "{context}");
+    assert_eq!(data.extent().length, expected["data_length"].as_u64().unwrap(), "{context}");
+    let size = data.dtype().map_or(1, |dtype| dtype.number_size());
+    let bytes = data.bytes().unwrap();
+    assert_eq!(sha256(&little(bytes, data.byte_order(), size)), expected["data_sha256"], "{context}");
+    // In this machine's byte order, wherever it is stored.
+    let mut read = vec![0xa5; tensor.dense_len().unwrap() as usize];
+    tensor.read_into(&mut read, &mut []).unwrap();
+    let order = if data.dtype().is_some() { tenslice::ByteOrder::NATIVE } else { data.byte_order() };
+    assert_eq!(sha256(&little(&read, order, size)), expected["data_sha256"], "{context}");
+}
+
+#[test]
+fn every_tabled_damage() {
+    for format in FORMATS {
+        for case in damaged(format) {
+            let result = File::open(&case.bytes);
+            match (case.expect.as_str(), &result) {
+                ("reject", Ok(_)) if case.codes.contains("data") => {} // seen when the bytes are decoded
+                ("reject", result) => assert!(result.is_err(), "{}: accepted", case.name),
+                ("accept", result) => assert!(result.is_ok(), "{}: {result:?}", case.name),
+                ("accept-with-warning", Ok(file)) => assert!(!file.warnings().is_empty(), "{}", case.name),
+                ("either", _) => {}
+                (expect, result) => panic!("{}: {expect}, but {result:?}", case.name),
+            }
+        }
+    }
+}
