@@ -3,8 +3,8 @@
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
-use super::pointer::{held, held_mut, out, out_info};
-use super::status::{Answer, OK, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{HandleMut, InfoIn, InfoOut, OptionalOut, Out, Writable};
+use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use crate::error::{Error, ErrorKind};
 use crate::{Attributes, Value};
 
@@ -59,8 +59,8 @@ impl tenslice_value {
         items: tenslice_items { opaque: [MaybeUninit::new(0); 12] },
     };
 
-    fn new(value: Option<Value<'static>>) -> Answer<Self> {
-        let Some(value) = value else { return Ok(Self::NONE) };
+    fn new(value: Option<Value<'static>>) -> Self {
+        let Some(value) = value else { return Self::NONE };
         let mut new = Self { kind: u32::from(value.kind().code()), ..Self::NONE };
         match value {
             Value::Bool(truth) => new.magnitude = u64::from(truth),
@@ -77,10 +77,9 @@ impl tenslice_value {
             _ => {}
         }
         if let Some(items) = value.items() {
-            // SAFETY: a place of our own, to be written.
-            unsafe { out(&raw mut new.items)? }.hold(&items);
+            Writable::inside(&mut new).hold(&items);
         }
-        Ok(new)
+        new
     }
 }
 
@@ -91,29 +90,26 @@ impl tenslice_value {
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
 /// file was opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_attributes_next(
-    cursor: *mut tenslice_cursor,
-    key: *mut tenslice_value,
-    value: *mut tenslice_value,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_attributes_next(
+    cursor: HandleMut<tenslice_cursor>,
+    key: InfoOut<tenslice_value>,
+    value: InfoOut<tenslice_value>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let attributes = held_mut::<Attributes<'static>, _>(cursor)?;
-            let key_out = if key.is_null() { None } else { Some(out_info(key)?) };
-            let value_out = out_info(value)?;
-            let (key, value) = match (attributes.next(), attributes.error()) {
-                (Some(next), _) => (tenslice_value::new(next.key)?, tenslice_value::new(Some(next.value))?),
-                (None, error) => return details.end(error),
-            };
-            if let Some(key_out) = key_out {
-                key_out.fill(key);
-            }
-            value_out.fill(value);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let attributes = cursor.held_mut::<Attributes<'static>>()?;
+        let key_out = key.writable_or_null()?;
+        let value_out = value.writable()?;
+        let (key, value) = match (attributes.next(), attributes.error()) {
+            (Some(next), _) => (tenslice_value::new(next.key), tenslice_value::new(Some(next.value))),
+            (None, error) => return details.end(error),
+        };
+        if let Some(key_out) = key_out {
+            key_out.fill(key);
+        }
+        value_out.fill(value);
+        Ok(OK)
+    })
 }
 
 /// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
@@ -121,18 +117,14 @@ pub unsafe extern "C" fn tenslice_attributes_next(
 ///
 /// Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_value_items(
-    value: *const tenslice_value,
-    cursor: *mut tenslice_cursor,
+pub extern "C" fn tenslice_value_items(
+    value: InfoIn<tenslice_value>,
+    cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let _ = out_info(value.cast_mut())?; // neither NULL nor misaligned, and filled as a whole
-            let cursor = out(cursor)?;
-            let items = held::<Attributes<'static>, _>(&raw const (*value).items);
-            cursor.hold(items.map_err(|_| Error::new(ErrorKind::WrongType))?);
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let items = value.items()?;
+        let cursor = cursor.writable()?;
+        cursor.hold(items.held().map_err(|_| Error::new(ErrorKind::WrongType))?);
+        Ok(OK)
+    })
 }

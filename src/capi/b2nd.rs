@@ -5,11 +5,12 @@ use core::ffi::c_void;
 use super::component::tenslice_bytes;
 use super::decode::{chosen, report, tenslice_decoder};
 use super::file::tenslice_file;
-use super::pointer::{held, memory, numbers, out, out_info, out_optional, room, rooms};
+use super::pointer::{
+    Array, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, Room, Scratch, ScratchLength, rooms,
+};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
-use crate::File;
 use crate::b2nd;
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
@@ -103,51 +104,43 @@ pub struct tenslice_b2nd_metalayer {
 }
 
 /// The frame that a handle holds.
-///
-/// # Safety
-/// As for `held`.
-unsafe fn b2nd(file: *const tenslice_file) -> Answer<b2nd::Frame<'static>> {
-    // SAFETY: as the caller says.
-    let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_b2nd().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn b2nd(file: &Handle<'_, tenslice_file>) -> Answer<b2nd::Frame<'static>> {
+    file.held()?.as_b2nd().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_get_info(
-    file: *const tenslice_file,
-    info: *mut tenslice_b2nd_info,
+pub extern "C" fn tenslice_b2nd_get_info(
+    file: Handle<tenslice_file>,
+    info: InfoOut<tenslice_b2nd_info>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let b2nd = b2nd(file)?;
-            let defaults = b2nd.defaults();
-            out_info(info)?.fill(tenslice_b2nd_info {
-                struct_size: 0,
-                is_array: b2nd.is_array().into(),
-                item_size: b2nd.item_size(),
-                chunk_count: b2nd.chunk_count(),
-                chunk_size: defaults.chunk_size,
-                block_size: defaults.block_size,
-                decoded: defaults.decoded,
-                stored: defaults.stored,
-                table_scratch: b2nd.table_scratch_len().unwrap_or(u64::MAX),
-                table_offset: b2nd.table_extent().offset,
-                table_length: b2nd.table_extent().length,
-                dtype: b2nd.dtype_text().into(),
-                version: defaults.version,
-                codec: defaults.codec,
-                level: defaults.level,
-                has_dictionary: defaults.has_dictionary.into(),
-                filters: defaults.filters,
-                filters_meta: defaults.filters_meta,
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let b2nd = b2nd(&file)?;
+        let defaults = b2nd.defaults();
+        info.writable()?.fill(tenslice_b2nd_info {
+            struct_size: 0,
+            is_array: b2nd.is_array().into(),
+            item_size: b2nd.item_size(),
+            chunk_count: b2nd.chunk_count(),
+            chunk_size: defaults.chunk_size,
+            block_size: defaults.block_size,
+            decoded: defaults.decoded,
+            stored: defaults.stored,
+            table_scratch: b2nd.table_scratch_len().unwrap_or(u64::MAX),
+            table_offset: b2nd.table_extent().offset,
+            table_length: b2nd.table_extent().length,
+            dtype: b2nd.dtype_text().into(),
+            version: defaults.version,
+            codec: defaults.codec,
+            level: defaults.level,
+            has_dictionary: defaults.has_dictionary.into(),
+            filters: defaults.filters,
+            filters_meta: defaults.filters_meta,
+        });
+        Ok(OK)
+    })
 }
 
 /// Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
@@ -156,23 +149,20 @@ pub unsafe extern "C" fn tenslice_b2nd_get_info(
 /// Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a file
 /// of another format; INVALID_HANDLE; MALFORMED where the bytes are not what they were when the file was opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_chunk_shape(
+    file: Handle<tenslice_file>,
     of_blocks: u32,
-    dimensions: *mut u64,
-    capacity: usize,
-    rank: *mut u32,
+    dimensions: Room<u64>,
+    capacity: Capacity,
+    rank: OptionalOut<u32>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let b2nd = b2nd(file)?;
-            let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
-            let shape = shape.ok_or(Error::new(ErrorKind::NotFound))?;
-            write_shape(shape, memory(file, 1), dimensions, capacity, rank)?;
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let b2nd = b2nd(&file)?;
+        let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
+        let shape = shape.ok_or(Error::new(ErrorKind::NotFound))?;
+        write_shape(shape, file.memory(), dimensions, capacity, &rank)?;
+        Ok(OK)
+    })
 }
 
 /// Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
@@ -183,37 +173,34 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_shape(
 /// Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
 /// table cannot be looked up without memory; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_get_chunk(
+    file: Handle<tenslice_file>,
     index: u64,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    chunk: *mut tenslice_b2nd_chunk,
-    error: *mut tenslice_error,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    chunk: InfoOut<tenslice_b2nd_chunk>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(file, 1), memory(chunk, 1)])?;
-            let b2nd = b2nd(file)?;
-            let info = out_info(chunk)?;
-            let chunk = details.of(b2nd.chunk(index, scratch))?;
-            let extent = chunk.extent().unwrap_or_default();
-            info.fill(tenslice_b2nd_chunk {
-                struct_size: 0,
-                block_count: chunk.block_count(),
-                offset: extent.offset,
-                length: extent.length,
-                decoded_length: chunk.decoded_length(),
-                block_size: chunk.block_size().unwrap_or(0),
-                scratch: chunk.scratch_len(),
-                content: chunk.content().code(),
-                codec: chunk.codec(),
-                filters: chunk.filters(),
-            });
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let scratch = scratch.with_length(scratch_length, &[file.memory(), chunk.memory()])?;
+        let b2nd = b2nd(&file)?;
+        let info = chunk.writable()?;
+        let chunk = details.of(b2nd.chunk(index, scratch))?;
+        let extent = chunk.extent().unwrap_or_default();
+        info.fill(tenslice_b2nd_chunk {
+            struct_size: 0,
+            block_count: chunk.block_count(),
+            offset: extent.offset,
+            length: extent.length,
+            decoded_length: chunk.decoded_length(),
+            block_size: chunk.block_size().unwrap_or(0),
+            scratch: chunk.scratch_len(),
+            content: chunk.content().code(),
+            codec: chunk.codec(),
+            filters: chunk.filters(),
+        });
+        Ok(OK)
+    })
 }
 
 /// Says where chunk `index` stands in the file, for a caller who fetches it: `offset` and `length`, both 0 where nothing
@@ -222,28 +209,25 @@ pub unsafe extern "C" fn tenslice_b2nd_get_chunk(
 /// Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY the error's offset says from where the 32 bytes are
 /// missing.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_chunk_extent(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_chunk_extent(
+    file: Handle<tenslice_file>,
     index: u64,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    offset: *mut u64,
-    length: *mut u64,
-    error: *mut tenslice_error,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    offset: Out<u64>,
+    length: Out<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(file, 1), memory(offset, 1), memory(length, 1)];
-            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
-            let b2nd = b2nd(file)?;
-            let (offset, length) = (out(offset)?, out(length)?);
-            let extent = details.of(b2nd.chunk_extent(index, scratch))?.unwrap_or_default();
-            offset.set(extent.offset);
-            length.set(extent.length);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let others = &[file.memory(), offset.memory(), length.memory()];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let b2nd = b2nd(&file)?;
+        let (offset, length) = (offset.writable()?, length.writable()?);
+        let extent = details.of(b2nd.chunk_extent(index, scratch))?.unwrap_or_default();
+        offset.set(extent.offset);
+        length.set(extent.length);
+        Ok(OK)
+    })
 }
 
 /// Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
@@ -254,43 +238,36 @@ pub unsafe extern "C" fn tenslice_b2nd_chunk_extent(
 /// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_read_chunk(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_read_chunk(
+    file: Handle<tenslice_file>,
     index: u64,
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    length: *mut u64,
-    error: *mut tenslice_error,
+    decoder: OptionalIn<tenslice_decoder>,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    length: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(file, 1), memory(decoder, 1), memory(length, 1)];
-            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-            let b2nd = b2nd(file)?;
-            let mut decoder = chosen(decoder)?;
-            let chunk = details.of(b2nd.chunk_by(&mut decoder, index, scratch))?;
-            report(details, length, Some(chunk.decoded_length()), || {
-                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
-            })
+    answer(&error, |details| {
+        let others = &[file.memory(), decoder.memory(), length.memory()];
+        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let b2nd = b2nd(&file)?;
+        let mut decoder = chosen(&decoder)?;
+        let chunk = details.of(b2nd.chunk_by(&mut decoder, index, scratch))?;
+        report(details, &length, Some(chunk.decoded_length()), || {
+            chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
         })
-    }
+    })
 }
 
 /// The metalayer of the header (`in_trailer` 0) or of the trailer (1) at `index`.
-///
-/// # Safety
-/// As for `held`.
-unsafe fn metalayer(
-    file: *const tenslice_file,
+fn metalayer(
+    file: &Handle<'_, tenslice_file>,
     in_trailer: u32,
     index: u32,
 ) -> Answer<(b2nd::Frame<'static>, b2nd::Metalayer<'static>)> {
-    // SAFETY: as the caller says.
-    let b2nd = unsafe { b2nd(file)? };
+    let b2nd = b2nd(file)?;
     let mut all = if in_trailer == 0 { b2nd.metalayers() } else { b2nd.variable_metalayers() };
     let found = usize::try_from(index).ok().and_then(|index| all.nth(index));
     found.map(|found| (b2nd, found)).ok_or(Refused::new(ErrorKind::NotFound))
@@ -301,62 +278,56 @@ unsafe fn metalayer(
 ///
 /// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_get_metalayer(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_get_metalayer(
+    file: Handle<tenslice_file>,
     in_trailer: u32,
     index: u32,
-    metalayer: *mut tenslice_b2nd_metalayer,
+    metalayer: InfoOut<tenslice_b2nd_metalayer>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let info = out_info(metalayer)?;
-            let (b2nd, found) = self::metalayer(file, in_trailer, index)?;
-            let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
-                (0, _) => (to_u64(found.content.len()), 0),
-                (_, Ok(chunk)) => (chunk.decoded_length(), chunk.scratch_len()),
-                (_, Err(_)) => (u64::MAX, 0),
-            };
-            info.fill(tenslice_b2nd_metalayer {
-                struct_size: 0,
-                reserved: 0,
-                name: Some(found.name).into(),
-                content: found.content.into(),
-                decoded_length,
-                scratch,
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let info = metalayer.writable()?;
+        let (b2nd, found) = self::metalayer(&file, in_trailer, index)?;
+        let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
+            (0, _) => (to_u64(found.content.len()), 0),
+            (_, Ok(chunk)) => (chunk.decoded_length(), chunk.scratch_len()),
+            (_, Err(_)) => (u64::MAX, 0),
+        };
+        info.fill(tenslice_b2nd_metalayer {
+            struct_size: 0,
+            reserved: 0,
+            name: Some(found.name).into(),
+            content: found.content.into(),
+            decoded_length,
+            scratch,
+        });
+        Ok(OK)
+    })
 }
 
 /// Writes the content of metalayer `index` of the trailer, decoded, to the `capacity` bytes at `destination`, with the
 /// scratch memory that tenslice_b2nd_get_metalayer asks for. All else as for tenslice_b2nd_read_chunk.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_read_metalayer(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_b2nd_read_metalayer(
+    file: Handle<tenslice_file>,
     index: u32,
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    length: *mut u64,
-    error: *mut tenslice_error,
+    decoder: OptionalIn<tenslice_decoder>,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    length: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(file, 1), memory(decoder, 1), memory(length, 1)];
-            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-            let (b2nd, metalayer) = metalayer(file, 1, index)?;
-            let mut decoder = chosen(decoder)?;
-            let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
-            report(details, length, Some(chunk.decoded_length()), || {
-                chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
-            })
+    answer(&error, |details| {
+        let others = &[file.memory(), decoder.memory(), length.memory()];
+        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let (b2nd, metalayer) = metalayer(&file, 1, index)?;
+        let mut decoder = chosen(&decoder)?;
+        let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
+        report(details, &length, Some(chunk.decoded_length()), || {
+            chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
         })
-    }
+    })
 }
 
 /// How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
@@ -366,32 +337,29 @@ pub unsafe extern "C" fn tenslice_b2nd_read_metalayer(
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` what is wrong with the chunks, NOT_IN_MEMORY;
 /// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_region_lengths(
-    file: *const tenslice_file,
-    start: *const u64,
-    stop: *const u64,
-    rank: usize,
-    length: *mut u64,
-    scratch: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_b2nd_region_lengths(
+    file: Handle<tenslice_file>,
+    start: Array<u64>,
+    stop: Array<u64>,
+    rank: Length,
+    length: OptionalOut<u64>,
+    scratch: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let b2nd = b2nd(file)?;
-            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
-            let (length, scratch) = (out_optional(length)?, out_optional(scratch)?);
-            let bytes = details.of(b2nd.region_len(start, stop))?;
-            let memory = if scratch.is_some() { details.of(b2nd.scratch_len(start, stop))? } else { 0 };
-            if let Some(length) = length {
-                length.set(bytes);
-            }
-            if let Some(scratch) = scratch {
-                scratch.set(memory);
-            }
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let b2nd = b2nd(&file)?;
+        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let (length, scratch) = (length.writable()?, scratch.writable()?);
+        let bytes = details.of(b2nd.region_len(start, stop))?;
+        let memory = if scratch.is_some() { details.of(b2nd.scratch_len(start, stop))? } else { 0 };
+        if let Some(length) = length {
+            length.set(bytes);
+        }
+        if let Some(scratch) = scratch {
+            scratch.set(memory);
+        }
+        Ok(OK)
+    })
 }
 
 /// How many bytes tenslice_b2nd_read_region decodes (`work`) for the region from index `start` up to, but without index
@@ -403,24 +371,21 @@ pub unsafe extern "C" fn tenslice_b2nd_region_lengths(
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT; what is wrong with the chunks, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a file
 /// of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_region_work(
-    file: *const tenslice_file,
-    start: *const u64,
-    stop: *const u64,
-    rank: usize,
-    work: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_b2nd_region_work(
+    file: Handle<tenslice_file>,
+    start: Array<u64>,
+    stop: Array<u64>,
+    rank: Length,
+    work: Out<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let b2nd = b2nd(file)?;
-            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
-            let work = out(work)?;
-            work.set(details.of(b2nd.work_len(start, stop))?);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let b2nd = b2nd(&file)?;
+        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let work = work.writable()?;
+        work.set(details.of(b2nd.work_len(start, stop))?);
+        Ok(OK)
+    })
 }
 
 /// Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
@@ -436,40 +401,36 @@ pub unsafe extern "C" fn tenslice_b2nd_region_work(
 /// NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
 /// for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_b2nd_read_region(
-    file: *const tenslice_file,
-    start: *const u64,
-    stop: *const u64,
-    rank: usize,
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    needed: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_b2nd_read_region(
+    file: Handle<tenslice_file>,
+    start: Array<u64>,
+    stop: Array<u64>,
+    rank: Length,
+    decoder: OptionalIn<tenslice_decoder>,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    needed: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others =
-                &[memory(file, 1), memory(start, rank), memory(stop, rank), memory(decoder, 1), memory(needed, 1)];
-            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-            let b2nd = b2nd(file)?;
-            let (start, stop) = (numbers(start, rank)?, numbers(stop, rank)?);
-            let mut decoder = chosen(decoder)?;
-            let needed = out_optional(needed)?;
-            let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);
-            let count = match &read {
-                Ok(written) => Some(to_u64(written.len())),
-                Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_len(start, stop).ok(),
-                Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_len(start, stop).ok(),
-                Err(_) => None,
-            };
-            if let (Some(needed), Some(count)) = (needed, count) {
-                needed.set(count);
-            }
-            details.of(read).map(|_| OK)
-        })
-    }
+    answer(&error, |details| {
+        let others = &[file.memory(), start.memory(rank), stop.memory(rank), decoder.memory(), needed.memory()];
+        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let b2nd = b2nd(&file)?;
+        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let mut decoder = chosen(&decoder)?;
+        let needed = needed.writable()?;
+        let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);
+        let count = match &read {
+            Ok(written) => Some(to_u64(written.len())),
+            Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_len(start, stop).ok(),
+            Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_len(start, stop).ok(),
+            Err(_) => None,
+        };
+        if let (Some(needed), Some(count)) = (needed, count) {
+            needed.set(count);
+        }
+        details.of(read).map(|_| OK)
+    })
 }

@@ -5,11 +5,12 @@ use core::ffi::c_void;
 
 use super::decode::report;
 use super::file::tenslice_file;
-use super::pointer::{bytes_for, held, memory, numbers, out, out_info, out_optional, room, rooms};
+use super::pointer::{
+    Array, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Room, Scratch, ScratchLength, rooms,
+};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::to_code;
-use crate::File;
-use crate::blz::{self, Scaled, Train};
+use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};
 
 /// A tensor train to compute with: its tables and the numbers of its cores, wherever they lie.
@@ -92,13 +93,8 @@ impl From<Scaled> for tenslice_scaled {
 }
 
 /// The BLZ file that a handle holds.
-///
-/// # Safety
-/// As for `held`.
-unsafe fn blz(file: *const tenslice_file) -> Answer<blz::BlzFile<'static>> {
-    // SAFETY: as the caller says.
-    let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_blz().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn blz(file: &Handle<'_, tenslice_file>) -> Answer<blz::BlzFile<'static>> {
+    file.held()?.as_blz().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// The index that is asked for, where C has UINT64_MAX for all.
@@ -110,55 +106,49 @@ fn fixed_of(fixed: &[u64]) -> impl Fn(usize) -> Option<u64> {
 ///
 /// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_get_info(
-    file: *const tenslice_file,
-    info: *mut tenslice_blz_info,
+pub extern "C" fn tenslice_blz_get_info(
+    file: Handle<tenslice_file>,
+    info: InfoOut<tenslice_blz_info>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let blz = blz(file)?;
-            out_info(info)?.fill(tenslice_blz_info {
-                struct_size: 0,
-                dtype: to_code(Some(blz.dtype())),
-                core_count: u32::try_from(blz.cores().len()).unwrap_or(u32::MAX),
-                reserved: 0,
-                offset: blz.extent().offset,
-                length: blz.extent().length,
-                parameters: blz.parameters(),
-                compression_ratio: blz.compression_ratio(),
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let blz = blz(&file)?;
+        info.writable()?.fill(tenslice_blz_info {
+            struct_size: 0,
+            dtype: to_code(Some(blz.dtype())),
+            core_count: u32::try_from(blz.cores().len()).unwrap_or(u32::MAX),
+            reserved: 0,
+            offset: blz.extent().offset,
+            length: blz.extent().length,
+            parameters: blz.parameters(),
+            compression_ratio: blz.compression_ratio(),
+        });
+        Ok(OK)
+    })
 }
 
 /// Fills `core`, of which the caller has set `struct_size`, with what there is to know of core `index`.
 ///
 /// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_get_core(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_blz_get_core(
+    file: Handle<tenslice_file>,
     index: u32,
-    core: *mut tenslice_blz_core,
+    core: InfoOut<tenslice_blz_core>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let blz = blz(file)?;
-            let core = out_info(core)?;
-            let found = usize::try_from(index).ok().and_then(|index| blz.cores().nth(index));
-            let found = found.ok_or(Error::new(ErrorKind::NotFound))?;
-            core.fill(tenslice_blz_core {
-                struct_size: 0,
-                index: u32::from(found.index),
-                shape: found.shape,
-                offset: found.extent.offset,
-                length: found.extent.length,
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let blz = blz(&file)?;
+        let core = core.writable()?;
+        let found = usize::try_from(index).ok().and_then(|index| blz.cores().nth(index));
+        let found = found.ok_or(Error::new(ErrorKind::NotFound))?;
+        core.fill(tenslice_blz_core {
+            struct_size: 0,
+            index: u32::from(found.index),
+            shape: found.shape,
+            offset: found.extent.offset,
+            length: found.extent.length,
+        });
+        Ok(OK)
+    })
 }
 
 /// Makes `train` the train of the file, the cores of which are in memory.
@@ -166,66 +156,56 @@ pub unsafe extern "C" fn tenslice_blz_get_core(
 /// Errors: NOT_IN_MEMORY: read them from where tenslice_blz_get_info says, and use tenslice_blz_train_in.
 /// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_train(
-    file: *const tenslice_file,
-    train: *mut tenslice_train,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_train(
+    file: Handle<tenslice_file>,
+    train: Out<tenslice_train>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let blz = blz(file)?;
-            let train = out(train)?;
-            train.hold_found(details, &blz.train())?;
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let blz = blz(&file)?;
+        let train = train.writable()?;
+        train.hold_found(details, &blz.train())?;
+        Ok(OK)
+    })
 }
 
 /// The same over the `length` bytes at `cores`, which the caller read from where tenslice_blz_get_info says.
 ///
 /// Errors: WRONG_LENGTH; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_train_in(
-    file: *const tenslice_file,
-    cores: *const c_void,
-    length: usize,
-    train: *mut tenslice_train,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_train_in(
+    file: Handle<tenslice_file>,
+    cores: Array<'static, c_void>,
+    length: Length,
+    train: Out<tenslice_train>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks; the cores outlive the train, which is all that the 'static of a handle
-    // stands for.
-    unsafe {
-        answer(error, |details| {
-            let (blz, cores) = (blz(file)?, bytes_for(train, cores, length)?);
-            out(train)?.hold_found(details, &blz.train_in(cores))?;
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let (blz, cores) = (blz(&file)?, cores.with_length_beside(length, train.memory())?);
+        train.writable()?.hold_found(details, &blz.train_in(cores))?;
+        Ok(OK)
+    })
 }
 
 /// Fills `scratch`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_get_scratch(
-    train: *const tenslice_train,
-    scratch: *mut tenslice_blz_scratch,
+pub extern "C" fn tenslice_blz_get_scratch(
+    train: Handle<tenslice_train>,
+    scratch: InfoOut<tenslice_blz_scratch>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let train = held::<Train<'static>, _>(train)?;
-            out_info(scratch)?.fill(tenslice_blz_scratch {
-                struct_size: 0,
-                reserved: 0,
-                element: train.element_scratch(),
-                slice: train.slice_scratch(),
-                norm: train.inner_scratch(train),
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let train = train.held()?;
+        scratch.writable()?.fill(tenslice_blz_scratch {
+            struct_size: 0,
+            reserved: 0,
+            element: train.element_scratch(),
+            slice: train.slice_scratch(),
+            norm: train.inner_scratch(train),
+        });
+        Ok(OK)
+    })
 }
 
 /// The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
@@ -233,27 +213,24 @@ pub unsafe extern "C" fn tenslice_blz_get_scratch(
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_element(
-    train: *const tenslice_train,
-    index: *const u64,
-    count: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    value: *mut f64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_element(
+    train: Handle<tenslice_train>,
+    index: Array<u64>,
+    count: Length,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    value: ComplexOut,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(train, 1), memory(index, count), memory(value, 2)];
-            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
-            let train = held::<Train<'static>, _>(train)?;
-            let index = numbers(index, count)?;
-            let value = out(value.cast::<[f64; 2]>())?;
-            value.set(details.of(train.element(index, scratch))?);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let others = &[train.memory(), index.memory(count), value.memory()];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let train = train.held()?;
+        let index = index.with_length(count)?;
+        let value = value.writable()?;
+        value.set(details.of(train.element(index, scratch))?);
+        Ok(OK)
+    })
 }
 
 /// Writes the elements whose indices are as the `count` numbers at `fixed` say, UINT64_MAX standing for all of
@@ -269,76 +246,67 @@ pub unsafe extern "C" fn tenslice_blz_element(
 /// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
 /// then. INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_slice(
-    train: *const tenslice_train,
-    fixed: *const u64,
-    count: usize,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    length: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_slice(
+    train: Handle<tenslice_train>,
+    fixed: Array<u64>,
+    count: Length,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    length: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(train, 1), memory(fixed, count), memory(length, 1)];
-            let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-            let train = held::<Train<'static>, _>(train)?;
-            let fixed = numbers(fixed, count)?;
-            details.of(train.check_rank(fixed.len()))?;
-            report(details, length, train.slice_len_by(&fixed_of(fixed)), || {
-                train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
-            })
+    answer(&error, |details| {
+        let others = &[train.memory(), fixed.memory(count), length.memory()];
+        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let train = train.held()?;
+        let fixed = fixed.with_length(count)?;
+        details.of(train.check_rank(fixed.len()))?;
+        report(details, &length, train.slice_len_by(&fixed_of(fixed)), || {
+            train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
         })
-    }
+    })
 }
 
 /// The sum of all elements. Takes a multiplication for each number of the cores.
 ///
 /// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_sum(
-    train: *const tenslice_train,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    sum: *mut tenslice_scaled,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_sum(
+    train: Handle<tenslice_train>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    sum: Out<tenslice_scaled>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(train, 1), memory(sum, 1)])?;
-            let train = held::<Train<'static>, _>(train)?;
-            let sum = out(sum)?;
-            sum.set(details.of(train.sum(scratch))?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let scratch = scratch.with_length(scratch_length, &[train.memory(), sum.memory()])?;
+        let train = train.held()?;
+        let sum = sum.writable()?;
+        sum.set(details.of(train.sum(scratch))?.into());
+        Ok(OK)
+    })
 }
 
 /// The norm: the square root of the sum of the squared magnitudes of all elements.
 ///
 /// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_norm(
-    train: *const tenslice_train,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    norm: *mut tenslice_scaled,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_norm(
+    train: Handle<tenslice_train>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    norm: Out<tenslice_scaled>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let scratch = room(scratch.cast::<u8>(), scratch_length, &[memory(train, 1), memory(norm, 1)])?;
-            let train = held::<Train<'static>, _>(train)?;
-            let norm = out(norm)?;
-            norm.set(details.of(train.norm(scratch))?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let scratch = scratch.with_length(scratch_length, &[train.memory(), norm.memory()])?;
+        let train = train.held()?;
+        let norm = norm.writable()?;
+        norm.set(details.of(train.norm(scratch))?.into());
+        Ok(OK)
+    })
 }
 
 /// The inner product of two trains of the same shape and type: the sum of all elements of the first,
@@ -347,28 +315,25 @@ pub unsafe extern "C" fn tenslice_blz_norm(
 ///
 /// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_blz_inner(
-    train: *const tenslice_train,
-    other: *const tenslice_train,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    inner: *mut tenslice_scaled,
-    needed: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_blz_inner(
+    train: Handle<tenslice_train>,
+    other: Handle<tenslice_train>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    inner: Out<tenslice_scaled>,
+    needed: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(train, 1), memory(other, 1), memory(inner, 1), memory(needed, 1)];
-            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
-            let train = held::<Train<'static>, _>(train)?;
-            let other = held::<Train<'static>, _>(other)?;
-            let inner = out(inner)?;
-            if let Some(needed) = out_optional(needed)? {
-                needed.set(train.inner_scratch(other));
-            }
-            inner.set(details.of(train.inner(other, scratch))?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let others = &[train.memory(), other.memory(), inner.memory(), needed.memory()];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let train = train.held()?;
+        let other = other.held()?;
+        let inner = inner.writable()?;
+        if let Some(needed) = needed.writable()? {
+            needed.set(train.inner_scratch(other));
+        }
+        inner.set(details.of(train.inner(other, scratch))?.into());
+        Ok(OK)
+    })
 }

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::pointer::{bytes_for, held, out, out_info};
+use super::pointer::{Array, Handle, InfoOut, Length, OptionalOut, Out};
 use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
@@ -76,31 +76,28 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_get_info(
-    component: *const tenslice_component,
-    info: *mut tenslice_component_info,
+pub extern "C" fn tenslice_component_get_info(
+    component: Handle<tenslice_component>,
+    info: InfoOut<tenslice_component_info>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let component = held::<Component<'static>, _>(component)?;
-            out_info(info)?.fill(tenslice_component_info {
-                struct_size: 0,
-                dtype: to_code(component.dtype()),
-                storage_dtype: to_code(component.storage_dtype()),
-                byte_order: u32::from(component.byte_order().code()),
-                encoding: u32::from(component.encoding().code()),
-                reserved: 0,
-                role: tenslice_str::of(Some(component.role_text())),
-                encoding_name: tenslice_str::of(Some(component.encoding_name_text())),
-                digest: tenslice_str::of(component.digest_text()),
-                offset: component.extent().offset,
-                length: component.extent().length,
-                decoded_length: component.decoded_length().unwrap_or(u64::MAX),
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let component = component.held()?;
+        info.writable()?.fill(tenslice_component_info {
+            struct_size: 0,
+            dtype: to_code(component.dtype()),
+            storage_dtype: to_code(component.storage_dtype()),
+            byte_order: u32::from(component.byte_order().code()),
+            encoding: u32::from(component.encoding().code()),
+            reserved: 0,
+            role: tenslice_str::of(Some(component.role_text())),
+            encoding_name: tenslice_str::of(Some(component.encoding_name_text())),
+            digest: tenslice_str::of(component.digest_text()),
+            offset: component.extent().offset,
+            length: component.extent().length,
+            decoded_length: component.decoded_length().unwrap_or(u64::MAX),
+        });
+        Ok(OK)
+    })
 }
 
 /// The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
@@ -109,39 +106,33 @@ pub unsafe extern "C" fn tenslice_component_get_info(
 /// Errors: WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
 /// INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_bytes(
-    component: *const tenslice_component,
+pub extern "C" fn tenslice_component_bytes(
+    component: Handle<tenslice_component>,
     dtype: u32,
-    bytes: *mut tenslice_bytes,
-    error: *mut tenslice_error,
+    bytes: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(details.of(typed_bytes(component, dtype))?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let component = component.held()?;
+        bytes.writable()?.set(details.of(typed_bytes(component, dtype))?.into());
+        Ok(OK)
+    })
 }
 
 /// The bytes of a component as they are stored, perhaps encoded.
 ///
 /// Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_stored(
-    component: *const tenslice_component,
-    bytes: *mut tenslice_bytes,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_component_stored(
+    component: Handle<tenslice_component>,
+    bytes: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let component = held::<Component<'static>, _>(component)?;
-            out(bytes)?.set(details.of(component.stored())?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let component = component.held()?;
+        bytes.writable()?.set(details.of(component.stored())?.into());
+        Ok(OK)
+    })
 }
 
 /// Makes `bound` the same component over bytes that the caller read from its place in the file. It is
@@ -149,21 +140,17 @@ pub unsafe extern "C" fn tenslice_component_stored(
 ///
 /// Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_with_bytes(
-    component: *const tenslice_component,
-    data: *const c_void,
-    length: usize,
-    bound: *mut tenslice_component,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_component_with_bytes(
+    component: Handle<tenslice_component>,
+    data: Array<'static, c_void>,
+    length: Length,
+    bound: Out<tenslice_component>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks; the bytes outlive the new handle. It may be the old one: that has been
-    // read when it is written.
-    unsafe {
-        answer(error, |details| {
-            let (component, data) = (held::<Component<'static>, _>(component)?, bytes_for(bound, data, length)?);
-            let component = details.of(component.with_bytes(data))?;
-            out(bound)?.hold::<Component<'static>>(&component);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let (component, data) = (component.held()?, data.with_length_beside(length, bound.memory())?);
+        let component = details.of(component.with_bytes(data))?;
+        bound.writable()?.hold::<Component<'static>>(&component); // it may be the old handle, which has been read
+        Ok(OK)
+    })
 }

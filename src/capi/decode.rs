@@ -4,13 +4,15 @@ use core::ffi::c_void;
 
 use super::component::tenslice_component;
 use super::file::tenslice_file;
-use super::pointer::{held, memory, out_info, out_optional, room, rooms};
-use super::status::{Answer, Details, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{
+    CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Room, Scratch, ScratchLength, rooms,
+};
+use super::status::{Answer, Details, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
-use crate::{BuiltIn, Component, DecodeError, Decoder, Tensor};
+use crate::{BuiltIn, DecodeError, Decoder};
 #[cfg(feature = "digest")]
 use crate::{Verification, Verified};
 
@@ -63,23 +65,15 @@ pub struct tenslice_decoder {
 
 /// The caller's decoder, or what is built in where there is none.
 pub(super) enum Chosen {
-    /// With the dictionary that the next streams take: bytes of the file, which stay there while the call runs.
-    Callers(tenslice_decoder, *const [u8]),
+    Callers(CallersDecoder),
     BuiltIn(BuiltIn),
 }
 
-/// # Safety
-/// A pointer that is neither NULL nor misaligned points to a decoder whose function does what it says.
-pub(super) unsafe fn chosen(decoder: *const tenslice_decoder) -> Answer<Chosen> {
-    // SAFETY: as the caller says; only read.
-    let Some(_) = (unsafe { out_optional(decoder.cast_mut())? }) else {
-        return Ok(Chosen::BuiltIn(BuiltIn::default()));
-    };
-    // SAFETY: as the caller says. A copy, since the function may change its struct while it runs.
-    match unsafe { decoder.read() } {
-        tenslice_decoder { decode: None, .. } => Err(Refused::new(ErrorKind::InvalidArgument)),
-        decoder => Ok(Chosen::Callers(decoder, &[])),
-    }
+pub(super) fn chosen(decoder: &OptionalIn<'_, tenslice_decoder>) -> Answer<Chosen> {
+    Ok(match decoder.read()? {
+        Some(decoder) => Chosen::Callers(decoder),
+        None => Chosen::BuiltIn(BuiltIn::default()),
+    })
 }
 
 impl Decoder for Chosen {
@@ -89,31 +83,16 @@ impl Decoder for Chosen {
         stored: &[u8],
         room: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
-        let decoder = match self {
-            Self::BuiltIn(built_in) => return built_in.decode(encoding, stored, room),
-            Self::Callers(decoder, _) => decoder,
-        };
-        let Some(decode) = decoder.decode else { return Err(DecodeError::Unsupported) };
-        let mut length = 0;
-        // SAFETY: the caller says that the function does what its type says.
-        let status = unsafe {
-            decode(
-                decoder.user,
-                u32::from(encoding.code()),
-                stored.as_ptr().cast(),
-                stored.len(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                &raw mut length,
-            )
-        };
-        came_to(status, length, room.len())
+        match self {
+            Self::BuiltIn(built_in) => built_in.decode(encoding, stored, room),
+            Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, room), room.len()),
+        }
     }
 
     fn set_dictionary(&mut self, encoding: Encoding, new: &[u8]) -> core::result::Result<(), DecodeError> {
         match self {
             Self::BuiltIn(built_in) => return built_in.set_dictionary(encoding, new),
-            Self::Callers(_, dictionary) => *dictionary = new,
+            Self::Callers(decoder) => decoder.set_dictionary(new),
         }
         Ok(())
     }
@@ -124,33 +103,16 @@ impl Decoder for Chosen {
         stored: &[u8],
         room: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
-        let (decoder, dictionary) = match self {
-            Self::BuiltIn(built_in) => return built_in.decode_with_dictionary(encoding, stored, room),
-            Self::Callers(decoder, dictionary) => (decoder, *dictionary),
-        };
-        let Some(decode) = decoder.decode_with_dictionary else { return Err(DecodeError::Unsupported) };
-        let mut length = 0;
-        // SAFETY: the caller says that the function does what its type says. The dictionary is bytes of the file, which
-        // are there while the call runs.
-        let status = unsafe {
-            decode(
-                decoder.user,
-                u32::from(encoding.code()),
-                dictionary.cast(),
-                dictionary.len(),
-                stored.as_ptr().cast(),
-                stored.len(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                &raw mut length,
-            )
-        };
-        came_to(status, length, room.len())
+        match self {
+            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, room),
+            Self::Callers(decoder) => came_to(decoder.decode_with_dictionary(encoding, stored, room), room.len()),
+        }
     }
 }
 
 /// What the status and the length that a decoder of the caller's gave say.
-fn came_to(status: tenslice_status, length: usize, capacity: usize) -> core::result::Result<usize, DecodeError> {
+fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::result::Result<usize, DecodeError> {
+    let Some((status, length)) = answer else { return Err(DecodeError::Unsupported) };
     let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
     if status == OK && length <= capacity {
         Ok(length)
@@ -166,17 +128,13 @@ fn came_to(status: tenslice_status, length: usize, capacity: usize) -> core::res
 }
 
 /// Says how many bytes were written or, where that is why they were not, how many are needed.
-///
-/// # Safety
-/// `length` is NULL or can be written.
-pub(super) unsafe fn report(
-    details: Details,
-    length: *mut u64,
+pub(super) fn report(
+    details: Details<'_>,
+    length: &OptionalOut<'_, u64>,
     needed: Option<u64>,
     read: impl FnOnce() -> Result<usize>,
 ) -> Answer<tenslice_status> {
-    // SAFETY: as the caller says.
-    let length = unsafe { out_optional(length)? };
+    let length = length.writable()?;
     let result = read();
     let count = match &result {
         Ok(written) => Some(to_u64(*written)),
@@ -198,26 +156,23 @@ pub(super) unsafe fn report(
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; ENCODED for chunks, which
 /// tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_read_into(
-    component: *const tenslice_component,
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    length: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_component_read_into(
+    component: Handle<tenslice_component>,
+    decoder: OptionalIn<tenslice_decoder>,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    length: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(component, 1), memory(decoder, 1), memory(length, 1)];
-            let destination = room(destination.cast::<u8>(), capacity, others)?;
-            let component = *held::<Component<'static>, _>(component)?; // a copy: the decoder may use the handle
-            let mut decoder = chosen(decoder)?;
-            report(details, length, component.decoded_length(), || {
-                component.read_into_by(&mut decoder, destination).map(|written| written.len())
-            })
+    answer(&error, |details| {
+        let others = &[component.memory(), decoder.memory(), length.memory()];
+        let destination = destination.with_capacity(capacity, others)?;
+        let component = *component.held()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        report(details, &length, component.decoded_length(), || {
+            component.read_into_by(&mut decoder, destination).map(|written| written.len())
         })
-    }
+    })
 }
 
 /// How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
@@ -227,25 +182,22 @@ pub unsafe extern "C" fn tenslice_component_read_into(
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_lengths(
-    tensor: *const tenslice_tensor,
-    dense: *mut u64,
-    scratch: *mut u64,
+pub extern "C" fn tenslice_tensor_lengths(
+    tensor: Handle<tenslice_tensor>,
+    dense: OptionalOut<u64>,
+    scratch: OptionalOut<u64>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
-            let (dense, scratch) = (out_optional(dense)?, out_optional(scratch)?);
-            if let Some(dense) = dense {
-                dense.set(tensor.dense_len().unwrap_or(u64::MAX));
-            }
-            if let Some(scratch) = scratch {
-                scratch.set(tensor.scratch_len().unwrap_or(u64::MAX));
-            }
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let tensor = tensor.held()?;
+        let (dense, scratch) = (dense.writable()?, scratch.writable()?);
+        if let Some(dense) = dense {
+            dense.set(tensor.dense_len().unwrap_or(u64::MAX));
+        }
+        if let Some(scratch) = scratch {
+            scratch.set(tensor.scratch_len().unwrap_or(u64::MAX));
+        }
+        Ok(OK)
+    })
 }
 
 /// Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
@@ -264,31 +216,28 @@ pub unsafe extern "C" fn tenslice_tensor_lengths(
 /// tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
 /// UNSUPPORTED_FILTER, and what is wrong with a chunk.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_read_into(
-    tensor: *const tenslice_tensor,
-    decoder: *const tenslice_decoder,
-    destination: *mut c_void,
-    capacity: usize,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    length: *mut u64,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tensor_read_into(
+    tensor: Handle<tenslice_tensor>,
+    decoder: OptionalIn<tenslice_decoder>,
+    destination: Room<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    length: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let (destination, scratch) = rooms(
-                (destination, capacity),
-                (scratch, scratch_length),
-                &[memory(tensor, 1), memory(decoder, 1), memory(length, 1)],
-            )?;
-            let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
-            let mut decoder = chosen(decoder)?;
-            report(details, length, tensor.dense_len(), || {
-                tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
-            })
+    answer(&error, |details| {
+        let (destination, scratch) = rooms(
+            (destination, capacity),
+            (scratch, scratch_length),
+            &[tensor.memory(), decoder.memory(), length.memory()],
+        )?;
+        let tensor = *tensor.held()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        report(details, &length, tensor.dense_len(), || {
+            tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
         })
-    }
+    })
 }
 
 /// What became of a component that was to be verified, or how many of several it became of. Set `struct_size` to
@@ -326,34 +275,31 @@ impl From<Verified> for tenslice_verified {
 /// Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
 /// where the library was built without digests.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_component_verify(
-    component: *const tenslice_component,
-    verified: *mut tenslice_verified,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_component_verify(
+    component: Handle<tenslice_component>,
+    verified: InfoOut<tenslice_verified>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let component = held::<Component<'static>, _>(component)?;
-            let verified = out_info(verified)?;
-            #[cfg(feature = "digest")]
-            {
-                let mut counts = Verified::default();
-                match details.of(component.verify())? {
-                    Verification::Verified => counts.verified = 1,
-                    Verification::NoDigest => counts.without_digest = 1,
-                    Verification::UnknownDigest => counts.unknown_digest = 1,
-                }
-                verified.fill(counts.into());
-                Ok(OK)
+    answer(&error, |details| {
+        let component = component.held()?;
+        let verified = verified.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            let mut counts = Verified::default();
+            match details.of(component.verify())? {
+                Verification::Verified => counts.verified = 1,
+                Verification::NoDigest => counts.without_digest = 1,
+                Verification::UnknownDigest => counts.unknown_digest = 1,
             }
-            #[cfg(not(feature = "digest"))]
-            {
-                let _ = (component, verified, details);
-                Err(Refused::new(ErrorKind::NotBuiltIn))
-            }
-        })
-    }
+            verified.fill(counts.into());
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (component, verified, details);
+            Err(super::status::Refused::new(ErrorKind::NotBuiltIn))
+        }
+    })
 }
 
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not
@@ -361,26 +307,23 @@ pub unsafe extern "C" fn tenslice_component_verify(
 ///
 /// Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, ROW_POINTERS.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_file_verify(
-    file: *const tenslice_file,
-    verified: *mut tenslice_verified,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_file_verify(
+    file: Handle<tenslice_file>,
+    verified: InfoOut<tenslice_verified>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let file = held::<crate::File<'static>, _>(file)?;
-            let verified = out_info(verified)?;
-            #[cfg(feature = "digest")]
-            {
-                verified.fill(details.of(file.verify())?.into());
-                Ok(OK)
-            }
-            #[cfg(not(feature = "digest"))]
-            {
-                let _ = (file, verified, details);
-                Err(Refused::new(ErrorKind::NotBuiltIn))
-            }
-        })
-    }
+    answer(&error, |details| {
+        let file = file.held()?;
+        let verified = verified.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            verified.fill(details.of(file.verify())?.into());
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (file, verified, details);
+            Err(super::status::Refused::new(ErrorKind::NotBuiltIn))
+        }
+    })
 }

@@ -1,17 +1,109 @@
-//! From C's pointers to references and back: every check that can be made of a pointer stands here.
+//! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI stands here but
+//! for the panic handler and the allocator.
+//!
+//! The exported functions take the types below as their arguments. Each is `repr(transparent)` over a pointer or a length,
+//! so that C's prototypes have just these, and `xtask` writes them so into the header. The fields are private: only a call
+//! from C makes such a value (and the tests, by an unsafe function). Hence the methods may rely on what the header asks of
+//! the argument, and are safe to call: a function between C and this file can only refuse a pointer or use it as checked.
+//!
+//! - The lifetime is the time of the call, in which C leaves alone what it passes. The functions are generic over it, so
+//!   they cannot keep a reference. `'static` stands where the header asks for more: bytes that stay for as long as anything
+//!   made from them is used. What is made from them outlives the call in handles alone.
+//! - Each kind of memory has its own type of length, so that no pointer is taken with the length of another.
+//! - Which kinds of handles hold which types is listed once, and a function can neither read nor write another pair.
+//!
+//! One thing the types leave to the functions: where C may pass the same handle for an input and an output, as to
+//! `tenslice_component_with_bytes`, the input must have been read when the output is written.
 
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
+use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::status::{Answer, Details, Refused};
+use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
+use super::component::tenslice_component;
+use super::decode::tenslice_decoder;
+use super::file::tenslice_file;
+use super::source::tenslice_source;
+use super::sparse::{SparseCursor, tenslice_sparse};
+use super::status::{Answer, Details, Refused, tenslice_status};
+use super::tensor::tenslice_tensor;
 use crate::error::{ErrorKind, Result};
+use crate::vocab::Encoding;
 use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
+
+/// A handle that is read.
+#[repr(transparent)]
+pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);
+
+/// A handle that is changed.
+#[repr(transparent)]
+pub struct HandleMut<'a, H>(*mut H, PhantomData<&'a mut H>);
+
+/// A struct or number that is read.
+#[repr(transparent)]
+pub struct In<'a, T>(*const T, PhantomData<&'a T>);
+
+/// The same, or NULL.
+#[repr(transparent)]
+pub struct OptionalIn<'a, T>(*const T, PhantomData<&'a T>);
+
+/// A struct that begins with its size and that an earlier call has filled.
+#[repr(transparent)]
+pub struct InfoIn<'a, T>(*const T, PhantomData<&'a T>);
+
+/// A struct, number or handle that is written.
+#[repr(transparent)]
+pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// The same, or NULL.
+#[repr(transparent)]
+pub struct OptionalOut<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// A struct that begins with its size, which the caller has set, and that is written; `repr(C)`.
+#[repr(transparent)]
+pub struct InfoOut<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// Two doubles that are written: the parts of a complex number.
+#[repr(transparent)]
+pub struct ComplexOut<'a>(*mut f64, PhantomData<&'a mut f64>);
+
+/// The first of so many bytes or numbers that are read: as many as the [`Length`] of the same call says.
+#[repr(transparent)]
+pub struct Array<'a, E>(*const E, PhantomData<&'a E>);
+
+/// How many bytes or numbers an [`Array`] has.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Length<'a>(usize, PhantomData<&'a ()>);
+
+/// The first of so many bytes or numbers that are written, the result of the call: there is room for as many as the
+/// [`Capacity`] of the same call says.
+#[repr(transparent)]
+pub struct Room<'a, E>(*mut E, PhantomData<&'a mut E>);
+
+/// How many bytes or numbers a [`Room`] has.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Capacity<'a>(usize, PhantomData<&'a ()>);
+
+/// The first byte or number of memory to work with: as many as the [`ScratchLength`] of the same call says.
+#[repr(transparent)]
+pub struct Scratch<'a, E>(*mut E, PhantomData<&'a mut E>);
+
+/// How many bytes or numbers a [`Scratch`] has.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct ScratchLength<'a>(usize, PhantomData<&'a ()>);
 
 /// Length of the words that every handle begins with and that name what it holds.
 type Tag = u64;
 
-/// What a handle may hold, each kind with the letters of its own that stand in its tag.
-pub(super) trait Held: 'static {
+/// That a handle of this type may hold a `T`.
+///
+/// # Safety
+/// No other type is held under the same letters.
+pub(super) unsafe trait Holds<T: 'static> {
+    /// The letters that stand in the tag of such a handle.
     const KIND: u32;
 }
 
@@ -22,28 +114,32 @@ const fn tag(kind: u32) -> Tag {
 }
 
 macro_rules! held {
-    ($($ty:ty = $kind:literal;)*) => { $(impl Held for $ty { const KIND: u32 = u32::from_be_bytes(*$kind); })* };
+    ($($handle:ty: $ty:ty = $kind:literal;)*) => { $(
+        // SAFETY: each type has letters of its own in the lists below.
+        unsafe impl Holds<$ty> for $handle { const KIND: u32 = u32::from_be_bytes(*$kind); }
+    )* };
 }
 
 held! {
-    File<'static> = b"FILE";
-    Tensor<'static> = b"TENS";
-    Component<'static> = b"COMP";
-    Tensors<'static> = b"EACH";
-    Components<'static> = b"PART";
-    Attributes<'static> = b"ATTR";
-    Source<'static> = b"SRCE";
-    super::sparse::SparseCursor = b"SPRS";
+    tenslice_file: File<'static> = b"FILE";
+    tenslice_tensor: Tensor<'static> = b"TENS";
+    tenslice_component: Component<'static> = b"COMP";
+    tenslice_cursor: Tensors<'static> = b"EACH";
+    tenslice_cursor: Components<'static> = b"PART";
+    tenslice_cursor: Attributes<'static> = b"ATTR";
+    tenslice_items: Attributes<'static> = b"ATTR";
+    tenslice_source: Source<'static> = b"SRCE";
+    tenslice_sparse: SparseCursor = b"SPRS";
 }
 
 #[cfg(feature = "tens")]
 held! {
-    crate::tens::Chunks<'static> = b"CHNK";
+    tenslice_cursor: crate::tens::Chunks<'static> = b"CHNK";
 }
 
 #[cfg(feature = "blz")]
 held! {
-    crate::blz::Train<'static> = b"TRAN";
+    super::blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";
 }
 
 /// The layout of a handle: the tag, then what it holds.
@@ -65,34 +161,156 @@ fn usable<T>(pointer: *const T) -> bool {
     !pointer.is_null() && pointer.is_aligned()
 }
 
-/// Where an output goes, checked before anything is computed.
-pub(super) struct Out<T>(*mut T);
+const INVALID_ARGUMENT: Refused = Refused::new(ErrorKind::InvalidArgument);
 
-/// # Safety
-/// A pointer that is neither NULL nor misaligned points to a `T` that may be written.
-pub(super) unsafe fn out<T>(pointer: *mut T) -> Answer<Out<T>> {
-    if usable(pointer) { Ok(Out(pointer)) } else { Err(Refused::new(ErrorKind::InvalidArgument)) }
+impl<'a, H> Handle<'a, H> {
+    /// What the handle holds.
+    pub(super) fn held<T: 'static>(&self) -> Answer<&'a T>
+    where
+        H: Holds<T>,
+    {
+        const { fits::<H, T>() };
+        // SAFETY: the header asks for a handle, set to zero or last written by this library, but for NULL and what is
+        // misaligned. Every handle begins with a tag.
+        if unsafe { is_tagged(self.0.cast(), H::KIND) } {
+            // SAFETY: only a handle written by `hold` has this tag, with a `T` behind it. The header asks that what it
+            // was made from is still there, unmoved and unchanged.
+            Ok(unsafe { &(*self.0.cast::<Slot<T>>()).held })
+        } else {
+            Err(Refused::new(ErrorKind::InvalidHandle))
+        }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
 }
 
-impl<H> Out<H> {
+impl<'a, H> HandleMut<'a, H> {
+    /// What the handle holds, to be read alone.
+    pub(super) fn held<T: 'static>(self) -> Answer<&'a T>
+    where
+        H: Holds<T>,
+    {
+        Handle(self.0, PhantomData).held()
+    }
+
+    /// What the handle holds, to be changed.
+    pub(super) fn held_mut<T: 'static>(self) -> Answer<&'a mut T>
+    where
+        H: Holds<T>,
+    {
+        Handle(self.0, PhantomData).held()?;
+        // SAFETY: `held` found the tag, so there is a `T` behind it. The header asks that nobody else uses the handle
+        // meanwhile, and the call has no other way to it: this one is used up.
+        Ok(unsafe { &mut (*self.0.cast::<Slot<T>>()).held })
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
+}
+
+/// Whether a handle holds what `kind` stands for.
+///
+/// # Safety
+/// A pointer that is neither NULL nor misaligned points to a tag.
+#[inline(never)]
+unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
+    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
+    usable(handle) && unsafe { handle.read() } == tag(kind)
+}
+
+impl<T: Copy> In<'_, T> {
+    pub(super) fn read(&self) -> Answer<T> {
+        // SAFETY: the header asks for a `T` that can be read, but for NULL and what is misaligned.
+        if usable(self.0) { Ok(unsafe { self.0.read() }) } else { Err(INVALID_ARGUMENT) }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
+}
+
+impl<'a> InfoIn<'a, tenslice_value> {
+    /// The handle inside a value.
+    pub(super) fn items(&self) -> Answer<Handle<'a, tenslice_items>> {
+        let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and filled as a whole
+        // SAFETY: the header asks for a value that can be read, and `writable` found that it has as many bytes.
+        Ok(Handle(unsafe { &raw const (*self.0).items }, PhantomData))
+    }
+}
+
+/// Where an output goes, checked before anything is computed.
+#[derive(Clone, Copy)]
+pub(super) struct Writable<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
+
+impl<'a, T> Out<'a, T> {
+    pub(super) fn writable(&self) -> Answer<Writable<'a, T>> {
+        match NonNull::new(self.0) {
+            Some(place) if place.is_aligned() => Ok(Writable(place, PhantomData)),
+            _ => Err(INVALID_ARGUMENT),
+        }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
+}
+
+impl<'a, T> OptionalOut<'a, T> {
+    /// NULL is no place at all.
+    pub(super) fn writable(&self) -> Answer<Option<Writable<'a, T>>> {
+        if self.0.is_null() { Ok(None) } else { Out(self.0, PhantomData).writable().map(Some) }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
+}
+
+impl<'a> ComplexOut<'a> {
+    pub(super) fn writable(&self) -> Answer<Writable<'a, [f64; 2]>> {
+        Out(self.0.cast(), PhantomData).writable()
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 2)
+    }
+}
+
+impl<'a> Writable<'a, tenslice_items> {
+    /// A place of the library's own, which becomes a part of an output.
+    pub(super) fn inside(value: &'a mut tenslice_value) -> Self {
+        Self(NonNull::from(&mut value.items), PhantomData)
+    }
+}
+
+impl<H> Writable<'_, H> {
     /// Writes a plain value.
     pub(super) fn set(self, value: H) {
-        // SAFETY: `out` was told that the pointer may be written.
+        // SAFETY: the header asks for an `H` that can be written, and the pointer has been checked.
         unsafe { self.0.write(value) }
     }
 
     /// Makes the output a handle that holds a copy of `value`.
-    pub(super) fn hold<T: Held>(self, value: &T) {
+    pub(super) fn hold<T: 'static>(self, value: &T)
+    where
+        H: Holds<T>,
+    {
         const { fits::<H, T>() };
-        let slot = self.0.cast::<Slot<T>>();
-        // SAFETY: `out` was told that the pointer may be written; the slot fits into the handle, as checked above.
+        let slot = self.0.cast::<Slot<T>>().as_ptr();
+        // SAFETY: as for `set`; the slot fits into the handle, as checked above.
         unsafe {
-            put(self.0.cast(), T::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
+            put(slot.cast(), H::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
         }
     }
 
     /// The same for what was found: nothing is written for an error.
-    pub(super) fn hold_found<T: Held>(self, details: Details, found: &Result<T>) -> Answer<()> {
+    pub(super) fn hold_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> Answer<()>
+    where
+        H: Holds<T>,
+    {
         match found {
             Ok(found) => {
                 self.hold(found);
@@ -118,84 +336,43 @@ unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: u
 }
 
 /// Where an info struct goes: it begins with its size in the caller's header, which has been looked at.
-pub(super) struct OutInfo<T>(*mut T);
+pub(super) struct WritableInfo<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
-/// The size must be what the first version of the struct had at least, so that nothing is filled by half.
-///
-/// # Safety
-/// As for [`out`], for as many bytes as the struct says at its beginning; `T` is `repr(C)` and begins with
-/// that size as a `u32`.
-pub(super) unsafe fn out_info<T>(pointer: *mut T) -> Answer<OutInfo<T>> {
-    // SAFETY: as the caller says.
-    let Out(pointer) = unsafe { out(pointer)? };
-    // SAFETY: as the caller says, the size can be read.
-    let claimed = unsafe { pointer.cast::<u32>().read() };
-    // That of the first version is the size as it is: no struct has grown yet.
-    if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
-        Ok(OutInfo(pointer))
-    } else {
-        Err(Refused::new(ErrorKind::InvalidArgument))
+impl<'a, T> InfoOut<'a, T> {
+    /// The size must be what the first version of the struct had at least, so that nothing is filled by half.
+    pub(super) fn writable(&self) -> Answer<WritableInfo<'a, T>> {
+        let place = Out(self.0, PhantomData).writable()?.0;
+        // SAFETY: the header asks for a struct that begins with its size, and the pointer has been checked.
+        let claimed = unsafe { place.cast::<u32>().read() };
+        // That of the first version is the size as it is: no struct has grown yet.
+        if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
+            Ok(WritableInfo(place, PhantomData))
+        } else {
+            Err(INVALID_ARGUMENT)
+        }
+    }
+
+    /// The same where the header allows NULL, which is no place at all.
+    pub(super) fn writable_or_null(&self) -> Answer<Option<WritableInfo<'a, T>>> {
+        if self.0.is_null() { Ok(None) } else { self.writable().map(Some) }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
     }
 }
 
-impl<T> OutInfo<T> {
+impl<T> WritableInfo<'_, T> {
     /// Writes all but the size, which stays the caller's.
     pub(super) fn fill(self, value: T) {
         const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so the size is one of whole words
         let from = ptr::from_ref(&value).cast::<u32>();
         let words = size_of::<T>().wrapping_shr(size_of::<u32>().trailing_zeros());
-        // SAFETY: `out_info` found that the caller's struct is no smaller than ours. By words, as both are aligned.
-        unsafe { ptr::copy_nonoverlapping(from.add(1), self.0.cast::<u32>().add(1), words.wrapping_sub(1)) };
+        // SAFETY: `writable` found that the caller's struct is no smaller than ours. By words, as both are aligned.
+        unsafe {
+            ptr::copy_nonoverlapping(from.add(1), self.0.as_ptr().cast::<u32>().add(1), words.wrapping_sub(1));
+        }
     }
-}
-
-/// Where an output goes that the caller may not want: NULL is no place at all.
-///
-/// # Safety
-/// As for [`out`].
-pub(super) unsafe fn out_optional<T>(pointer: *mut T) -> Answer<Option<Out<T>>> {
-    if pointer.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: as the caller says.
-    unsafe { out(pointer).map(Some) }
-}
-
-/// What a handle holds.
-///
-/// # Safety
-/// A pointer that is neither NULL nor misaligned points to a handle of type `H`, set to zero or last
-/// written by this library. What it was made from is still there, unmoved and unchanged.
-pub(super) unsafe fn held<'a, T: Held, H>(handle: *const H) -> Answer<&'a T> {
-    const { fits::<H, T>() };
-    // SAFETY: as the caller says; every handle begins with a tag.
-    if unsafe { is_tagged(handle.cast(), T::KIND) } {
-        // SAFETY: of what the caller may pass, only a handle written by `hold` has this tag, with a `T` behind it.
-        Ok(unsafe { &(*handle.cast::<Slot<T>>()).held })
-    } else {
-        Err(Refused::new(ErrorKind::InvalidHandle))
-    }
-}
-
-/// Whether a handle holds what `kind` stands for.
-///
-/// # Safety
-/// A pointer that is neither NULL nor misaligned points to a tag.
-#[inline(never)]
-unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
-    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
-    usable(handle) && unsafe { handle.read() } == tag(kind)
-}
-
-/// What a handle holds, to be changed.
-///
-/// # Safety
-/// As for [`held`], and nobody else uses the handle meanwhile.
-pub(super) unsafe fn held_mut<'a, T: Held, H>(handle: *mut H) -> Answer<&'a mut T> {
-    // SAFETY: as the caller says.
-    unsafe { held::<T, H>(handle)? };
-    // SAFETY: `held` found the tag, so there is a `T` behind it.
-    Ok(unsafe { &mut (*handle.cast::<Slot<T>>()).held })
 }
 
 /// Memory that a call is given: where it begins, and how many bytes it has.
@@ -207,7 +384,7 @@ pub(super) struct Memory {
 
 /// The `count` values at `data`; where there is no count, one. An absurd count does no harm: `range` refuses it where
 /// they are read or written.
-pub(super) fn memory<T>(data: *const T, count: usize) -> Memory {
+fn memory<T>(data: *const T, count: usize) -> Memory {
     Memory { at: data.addr(), length: count.wrapping_mul(size_of::<T>()) }
 }
 
@@ -249,70 +426,224 @@ fn range_beside(data: *const u8, length: usize, other: Memory) -> Option<NonNull
     if memory(data, length).shares_with(other) { None } else { range(data, length, 1, 1) }
 }
 
-/// The `count` values at `data`. NULL is good for none at all.
+/// The types of C's arrays, and the numbers that they are here.
 ///
 /// # Safety
-/// Where `count` is not absurd, `data` points to that many values of a type of plain numbers, which stay there for `'a`.
-unsafe fn values<'a, T>(data: *const T, count: usize) -> Answer<&'a [T]> {
-    let first = range(data.cast(), count, size_of::<T>(), align_of::<T>());
-    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
-    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says.
-    Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_ref() })
+/// `Number` has the size and alignment of the type in C, and any bits make one.
+pub(super) unsafe trait Plain {
+    type Number;
 }
 
-/// The bytes at `data`. NULL is good for no bytes at all.
-///
-/// # Safety
-/// Where `length` is not absurd, `data` points to that many bytes, which stay there for `'a`.
-pub(super) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Answer<&'a [u8]> {
-    // SAFETY: as the caller says.
-    unsafe { values(data.cast(), length) }
+// SAFETY: what C calls void are bytes here, and its characters are.
+unsafe impl Plain for c_void {
+    type Number = u8;
 }
 
-/// The bytes at `data`, which a handle is going to refer to and must not lie in.
-///
-/// # Safety
-/// As for [`bytes`].
-pub(super) unsafe fn bytes_for<'a, H>(handle: *const H, data: *const c_void, length: usize) -> Answer<&'a [u8]> {
-    let first = range_beside(data.cast(), length, memory(handle, 1));
-    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
-    // SAFETY: not NULL, no longer than memory, and as the caller says.
-    Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
+// SAFETY: a character is a byte.
+unsafe impl Plain for c_char {
+    type Number = u8;
 }
 
-/// The `count` numbers at `data`. NULL is good for none at all.
-///
-/// # Safety
-/// As for [`bytes`], for as many numbers.
-pub(super) unsafe fn numbers<'a>(data: *const u64, count: usize) -> Answer<&'a [u64]> {
-    // SAFETY: as the caller says.
-    unsafe { values(data, count) }
+// SAFETY: the same type.
+unsafe impl Plain for u32 {
+    type Number = Self;
 }
 
-/// The `count` values at `data`, to be written to. They lie apart from `others`: from all else that the call is given,
+// SAFETY: the same type.
+unsafe impl Plain for u64 {
+    type Number = Self;
+}
+
+impl<'a, E: Plain> Array<'a, E> {
+    /// The `length` numbers. NULL is good for none at all.
+    pub(super) fn with_length(&self, Length(length, _): Length<'_>) -> Answer<&'a [E::Number]> {
+        let first = range(self.0.cast(), length, size_of::<E::Number>(), align_of::<E::Number>());
+        let first = first.ok_or(INVALID_ARGUMENT)?;
+        // SAFETY: not NULL, aligned, no longer than memory. The header asks that there are so many, to stay for `'a`.
+        Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), length).as_ref() })
+    }
+
+    pub(super) fn memory(&self, Length(length, _): Length<'_>) -> Memory {
+        memory(self.0, length)
+    }
+}
+
+impl<'a> Array<'a, c_void> {
+    /// The `length` bytes, which a handle is going to refer to and must not lie in.
+    pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> Answer<&'a [u8]> {
+        let first = range_beside(self.0.cast(), length, handle).ok_or(INVALID_ARGUMENT)?;
+        // SAFETY: not NULL, no longer than memory. The header asks that there are so many, to stay for `'a`.
+        Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
+    }
+}
+
+/// The `count` numbers at `data`, to be written to. They lie apart from `others`: from all else that the call is given,
 /// but for the `error`, which is written when nobody looks at them any more.
 ///
 /// # Safety
-/// As for [`bytes`], and nobody but the call uses them for `'a`; `T` is a plain number.
-pub(super) unsafe fn room<'a, T>(data: *mut T, count: usize, others: &[Memory]) -> Answer<&'a mut [T]> {
-    let first = range_apart(data.cast(), count, size_of::<T>(), align_of::<T>(), others);
-    let first = first.ok_or(Refused::new(ErrorKind::InvalidArgument))?;
+/// Where `count` is not absurd, `data` points to that many, and nobody but the call uses them for `'a`.
+unsafe fn room<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) -> Answer<&'a mut [E::Number]> {
+    let first = range_apart(data.cast(), count, size_of::<E::Number>(), align_of::<E::Number>(), others);
+    let first = first.ok_or(INVALID_ARGUMENT)?;
     // SAFETY: not NULL, aligned, no longer than memory, and as the caller says; the call has no other way to them.
     Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_mut() })
 }
 
+impl<'a, E: Plain> Room<'a, E> {
+    /// The numbers, which must lie apart from `others`: all else that the call is given, but for the `error`. NULL is good
+    /// for none at all.
+    pub(super) fn with_capacity(
+        self,
+        Capacity(capacity, _): Capacity<'_>,
+        others: &[Memory],
+    ) -> Answer<&'a mut [E::Number]> {
+        // SAFETY: the header asks for so many that can be written, and that share no byte with anything else. This way
+        // to them is used up.
+        unsafe { room(self.0, capacity, others) }
+    }
+}
+
+impl<'a, E: Plain> Scratch<'a, E> {
+    /// As for [`Room::with_capacity`].
+    pub(super) fn with_length(
+        self,
+        ScratchLength(length, _): ScratchLength<'_>,
+        others: &[Memory],
+    ) -> Answer<&'a mut [E::Number]> {
+        // SAFETY: as for `Room`.
+        unsafe { room(self.0, length, others) }
+    }
+}
+
 /// Room for the result of a call, and its scratch memory, which lie apart from each other, too.
-///
-/// # Safety
-/// As for [`room`].
-pub(super) unsafe fn rooms<'a>(
-    (destination, capacity): (*mut c_void, usize),
-    (scratch, scratch_length): (*mut c_void, usize),
+pub(super) fn rooms<'a>(
+    (destination, capacity): (Room<'a, c_void>, Capacity<'_>),
+    (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
     others: &[Memory],
 ) -> Answer<(&'a mut [u8], &'a mut [u8])> {
-    if memory(destination, capacity).shares_with(memory(scratch, scratch_length)) {
-        return Err(Refused::new(ErrorKind::InvalidArgument));
+    if memory(destination.0, capacity.0).shares_with(memory(scratch.0, length.0)) {
+        return Err(INVALID_ARGUMENT);
     }
-    // SAFETY: as the caller says.
-    unsafe { Ok((room(destination.cast(), capacity, others)?, room(scratch.cast(), scratch_length, others)?)) }
+    Ok((destination.with_capacity(capacity, others)?, scratch.with_length(length, others)?))
+}
+
+/// A decoder of the caller's, with the dictionary that the next streams take: bytes of the file, which stay there while
+/// the call runs.
+pub(super) struct CallersDecoder {
+    functions: tenslice_decoder,
+    dictionary: *const [u8],
+}
+
+impl OptionalIn<'_, tenslice_decoder> {
+    /// None for NULL. A copy, since the function may change its struct while it runs.
+    pub(super) fn read(&self) -> Answer<Option<CallersDecoder>> {
+        if self.0.is_null() {
+            return Ok(None);
+        }
+        match In(self.0, PhantomData).read()? {
+            tenslice_decoder { decode: None, .. } => Err(INVALID_ARGUMENT),
+            functions => Ok(Some(CallersDecoder { functions, dictionary: &[] })),
+        }
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, 1)
+    }
+}
+
+impl CallersDecoder {
+    /// The status of the caller's function, and how many bytes it says that it wrote; none where there is no function.
+    pub(super) fn decode(
+        &self,
+        encoding: Encoding,
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Option<(tenslice_status, usize)> {
+        let decode = self.functions.decode?;
+        let mut length = 0;
+        // SAFETY: the header asks that the function does what its type says.
+        let status = unsafe {
+            decode(
+                self.functions.user,
+                u32::from(encoding.code()),
+                stored.as_ptr().cast(),
+                stored.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
+                &raw mut length,
+            )
+        };
+        Some((status, length))
+    }
+
+    pub(super) fn set_dictionary(&mut self, new: &[u8]) {
+        self.dictionary = new;
+    }
+
+    /// The same for a stream that was compressed with the dictionary set last.
+    pub(super) fn decode_with_dictionary(
+        &self,
+        encoding: Encoding,
+        stored: &[u8],
+        room: &mut [u8],
+    ) -> Option<(tenslice_status, usize)> {
+        let decode = self.functions.decode_with_dictionary?;
+        let mut length = 0;
+        // SAFETY: the header asks that the function does what its type says. The dictionary is bytes of the file, which
+        // are there while the call runs.
+        let status = unsafe {
+            decode(
+                self.functions.user,
+                u32::from(encoding.code()),
+                self.dictionary.cast(),
+                self.dictionary.len(),
+                stored.as_ptr().cast(),
+                stored.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
+                &raw mut length,
+            )
+        };
+        Some((status, length))
+    }
+}
+
+/// Makes an argument of what a C program hands over, for tests.
+#[cfg(test)]
+pub(super) trait FromC<Raw> {
+    /// # Safety
+    /// As the header asks of the argument.
+    unsafe fn from_c(raw: Raw) -> Self;
+}
+
+#[cfg(test)]
+macro_rules! from_c {
+    ($($name:ident<$lifetime:lifetime $(, $of:ident)?>($raw:ty);)*) => { $(
+        impl<$lifetime $(, $of)?> FromC<$raw> for $name<$lifetime $(, $of)?> {
+            unsafe fn from_c(raw: $raw) -> Self {
+                Self(raw, PhantomData)
+            }
+        }
+    )* };
+}
+
+#[cfg(test)]
+from_c! {
+    Handle<'a, H>(*const H);
+    Handle<'a, H>(*mut H);
+    HandleMut<'a, H>(*mut H);
+    In<'a, T>(*const T);
+    In<'a, T>(*mut T);
+    OptionalIn<'a, T>(*const T);
+    InfoIn<'a, T>(*const T);
+    Out<'a, T>(*mut T);
+    OptionalOut<'a, T>(*mut T);
+    InfoOut<'a, T>(*mut T);
+    ComplexOut<'a>(*mut f64);
+    Array<'a, E>(*const E);
+    Length<'a>(usize);
+    Room<'a, E>(*mut E);
+    Capacity<'a>(usize);
+    Scratch<'a, E>(*mut E);
+    ScratchLength<'a>(usize);
 }

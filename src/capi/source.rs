@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::pointer::{bytes_for, held_mut, out};
+use super::pointer::{Array, HandleMut, Length, Out};
 use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
@@ -33,14 +33,11 @@ pub struct tenslice_need {
 ///
 /// Errors: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file_length: u64) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            out(source)?.hold(&Source::new(file_length));
-            Ok(OK)
-        })
-    }
+pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length: u64) -> tenslice_status {
+    plain(|| {
+        source.writable()?.hold(&Source::new(file_length));
+        Ok(OK)
+    })
 }
 
 /// Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range as it was asked for, or with
@@ -56,18 +53,15 @@ pub unsafe extern "C" fn tenslice_source_init(source: *mut tenslice_source, file
 /// Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where they reach beyond the file; TOO_MANY_SEGMENTS. The
 /// source is unchanged then.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_source_add(
-    source: *mut tenslice_source,
+pub extern "C" fn tenslice_source_add(
+    source: HandleMut<tenslice_source>,
     offset: u64,
-    data: *const c_void,
-    length: usize,
+    data: Array<'static, c_void>,
+    length: Length,
 ) -> tenslice_status {
-    // SAFETY: as the header asks; the bytes outlive what is opened from the source, which is all that the
-    // 'static of a handle stands for.
-    unsafe {
-        plain(|| {
-            held_mut::<Source<'static>, _>(source)?.add(offset, bytes_for(source, data, length)?)?;
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let memory = source.memory();
+        source.held_mut()?.add(offset, data.with_length_beside(length, memory)?)?;
+        Ok(OK)
+    })
 }

@@ -4,12 +4,14 @@ use core::ffi::c_void;
 
 use super::component::tenslice_bytes;
 use super::decode::{chosen, tenslice_decoder};
-use super::pointer::{held, held_mut, memory, out, out_info, room};
+use super::pointer::{
+    Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out, Room, Scratch, ScratchLength,
+};
 use super::status::{END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
+use crate::Sparse;
 use crate::error::ErrorKind;
-use crate::{Sparse, Tensor};
 
 /// A sparse tensor whose indices have been checked, and a position among its values.
 #[repr(C)]
@@ -52,54 +54,47 @@ pub struct tenslice_sparse_info {
 /// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_sparse(
-    tensor: *const tenslice_tensor,
-    decoder: *const tenslice_decoder,
-    scratch: *mut c_void,
-    scratch_length: usize,
-    sparse: *mut tenslice_sparse,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tensor_sparse(
+    tensor: Handle<tenslice_tensor>,
+    decoder: OptionalIn<tenslice_decoder>,
+    scratch: Scratch<'static, c_void>,
+    scratch_length: ScratchLength,
+    sparse: Out<tenslice_sparse>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks; the scratch memory outlives what is made of it, which is all that the
-    // 'static of a handle stands for.
-    unsafe {
-        answer(error, |details| {
-            let others = &[memory(tensor, 1), memory(decoder, 1), memory(sparse, 1)];
-            let scratch = room(scratch.cast::<u8>(), scratch_length, others)?;
-            let tensor = *held::<Tensor<'static>, _>(tensor)?; // a copy: the decoder may use the handle
-            let mut decoder = chosen(decoder)?;
-            let sparse = out(sparse)?;
-            let found = details.of(tensor.sparse_by(&mut decoder, scratch))?;
-            sparse.hold(&SparseCursor { sparse: found, next: 0, row: 0 });
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let others = &[tensor.memory(), decoder.memory(), sparse.memory()];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let tensor = *tensor.held()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        let sparse = sparse.writable()?;
+        let found = details.of(tensor.sparse_by(&mut decoder, scratch))?;
+        sparse.hold(&SparseCursor { sparse: found, next: 0, row: 0 });
+        Ok(OK)
+    })
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_sparse_get_info(
-    sparse: *const tenslice_sparse,
-    info: *mut tenslice_sparse_info,
+pub extern "C" fn tenslice_sparse_get_info(
+    sparse: Handle<tenslice_sparse>,
+    info: InfoOut<tenslice_sparse_info>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let SparseCursor { sparse, .. } = held::<SparseCursor, _>(sparse)?;
-            out_info(info)?.fill(tenslice_sparse_info {
-                struct_size: 0,
-                dtype: to_code(Some(sparse.dtype())),
-                stored: sparse.stored(),
-                rank: sparse.shape().rank(),
-                layout: u32::from(sparse.layout().code()),
-                warnings: sparse.warnings(),
-                byte_order: u32::from(sparse.byte_order().code()),
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let SparseCursor { sparse, .. } = sparse.held()?;
+        info.writable()?.fill(tenslice_sparse_info {
+            struct_size: 0,
+            dtype: to_code(Some(sparse.dtype())),
+            stored: sparse.stored(),
+            rank: sparse.shape().rank(),
+            layout: u32::from(sparse.layout().code()),
+            warnings: sparse.warnings(),
+            byte_order: u32::from(sparse.byte_order().code()),
+        });
+        Ok(OK)
+    })
 }
 
 /// The next value, in stored order: its index in each dimension is written to `index`, which has room for
@@ -109,30 +104,27 @@ pub unsafe extern "C" fn tenslice_sparse_get_info(
 ///
 /// Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_sparse_next(
-    sparse: *mut tenslice_sparse,
-    index: *mut u64,
-    capacity: usize,
-    value: *mut tenslice_bytes,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_sparse_next(
+    sparse: HandleMut<tenslice_sparse>,
+    index: Room<u64>,
+    capacity: Capacity,
+    value: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |_| {
-            let index = room(index, capacity, &[memory(sparse, 1), memory(value, 1)])?;
-            let cursor = held_mut::<SparseCursor, _>(sparse)?;
-            let value = out(value)?;
-            let rank = cursor.sparse.shape().rank();
-            if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
-                return Err(Refused::new(ErrorKind::TooSmall));
-            }
-            let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
-            let Some(entry) = rest.next() else { return Ok(END) };
-            let changed = Refused::new(ErrorKind::IndexOutOfRange);
-            entry.indices(index).ok_or(changed)?;
-            value.set(entry.bytes().ok_or(changed)?.into());
-            (cursor.next, cursor.row) = rest.position();
-            Ok(OK)
-        })
-    }
+    answer(&error, |_| {
+        let index = index.with_capacity(capacity, &[sparse.memory(), value.memory()])?;
+        let cursor = sparse.held_mut::<SparseCursor>()?;
+        let value = value.writable()?;
+        let rank = cursor.sparse.shape().rank();
+        if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
+            return Err(Refused::new(ErrorKind::TooSmall));
+        }
+        let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
+        let Some(entry) = rest.next() else { return Ok(END) };
+        let changed = Refused::new(ErrorKind::IndexOutOfRange);
+        entry.indices(index).ok_or(changed)?;
+        value.set(entry.bytes().ok_or(changed)?.into());
+        (cursor.next, cursor.row) = rest.position();
+        Ok(OK)
+    })
 }

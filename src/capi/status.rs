@@ -2,6 +2,7 @@
 
 use core::ffi::c_char;
 
+use super::pointer::{OptionalOut, Writable};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a call came to: TENSLICE_OK, or one of the codes above.
@@ -68,9 +69,9 @@ impl From<Refused> for Error {
 
 /// Where the details of an error go: nowhere, if the caller wants none.
 #[derive(Clone, Copy)]
-pub(super) struct Details(*mut tenslice_error);
+pub(super) struct Details<'a>(Option<Writable<'a, tenslice_error>>);
 
-impl Details {
+impl Details<'_> {
     /// What the library found, or its error told.
     pub(super) fn of<T>(self, result: Result<T>) -> Answer<T> {
         result.map_err(|error| self.tell(&error))
@@ -98,27 +99,23 @@ impl Details {
     #[cold]
     #[inline(never)]
     pub(super) fn tell(self, error: &Error) -> Refused {
-        if !self.0.is_null() {
+        if let Some(place) = self.0 {
             let (offset, entry_distance, kind, format, item) = error.parts();
-            // SAFETY: `answer` was told that it may be written, and has looked whether it is aligned.
-            unsafe { self.0.write(tenslice_error { offset, entry_distance, kind, format, item }) };
+            place.set(tenslice_error { offset, entry_distance, kind, format, item });
         }
         Refused { kind: error.kind(), is_told: true }
     }
 }
 
 /// The status of a call, its details written where the caller wants them.
-///
-/// # Safety
-/// `details` is NULL or points to an error that may be written.
-pub(super) unsafe fn answer(
-    details: *mut tenslice_error,
-    call: impl FnOnce(Details) -> Answer<tenslice_status>,
+pub(super) fn answer<'a>(
+    error: &OptionalOut<'a, tenslice_error>,
+    call: impl FnOnce(Details<'a>) -> Answer<tenslice_status>,
 ) -> tenslice_status {
-    if !details.is_null() && !details.is_aligned() {
+    let Ok(details) = error.writable().map(Details) else {
         return tenslice_status::from(ErrorKind::InvalidArgument.code());
-    }
-    call(Details(details)).unwrap_or_else(|refused| Details(details).status(refused))
+    };
+    call(details).unwrap_or_else(|refused| details.status(refused))
 }
 
 /// The status of a call that has no details to tell.

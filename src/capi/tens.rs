@@ -5,12 +5,12 @@ use core::ffi::c_void;
 use super::attributes::tenslice_cursor;
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
-use super::pointer::{held, held_mut, memory, numbers, out, out_info, room};
+use super::pointer::{Array, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out, Room};
 use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::tens::{Chunk, Chunks, Symmetry};
-use crate::{File, binary128_to_f64, tens};
+use crate::{binary128_to_f64, tens};
 
 /// A dimension of a TENS file. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
@@ -48,13 +48,8 @@ pub struct tenslice_tens_chunk {
 }
 
 /// The TENS file that a handle holds.
-///
-/// # Safety
-/// As for `held`.
-unsafe fn tens(file: *const tenslice_file) -> Answer<tens::TensFile<'static>> {
-    // SAFETY: as the caller says.
-    let file = unsafe { held::<File<'static>, _>(file)? };
-    file.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn tens(file: &Handle<'_, tenslice_file>) -> Answer<tens::TensFile<'static>> {
+    file.held()?.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
 /// Bytes of the file as a text.
@@ -67,28 +62,25 @@ fn of_bytes(bytes: &[u8]) -> tenslice_str {
 ///
 /// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tens_get_dimension(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_tens_get_dimension(
+    file: Handle<tenslice_file>,
     index: u32,
-    dimension: *mut tenslice_tens_dimension,
+    dimension: InfoOut<tenslice_tens_dimension>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tens = tens(file)?;
-            let dimension = out_info(dimension)?;
-            let found = usize::try_from(index).ok().and_then(|index| tens.dimensions().nth(index));
-            let found = found.ok_or(Error::new(ErrorKind::NotFound))?;
-            dimension.fill(tenslice_tens_dimension {
-                struct_size: 0,
-                length: found.length,
-                name: found.name,
-                is_sparse: u8::from(found.is_sparse),
-                reserved: [0; 6],
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let tens = tens(&file)?;
+        let dimension = dimension.writable()?;
+        let found = usize::try_from(index).ok().and_then(|index| tens.dimensions().nth(index));
+        let found = found.ok_or(Error::new(ErrorKind::NotFound))?;
+        dimension.fill(tenslice_tens_dimension {
+            struct_size: 0,
+            length: found.length,
+            name: found.name,
+            is_sparse: u8::from(found.is_sparse),
+            reserved: [0; 6],
+        });
+        Ok(OK)
+    })
 }
 
 /// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows
@@ -96,18 +88,12 @@ pub unsafe extern "C" fn tenslice_tens_get_dimension(
 ///
 /// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tens_chunks(
-    file: *const tenslice_file,
-    cursor: *mut tenslice_cursor,
-) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tens = tens(file)?;
-            out(cursor)?.hold(&tens.chunks());
-            Ok(OK)
-        })
-    }
+pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
+    plain(|| {
+        let tens = tens(&file)?;
+        cursor.writable()?.hold(&tens.chunks());
+        Ok(OK)
+    })
 }
 
 /// The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
@@ -117,23 +103,20 @@ pub unsafe extern "C" fn tenslice_tens_chunks(
 /// to the source before opening;
 /// INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tens_chunks_next(
-    cursor: *mut tenslice_cursor,
-    chunk: *mut tenslice_tens_chunk,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tens_chunks_next(
+    cursor: HandleMut<tenslice_cursor>,
+    chunk: InfoOut<tenslice_tens_chunk>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let chunks = held_mut::<Chunks<'static>, _>(cursor)?;
-            let chunk = out_info(chunk)?;
-            match (chunks.next(), chunks.error()) {
-                (Some(next), _) => chunk.fill(of_chunk(&next)),
-                (None, error) => return details.end(error),
-            }
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let chunks = cursor.held_mut::<Chunks<'static>>()?;
+        let chunk = chunk.writable()?;
+        match (chunks.next(), chunks.error()) {
+            (Some(next), _) => chunk.fill(of_chunk(&next)),
+            (None, error) => return details.end(error),
+        }
+        Ok(OK)
+    })
 }
 
 fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
@@ -159,32 +142,29 @@ fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
 /// TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of another
 /// format; INVALID_HANDLE, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tens_permutation(
-    file: *const tenslice_file,
+pub extern "C" fn tenslice_tens_permutation(
+    file: Handle<tenslice_file>,
     offset: u64,
-    sources: *mut u32,
-    capacity: usize,
-    error: *mut tenslice_error,
+    sources: Room<u32>,
+    capacity: Capacity,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let mut chunks = tens(file)?.chunks();
-            let sources = room(sources, capacity, &[memory(file, 1)])?;
-            let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
-            let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
-            let symmetry = details.of(symmetry.ok_or_else(not_found))?;
-            let places = u32::try_from(symmetry.map().len()).unwrap_or(u32::MAX);
-            let sources = sources.get_mut(..symmetry.map().len()).ok_or(Refused::new(ErrorKind::TooSmall))?;
-            if (0..places).any(|place| symmetry.source_of(place).is_none()) {
-                return Err(Refused::new(ErrorKind::NotFound));
-            }
-            for (slot, place) in sources.iter_mut().zip(0..places) {
-                *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen
-            }
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let mut chunks = tens(&file)?.chunks();
+        let sources = sources.with_capacity(capacity, &[file.memory()])?;
+        let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
+        let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
+        let symmetry = details.of(symmetry.ok_or_else(not_found))?;
+        let places = u32::try_from(symmetry.map().len()).unwrap_or(u32::MAX);
+        let sources = sources.get_mut(..symmetry.map().len()).ok_or(Refused::new(ErrorKind::TooSmall))?;
+        if (0..places).any(|place| symmetry.source_of(place).is_none()) {
+            return Err(Refused::new(ErrorKind::NotFound));
+        }
+        for (slot, place) in sources.iter_mut().zip(0..places) {
+            *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen
+        }
+        Ok(OK)
+    })
 }
 
 /// The bytes of the element of that index, `rank` numbers at `index`: as they are in the file, of the byte order that
@@ -195,24 +175,21 @@ pub unsafe extern "C" fn tenslice_tens_permutation(
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
 /// INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tens_element(
-    file: *const tenslice_file,
-    index: *const u64,
-    rank: usize,
-    value: *mut tenslice_bytes,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tens_element(
+    file: Handle<tenslice_file>,
+    index: Array<u64>,
+    rank: Length,
+    value: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let tens = tens(file)?;
-            let (index, value) = (numbers(index, rank)?, out(value)?);
-            let element = details.of(tens.element_bytes(index))?;
-            let none = tenslice_bytes { data: core::ptr::null::<c_void>(), length: 0 };
-            value.set(element.map_or(none, Into::into));
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let tens = tens(&file)?;
+        let (index, value) = (index.with_length(rank)?, value.writable()?);
+        let element = details.of(tens.element_bytes(index))?;
+        let none = tenslice_bytes { data: core::ptr::null::<c_void>(), length: 0 };
+        value.set(element.map_or(none, Into::into));
+        Ok(OK)
+    })
 }
 
 /// The double nearest to an IEEE binary128, given by the lower and the upper half of its bits; of two that are

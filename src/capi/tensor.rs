@@ -4,11 +4,11 @@ use core::ffi::c_char;
 
 use super::attributes::tenslice_cursor;
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{Memory, bytes, held, held_mut, memory, out, out_info, out_optional, room};
+use super::pointer::{Array, Capacity, Handle, HandleMut, InfoOut, Length, Memory, OptionalOut, Out, Room};
 use super::status::{Answer, END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
-use crate::{Components, Shape, Tensor};
+use crate::{Components, Shape};
 
 /// A tensor of an open file.
 #[repr(C)]
@@ -45,30 +45,27 @@ pub struct tenslice_tensor_info {
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_get_info(
-    tensor: *const tenslice_tensor,
-    info: *mut tenslice_tensor_info,
+pub extern "C" fn tenslice_tensor_get_info(
+    tensor: Handle<tenslice_tensor>,
+    info: InfoOut<tenslice_tensor_info>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
-            let shape = tensor.shape();
-            out_info(info)?.fill(tenslice_tensor_info {
-                struct_size: 0,
-                dtype: to_code(tensor.dtype()),
-                name: tenslice_str::of(Some(tensor.name_text())),
-                layout: u32::from(tensor.layout().code()),
-                order: u32::from(tensor.order().code()),
-                layout_name: tenslice_str::of(Some(tensor.layout_name_text())),
-                index: tensor.index(),
-                elements: shape.elements().unwrap_or(u64::MAX),
-                rank: shape.rank(),
-                warnings: tensor.warnings(),
-            });
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let tensor = tensor.held()?;
+        let shape = tensor.shape();
+        info.writable()?.fill(tenslice_tensor_info {
+            struct_size: 0,
+            dtype: to_code(tensor.dtype()),
+            name: tenslice_str::of(Some(tensor.name_text())),
+            layout: u32::from(tensor.layout().code()),
+            order: u32::from(tensor.order().code()),
+            layout_name: tenslice_str::of(Some(tensor.layout_name_text())),
+            index: tensor.index(),
+            elements: shape.elements().unwrap_or(u64::MAX),
+            rank: shape.rank(),
+            warnings: tensor.warnings(),
+        });
+        Ok(OK)
+    })
 }
 
 /// Writes the dimensions, in the order of the file, to `dimensions`, which has room for `capacity` of them.
@@ -77,36 +74,29 @@ pub unsafe extern "C" fn tenslice_tensor_get_info(
 /// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
 /// not what they were when the file was opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_shape(
-    tensor: *const tenslice_tensor,
-    dimensions: *mut u64,
-    capacity: usize,
-    rank: *mut u32,
+pub extern "C" fn tenslice_tensor_shape(
+    tensor: Handle<tenslice_tensor>,
+    dimensions: Room<u64>,
+    capacity: Capacity,
+    rank: OptionalOut<u32>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let shape = held::<Tensor<'static>, _>(tensor)?.shape();
-            write_shape(shape, memory(tensor, 1), dimensions, capacity, rank)?;
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let shape = tensor.held()?.shape();
+        write_shape(shape, tensor.memory(), dimensions, capacity, &rank)?;
+        Ok(OK)
+    })
 }
 
 /// Writes the lengths of a shape to C, and how many there are. `handle` is what the shape comes from.
-///
-/// # Safety
-/// `dimensions` has room for `capacity` numbers; `rank` is NULL or can be written.
-pub(super) unsafe fn write_shape(
+pub(super) fn write_shape(
     shape: Shape<'_>,
     handle: Memory,
-    dimensions: *mut u64,
-    capacity: usize,
-    rank: *mut u32,
+    dimensions: Room<'_, u64>,
+    capacity: Capacity<'_>,
+    rank: &OptionalOut<'_, u32>,
 ) -> Answer<()> {
-    // SAFETY: as the caller says.
-    let (dimensions, rank) =
-        unsafe { (room(dimensions, capacity, &[handle, memory(rank, 1)])?, out_optional(rank)?) };
+    let dimensions = dimensions.with_capacity(capacity, &[handle, rank.memory()])?;
+    let rank = rank.writable()?;
     if let Some(rank) = rank {
         rank.set(shape.rank());
     }
@@ -124,18 +114,15 @@ pub(super) unsafe fn write_shape(
 /// Errors: TOO_SMALL for less room than dimensions; SHAPE_OVERFLOW where a tensor without elements has lengths whose
 /// product exceeds 64 bits, then the room holds nothing of use; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_strides(
-    tensor: *const tenslice_tensor,
-    strides: *mut u64,
-    capacity: usize,
+pub extern "C" fn tenslice_tensor_strides(
+    tensor: Handle<tenslice_tensor>,
+    strides: Room<u64>,
+    capacity: Capacity,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            held::<Tensor<'static>, _>(tensor)?.strides(room(strides, capacity, &[memory(tensor, 1)])?)?;
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        tensor.held()?.strides(strides.with_capacity(capacity, &[tensor.memory()])?)?;
+        Ok(OK)
+    })
 }
 
 /// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
@@ -144,83 +131,71 @@ pub unsafe extern "C" fn tenslice_tensor_strides(
 /// Errors: NOT_DENSE, WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
 /// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_bytes(
-    tensor: *const tenslice_tensor,
+pub extern "C" fn tenslice_tensor_bytes(
+    tensor: Handle<tenslice_tensor>,
     dtype: u32,
-    bytes: *mut tenslice_bytes,
-    error: *mut tenslice_error,
+    bytes: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let (tensor, bytes) = (held::<Tensor<'static>, _>(tensor)?, out(bytes)?);
-            let mut data = tensor.blank_component();
-            details.of(tensor.data_into(&mut data))?;
-            bytes.set(details.of(typed_bytes(&data, dtype))?.into());
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let (tensor, bytes) = (tensor.held()?, bytes.writable()?);
+        let mut data = tensor.blank_component();
+        details.of(tensor.data_into(&mut data))?;
+        bytes.set(details.of(typed_bytes(&data, dtype))?.into());
+        Ok(OK)
+    })
 }
 
 /// The component that holds a dense tensor, all of it.
 ///
 /// Errors: NOT_DENSE, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_data(
-    tensor: *const tenslice_tensor,
-    component: *mut tenslice_component,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tensor_data(
+    tensor: Handle<tenslice_tensor>,
+    component: Out<tenslice_component>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let data = details.of(held::<Tensor<'static>, _>(tensor)?.data())?;
-            out(component)?.hold(&data);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let data = details.of(tensor.held()?.data())?;
+        component.writable()?.hold(&data);
+        Ok(OK)
+    })
 }
 
 /// The first component of that role: `length` bytes at `role`.
 ///
 /// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_component(
-    tensor: *const tenslice_tensor,
-    role: *const c_char,
-    length: usize,
-    component: *mut tenslice_component,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_tensor_component(
+    tensor: Handle<tenslice_tensor>,
+    role: Array<c_char>,
+    length: Length,
+    component: Out<tenslice_component>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
-            let component = out(component)?;
-            let mut found = tensor.blank_component();
-            details.of(tensor.component_into(bytes(role.cast(), length)?, &mut found))?;
-            component.hold(&found);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let tensor = tensor.held()?;
+        let component = component.writable()?;
+        let mut found = tensor.blank_component();
+        details.of(tensor.component_into(role.with_length(length)?, &mut found))?;
+        component.hold(&found);
+        Ok(OK)
+    })
 }
 
 /// Sets `cursor` before the first component, for tenslice_components_next.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_components(
-    tensor: *const tenslice_tensor,
-    cursor: *mut tenslice_cursor,
+pub extern "C" fn tenslice_tensor_components(
+    tensor: Handle<tenslice_tensor>,
+    cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(&tensor.components());
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let tensor = tensor.held()?;
+        cursor.writable()?.hold(&tensor.components());
+        Ok(OK)
+    })
 }
 
 /// The next component, in the order of the file; TENSLICE_END behind the last.
@@ -228,39 +203,33 @@ pub unsafe extern "C" fn tenslice_tensor_components(
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
 /// file was opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_components_next(
-    cursor: *mut tenslice_cursor,
-    component: *mut tenslice_component,
-    error: *mut tenslice_error,
+pub extern "C" fn tenslice_components_next(
+    cursor: HandleMut<tenslice_cursor>,
+    component: Out<tenslice_component>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        answer(error, |details| {
-            let (components, component) = (held_mut::<Components<'static>, _>(cursor)?, out(component)?);
-            let mut next = components.blank();
-            if !details.of(components.read_next(&mut next))? {
-                return Ok(END);
-            }
-            component.hold(&next);
-            Ok(OK)
-        })
-    }
+    answer(&error, |details| {
+        let (components, component) = (cursor.held_mut::<Components<'static>>()?, component.writable()?);
+        let mut next = components.blank();
+        if !details.of(components.read_next(&mut next))? {
+            return Ok(END);
+        }
+        component.hold(&next);
+        Ok(OK)
+    })
 }
 
 /// Sets `cursor` before the first attribute of the tensor, for tenslice_attributes_next.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_tensor_attributes(
-    tensor: *const tenslice_tensor,
-    cursor: *mut tenslice_cursor,
+pub extern "C" fn tenslice_tensor_attributes(
+    tensor: Handle<tenslice_tensor>,
+    cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let tensor = held::<Tensor<'static>, _>(tensor)?;
-            out(cursor)?.hold(&tensor.attributes());
-            Ok(OK)
-        })
-    }
+    plain(|| {
+        let tensor = tensor.held()?;
+        cursor.writable()?.hold(&tensor.attributes());
+        Ok(OK)
+    })
 }

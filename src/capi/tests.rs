@@ -12,6 +12,7 @@ use super::blz::*;
 use super::component::*;
 use super::decode::*;
 use super::file::*;
+use super::pointer::FromC;
 use super::source::*;
 use super::sparse::*;
 use super::status::*;
@@ -46,9 +47,27 @@ macro_rules! infos {
     )* };
 }
 
-macro_rules! ok {
-    ($($call:expr),*) => {{ $( assert_eq!($call, OK); )* }};
+/// A call as C makes it: of pointers and numbers.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => { $function($(FromC::from_c($argument)),*) };
 }
+
+macro_rules! ok {
+    ($($function:ident($($argument:expr),* $(,)?)),*) => {{ $( assert_eq!(call!($function($($argument),*)), OK); )* }};
+}
+
+/// Numbers are what they are.
+macro_rules! numbers {
+    ($($ty:ty),*) => { $(
+        impl FromC<$ty> for $ty {
+            unsafe fn from_c(raw: Self) -> Self {
+                raw
+            }
+        }
+    )* };
+}
+
+numbers!(u32, u64);
 
 fn code(kind: ErrorKind) -> tenslice_status {
     tenslice_status::from(kind.code())
@@ -92,13 +111,13 @@ fn dense() {
         ok!(tenslice_file_get_info(file, about_file), tenslice_file_verify(file, verified, error));
         assert_eq!((about_file.read().tensor_count, text(about_file.read().version)), (13, b"1.2.0".to_vec()));
         assert_eq!(verified.read().verified + verified.read().without_digest, 13);
-        assert_eq!(tenslice_file_warning_tensor(file, 1, length), code(ErrorKind::NotFound));
+        assert_eq!(call!(tenslice_file_warning_tensor(file, 1, length)), code(ErrorKind::NotFound));
         ok!(tenslice_file_check(file, words.cast(), 13, rank, error));
         assert_eq!(rank.read(), about_file.read().warnings);
 
         ok!(tenslice_file_tensors(file, cursor));
         let mut count = 0;
-        while tenslice_tensors_next(cursor, tensor, error) == OK {
+        while call!(tenslice_tensors_next(cursor, tensor, error)) == OK {
             ok!(tenslice_tensor_get_info(tensor, about), tenslice_tensor_data(tensor, component, error));
             ok!(tenslice_component_get_info(component, part), tenslice_component_stored(component, data, error));
             assert_eq!(
@@ -123,7 +142,7 @@ fn dense() {
         ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));
         assert_eq!((rank.read(), dimensions.read(), strides.read()), (2, [2, 3], [3, 1]));
         let native = if cfg!(target_endian = "little") { OK } else { code(ErrorKind::ForeignEndian) };
-        assert_eq!(tenslice_tensor_bytes(tensor, DType::F64.code().into(), data, error), native);
+        assert_eq!(call!(tenslice_tensor_bytes(tensor, DType::F64.code().into(), data, error)), native);
         ok!(tenslice_tensor_lengths(tensor, length, scratch));
         assert_eq!((length.read(), scratch.read()), (48, 0));
         ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 48, null_mut(), 0, length, error));
@@ -142,16 +161,16 @@ unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
         unsafe {
             infos!(key: tenslice_value, value: tenslice_value);
             places!(items: tenslice_cursor);
-            let status = tenslice_attributes_next(cursor, key, value, null_mut());
+            let status = call!(tenslice_attributes_next(cursor, key, value, null_mut()));
             if status == END {
                 return count;
             }
-            ok!(status);
+            assert_eq!(status, OK);
             let (key, value) = (key.read(), value.read()); // copies, as C makes by assignment
             texts.extend(read(key.data, key.length));
             texts.extend(read(value.data, value.length));
             count += 1;
-            if tenslice_value_items(&raw const value, items) == OK {
+            if call!(tenslice_value_items(&raw const value, items)) == OK {
                 count += values(items, texts);
             }
         }
@@ -193,10 +212,10 @@ unsafe fn open_in_parts(
         places!(need: tenslice_need);
         ok!(tenslice_source_init(source, bytes.len() as u64));
         loop {
-            let status = tenslice_file_open_source(file, source, need, null_mut());
+            let status = call!(tenslice_file_open_source(file, source, need, null_mut()));
             drop(passing);
             if status != NEED {
-                ok!(status);
+                assert_eq!(status, OK);
                 return;
             }
             let need = need.read();
@@ -230,11 +249,11 @@ fn parts() {
             let mut kept = Vec::new();
             open_in_parts(bytes, file, source, &mut kept);
             ok!(tenslice_file_tensors(file, cursor));
-            while tenslice_tensors_next(cursor, tensor, error) == OK {
+            while call!(tenslice_tensors_next(cursor, tensor, error)) == OK {
                 ok!(tenslice_tensor_components(tensor, parts));
-                while tenslice_components_next(parts, component, error) == OK {
+                while call!(tenslice_components_next(parts, component, error)) == OK {
                     ok!(tenslice_component_get_info(component, part));
-                    let status = tenslice_component_stored(component, data, error);
+                    let status = call!(tenslice_component_stored(component, data, error));
                     assert_eq!(status, code(ErrorKind::NotInMemory));
                     let stored = &bytes[part.read().offset as usize..][..part.read().length as usize];
                     let (at, length) = (stored.as_ptr().cast(), stored.len());
@@ -268,7 +287,7 @@ fn sparse_tensors() {
                 assert!(index.read().iter().all(|place| *place < 4));
                 assert!(!read(value.read().data, value.read().length).is_empty());
             }
-            assert_eq!(tenslice_sparse_next(sparse, index.cast(), 3, value, error), END);
+            assert_eq!(call!(tenslice_sparse_next(sparse, index.cast(), 3, value, error)), END);
             assert_eq!(about.read().stored, stored);
             ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 27 * 16, null_mut(), 0, length, error));
             assert!(read(room, length.read() as usize).contains(&0));
@@ -395,10 +414,18 @@ fn decoders() {
         assert!(length.read() > 0 && read(room, length.read() as usize).iter().all(|byte| *byte == 1));
         ok!(tenslice_tensor_lengths(tensor, length, needed));
         let scratch_length = needed.read() as usize;
-        let status = tenslice_tensor_sparse(tensor, decoder, scratch, scratch_length, sparse, null_mut());
+        let status = call!(tenslice_tensor_sparse(tensor, decoder, scratch, scratch_length, sparse, null_mut()));
         assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 4));
-        let status =
-            tenslice_tensor_read_into(tensor, decoder, room, 120, scratch, scratch_length, null_mut(), null_mut());
+        let status = call!(tenslice_tensor_read_into(
+            tensor,
+            decoder,
+            room,
+            120,
+            scratch,
+            scratch_length,
+            null_mut(),
+            null_mut()
+        ));
         assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 7));
     }
 }
@@ -411,23 +438,26 @@ fn mistakes() {
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, room: [u8; 200]);
         file.write_bytes(0, 1);
-        assert_eq!(tenslice_file_find(file, null(), 0, tensor, error), code(ErrorKind::InvalidHandle));
-        assert_eq!(tenslice_file_open(null_mut(), data, size, error), bad);
-        assert_eq!(tenslice_file_open(file, null(), 1, error), bad);
-        assert_eq!(tenslice_file_open(file, data, usize::MAX, null_mut()), bad);
-        assert_eq!(tenslice_file_open(file.byte_add(1), data, size, null_mut()), bad);
-        assert_eq!(tenslice_file_open(file, data, size, error), code(ErrorKind::OutOfFile));
+        assert_eq!(call!(tenslice_file_find(file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        assert_eq!(call!(tenslice_file_open(null_mut(), data, size, error)), bad);
+        assert_eq!(call!(tenslice_file_open(file, null(), 1, error)), bad);
+        assert_eq!(call!(tenslice_file_open(file, data, usize::MAX, null_mut())), bad);
+        assert_eq!(call!(tenslice_file_open(file.byte_add(1), data, size, null_mut())), bad);
+        assert_eq!(call!(tenslice_file_open(file, data, size, error)), code(ErrorKind::OutOfFile));
         ok!(tenslice_error_text(error, data, size, room.cast(), 200, needed));
         assert!(read(room, needed.read()).ends_with(b"[at byte 199]\0"));
-        assert_eq!(tenslice_error_text(error, data, size, error.cast(), size_of::<tenslice_error>(), needed), bad);
-        assert_eq!(tenslice_error_text(error, room.cast(), 200, room.cast(), 200, needed), bad);
+        assert_eq!(
+            call!(tenslice_error_text(error, data, size, error.cast(), size_of::<tenslice_error>(), needed)),
+            bad
+        );
+        assert_eq!(call!(tenslice_error_text(error, room.cast_const().cast(), 200, room.cast(), 200, needed)), bad);
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
         let (room, read_into) = (room.cast::<c_void>(), tenslice_tensor_read_into);
         ok!(read_into(tensor, null(), room, 100, room.byte_add(100), 100, null_mut(), error));
-        assert_eq!(read_into(tensor, null(), room, 100, room.byte_add(99), 100, null_mut(), error), bad);
-        assert_eq!(read_into(tensor, null(), tensor.cast(), 192, room, 100, null_mut(), error), bad);
-        assert_eq!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut()), bad);
+        assert_eq!(call!(read_into(tensor, null(), room, 100, room.byte_add(99), 100, null_mut(), error)), bad);
+        assert_eq!(call!(read_into(tensor, null(), tensor.cast(), 192, room, 100, null_mut(), error)), bad);
+        assert_eq!(call!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut())), bad);
     }
 }

@@ -3,13 +3,13 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{Memory, bytes, held, memory, out, out_optional, room};
+use super::pointer::{Array, Capacity, Handle, In, Length, Memory, OptionalOut, Room};
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
+use crate::DType;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{DType, Source};
 
 /// A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
 /// It lies in the bytes that the file was opened from or, where they leave it to a default, in the
@@ -63,59 +63,47 @@ impl Write for Writer<'_> {
 ///
 /// Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not made.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_error_text(
-    error: *const tenslice_error,
-    data: *const c_void,
-    length: usize,
-    buffer: *mut c_char,
-    capacity: usize,
-    needed: *mut usize,
+pub extern "C" fn tenslice_error_text(
+    error: In<tenslice_error>,
+    data: Array<c_void>,
+    length: Length,
+    buffer: Room<c_char>,
+    capacity: Capacity,
+    needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let input = Input::from(bytes(data, length)?);
-            write_text(error, input, memory(data, length), buffer, capacity, needed)
-        })
-    }
+    plain(|| {
+        let input = Input::from(data.with_length(length)?);
+        write_text(&error, input, data.memory(length), buffer, capacity, &needed)
+    })
 }
 
 /// The same for a file that was opened from a source: with the names and numbers that are still in memory.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenslice_error_text_source(
-    error: *const tenslice_error,
-    source: *const tenslice_source,
-    buffer: *mut c_char,
-    capacity: usize,
-    needed: *mut usize,
+pub extern "C" fn tenslice_error_text_source(
+    error: In<tenslice_error>,
+    source: Handle<tenslice_source>,
+    buffer: Room<c_char>,
+    capacity: Capacity,
+    needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        plain(|| {
-            let input = Input::from(held::<Source<'static>, _>(source)?);
-            write_text(error, input, memory(source, 1), buffer, capacity, needed)
-        })
-    }
+    plain(|| {
+        let input = Input::from(source.held()?);
+        write_text(&error, input, source.memory(), buffer, capacity, &needed)
+    })
 }
 
 /// `given` is the memory that the input comes from.
-///
-/// # Safety
-/// As for the functions above.
-unsafe fn write_text(
-    error: *const tenslice_error,
+fn write_text(
+    error: &In<'_, tenslice_error>,
     input: Input<'_>,
     given: Memory,
-    buffer: *mut c_char,
-    capacity: usize,
-    needed: *mut usize,
+    buffer: Room<'_, c_char>,
+    capacity: Capacity<'_>,
+    needed: &OptionalOut<'_, usize>,
 ) -> Result<tenslice_status> {
-    // SAFETY: as the header asks.
-    let buffer = unsafe { room(buffer.cast::<u8>(), capacity, &[given, memory(error, 1), memory(needed, 1)])? };
-    // SAFETY: only read, and only where it can be.
-    let error = unsafe { out(error.cast_mut()).map(|_| error.read())? }.to_rust()?;
-    // SAFETY: as the header asks.
-    let needed = unsafe { out_optional(needed)? };
+    let buffer = buffer.with_capacity(capacity, &[given, error.memory(), needed.memory()])?;
+    let error = error.read()?.to_rust()?;
+    let needed = needed.writable()?;
     let sentence = error.explain(input);
     let mut counter = Writer { room: &mut [], length: 0 };
     let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not

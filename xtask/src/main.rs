@@ -5,7 +5,8 @@
 
 use std::error::Error;
 use std::fmt::Write;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tenslice::{
@@ -36,7 +37,8 @@ fn header(check: bool) -> Result<(), Box<dyn Error>> {
     let mut config = cbindgen::Config::from_file(root.join("include/cbindgen.toml"))?;
     config.after_includes = Some(codes()?);
     let mut text = Vec::new();
-    cbindgen::Builder::new().with_crate(root).with_config(config).generate()?.write(&mut text);
+    let sources = with_pointers(root)?;
+    cbindgen::Builder::new().with_src(sources.join("mod.rs")).with_config(config).generate()?.write(&mut text);
     let foreign = String::from_utf8(text.clone())?;
     let foreign =
         foreign.lines().find(|line| line.contains('(') && line.ends_with(';') && !line.contains("tenslice_"));
@@ -44,13 +46,78 @@ fn header(check: bool) -> Result<(), Box<dyn Error>> {
         return Err(format!("the header would declare what is not ours: {line}").into());
     }
     if !check {
-        std::fs::write(&path, text)?;
-    } else if std::fs::read(&path)? != text {
+        fs::write(&path, text)?;
+    } else if fs::read(&path)? != text {
         return Err(
             "include/tenslice.h is not up to date: run `cargo run -p xtask -- header` and read the diff".into()
         );
     }
     Ok(())
+}
+
+/// A copy of src/capi for cbindgen, in which arguments of the types of pointer.rs are the pointers and lengths
+/// that they are to C. cbindgen itself has no way to leave out the name of a `repr(transparent)` type: C would get a
+/// typedef for each of them, where a `const tenslice_file *` says more.
+fn with_pointers(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let sources = root.join("src/capi");
+    let definitions = fs::read_to_string(sources.join("pointer.rs"))?;
+    let arguments = Argument::all(&definitions)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let copy = target.join("header");
+    fs::create_dir_all(&copy)?;
+    for entry in fs::read_dir(sources)? {
+        let path = entry?.path();
+        let text = fs::read_to_string(&path)?;
+        let text = arguments.iter().fold(text, |text, argument| argument.resolve(&text));
+        fs::write(copy.join(path.file_name().ok_or("no name")?), text)?;
+    }
+    Ok(copy)
+}
+
+/// A `repr(transparent)` type of arguments: `pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);`
+struct Argument<'a> {
+    name: &'a str,
+    /// `H`, or nothing.
+    parameter: &'a str,
+    /// `*const H`
+    stands_for: &'a str,
+}
+
+impl<'a> Argument<'a> {
+    /// Those that a source defines.
+    fn all(source: &'a str) -> Result<Vec<Self>, Box<dyn Error>> {
+        let mut all = Vec::new();
+        for (_, rest) in source.match_indices("#[repr(transparent)]\n").map(|(at, _)| source.split_at(at)) {
+            let line = rest.lines().find(|line| !line.starts_with("#[")).unwrap_or_default();
+            let parts = line.strip_prefix("pub struct ").and_then(|line| line.split_once('<'));
+            let parts = parts.and_then(|(name, rest)| Some((name, rest.split_once(">(")?)));
+            let (name, (parameters, fields)) = parts.ok_or(format!("not an argument as they are written: {line}"))?;
+            let parameter = parameters.split_once(", ").map_or("", |(_, parameter)| parameter);
+            let stands_for = fields.split(", PhantomData").next().unwrap_or_default();
+            all.push(Self { name, parameter, stands_for });
+        }
+        Ok(all)
+    }
+
+    /// `file: Handle<tenslice_file>` as `file: *const tenslice_file`, wherever it stands.
+    fn resolve(&self, text: &str) -> String {
+        let pointer = self.stands_for.strip_suffix(self.parameter).unwrap_or_default();
+        let mut text = text.to_owned();
+        for end in [",", ")"] {
+            text = text.replace(&format!(": {}{end}", self.name), &format!(": {}{end}", self.stands_for));
+        }
+        let begin = format!(": {}<", self.name);
+        let mut parts = text.split(&begin);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for (of, rest) in parts.filter_map(|part| part.split_once('>')) {
+            let of = of.split(", ").find(|of| !of.starts_with('\''));
+            out += &match of.filter(|_| !self.parameter.is_empty()) {
+                Some(of) => format!(": {pointer}{of}{rest}"),
+                None => format!(": {}{rest}", self.stands_for),
+            };
+        }
+        out
+    }
 }
 
 /// The numbers that C and Rust share, from the crate's own lists.
