@@ -3,15 +3,36 @@
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
-use super::pointer::{HandleMut, InfoIn, InfoOut, OptionalOut, Out, Writable};
-use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
-use crate::error::{Error, ErrorKind};
+use super::pointer::{HandleMut, Holds, InfoIn, InfoOut, OptionalOut, Out, Writable};
+use super::status::{Answer, Details, END, OK, answer, plain, tenslice_error, tenslice_status};
+use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
 /// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
 #[repr(C)]
 pub struct tenslice_cursor {
     opaque: [u64; 32],
+}
+
+/// Makes `handle` the next tensor or component. `read_next` reads it in place: as its result it would be on the stack twice.
+pub(super) fn next<C: 'static, T: 'static, H>(
+    details: Details<'_>,
+    cursor: HandleMut<'_, tenslice_cursor>,
+    handle: &Out<'_, H>,
+    blank: impl FnOnce(&C) -> T,
+    read_next: impl FnOnce(&mut C, &mut T) -> Result<bool>,
+) -> Answer<tenslice_status>
+where
+    tenslice_cursor: Holds<C>,
+    H: Holds<T>,
+{
+    let (cursor, handle) = (cursor.held_mut()?, handle.writable()?);
+    let mut next = blank(cursor);
+    if !details.of(read_next(cursor, &mut next))? {
+        return Ok(END);
+    }
+    handle.hold(&next);
+    Ok(OK)
 }
 
 /// A value of an attribute. Set `struct_size` to `sizeof` before the call.

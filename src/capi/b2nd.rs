@@ -330,6 +330,15 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     })
 }
 
+/// The frame, and the indices that a region of it begins at and ends before.
+fn region<'a>(
+    file: &Handle<'_, tenslice_file>,
+    [start, stop]: [&Array<'a, u64>; 2],
+    rank: Length<'_>,
+) -> Answer<(b2nd::Frame<'static>, [&'a [u64]; 2])> {
+    Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
+}
+
 /// How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
 /// index `stop`, `rank` numbers each, and how much scratch memory it needs (`scratch`). Each of both may be NULL.
 /// For the scratch memory the headers of all chunks that the region touches are read.
@@ -347,8 +356,7 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let b2nd = b2nd(&file)?;
-        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let (length, scratch) = (length.writable()?, scratch.writable()?);
         let bytes = details.of(b2nd.region_len(start, stop))?;
         let memory = if scratch.is_some() { details.of(b2nd.scratch_len(start, stop))? } else { 0 };
@@ -380,8 +388,7 @@ pub extern "C" fn tenslice_b2nd_region_work(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let b2nd = b2nd(&file)?;
-        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let work = work.writable()?;
         work.set(details.of(b2nd.work_len(start, stop))?);
         Ok(OK)
@@ -417,8 +424,7 @@ pub extern "C" fn tenslice_b2nd_read_region(
     answer(&error, |details| {
         let others = &[file.memory(), start.memory(rank), stop.memory(rank), decoder.memory(), needed.memory()];
         let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-        let b2nd = b2nd(&file)?;
-        let (start, stop) = (start.with_length(rank)?, stop.with_length(rank)?);
+        let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let mut decoder = chosen(&decoder)?;
         let needed = needed.writable()?;
         let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);

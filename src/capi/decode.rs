@@ -7,6 +7,8 @@ use super::file::tenslice_file;
 use super::pointer::{
     CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Room, Scratch, ScratchLength, rooms,
 };
+#[cfg(not(feature = "digest"))]
+use super::status::Refused;
 use super::status::{Answer, Details, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
@@ -297,7 +299,7 @@ pub extern "C" fn tenslice_component_verify(
         #[cfg(not(feature = "digest"))]
         {
             let _ = (component, verified, details);
-            Err(super::status::Refused::new(ErrorKind::NotBuiltIn))
+            Err(Refused::new(ErrorKind::NotBuiltIn))
         }
     })
 }
@@ -323,7 +325,7 @@ pub extern "C" fn tenslice_file_verify(
         #[cfg(not(feature = "digest"))]
         {
             let _ = (file, verified, details);
-            Err(super::status::Refused::new(ErrorKind::NotBuiltIn))
+            Err(Refused::new(ErrorKind::NotBuiltIn))
         }
     })
 }

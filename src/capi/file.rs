@@ -2,10 +2,10 @@
 
 use core::ffi::{c_char, c_void};
 
-use super::attributes::tenslice_cursor;
+use super::attributes::{next, tenslice_cursor};
 use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{END, NEED, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
@@ -203,15 +203,7 @@ pub extern "C" fn tenslice_tensors_next(
     tensor: Out<tenslice_tensor>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
-        let (tensors, tensor) = (cursor.held_mut::<Tensors<'static>>()?, tensor.writable()?);
-        let mut next = tensors.blank();
-        if !details.of(tensors.read_next(&mut next))? {
-            return Ok(END);
-        }
-        tensor.hold(&next);
-        Ok(OK)
-    })
+    answer(&error, |details| next(details, cursor, &tensor, Tensors::blank, Tensors::read_next))
 }
 
 /// Sets `cursor` before the first attribute of the file, for tenslice_attributes_next.

@@ -1,8 +1,8 @@
 //! The C ABI: check the arguments, call the public Rust API, convert the answer. No logic of its own.
 //!
-//! Depends on the public API. The only `unsafe` of the crate, most of it in `pointer`. The doc comments
-//! of what is exported are the text of `include/tenslice.h`, so they speak C; what they ask of pointers is
-//! the safety contract that the blocks below refer to.
+//! Depends on the public API. The only `unsafe` of the crate: in `pointer`, whose types the functions take as arguments,
+//! in `panic`, `alloc`, and below. The doc comments of what is exported are the text of `include/tenslice.h`, so they
+//! speak C; what they ask of pointers is the safety contract that `pointer` relies on.
 #![allow(non_camel_case_types)] // the names are C's
 #![allow(unreachable_pub)] // exported by symbol, not by path
 

@@ -2,10 +2,10 @@
 
 use core::ffi::c_char;
 
-use super::attributes::tenslice_cursor;
+use super::attributes::{next, tenslice_cursor};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::pointer::{Array, Capacity, Handle, HandleMut, InfoOut, Length, Memory, OptionalOut, Out, Room};
-use super::status::{Answer, END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape};
@@ -208,15 +208,7 @@ pub extern "C" fn tenslice_components_next(
     component: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
-        let (components, component) = (cursor.held_mut::<Components<'static>>()?, component.writable()?);
-        let mut next = components.blank();
-        if !details.of(components.read_next(&mut next))? {
-            return Ok(END);
-        }
-        component.hold(&next);
-        Ok(OK)
-    })
+    answer(&error, |details| next(details, cursor, &component, Components::blank, Components::read_next))
 }
 
 /// Sets `cursor` before the first attribute of the tensor, for tenslice_attributes_next.
