@@ -75,21 +75,19 @@ fn arrows_point_down() {
     }
 }
 
+/// In the C ABI: where pointers become references, where the program panics or allocates, and where a library is linked.
 #[test]
-fn unsafe_stands_in_capi_alone() {
-    let mut in_capi = 0;
+fn unsafe_code_is_in_few_files() {
+    let may_have =
+        |name: &str| matches!(name, "capi/pointer.rs" | "capi/panic.rs" | "capi/alloc.rs" | "capi/tests.rs");
     for (name, text) in sources() {
-        let count = code(&text).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
-        if name.starts_with("capi/") {
-            in_capi += count;
-        } else {
-            assert_eq!(count, 0, "{name}");
-            if name != "lib.rs" {
-                assert!(text.contains("#![forbid(unsafe_code)]"), "{name} does not forbid unsafe code");
-            }
-        }
+        // The types of C's functions, and what is linked, are no code.
+        let is_code = |line: &&str| !line.contains("unsafe extern \"C\"") && !line.contains("#[unsafe(no_mangle)]");
+        let count =
+            code(&text).filter(is_code).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
+        assert!(count == 0 || may_have(&name), "{name}");
+        assert!(name.starts_with("capi/") || name == "lib.rs" || text.contains("#![forbid(unsafe_code)]"), "{name}");
     }
-    assert!(in_capi > 0);
 }
 
 /// Chains of `let` are of Rust 1.88, and no lint knows it.
