@@ -39,7 +39,7 @@ const LENGTH_AT: u64 = 8;
 /// An NPY file: the one array that it holds.
 ///
 /// ```
-/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npy/good/struct_nested.npy");
+/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npy/struct_nested_4.npy");
 /// let file = tenslice::File::open(bytes)?;
 /// let npy = file.as_npy().ok_or("another format")?;
 /// println!("{} items of {}", file.find("")?.shape(), npy.descr().escape_ascii());
