@@ -37,7 +37,7 @@ fn layer(module: &str) -> usize {
         &["place", "warning"],
         &["error"],
         &["bytes"],
-        &["vocab", "names"],
+        &["vocab", "distinct"],
         &["shape", "element", "decode"],
         &["sparse"],
         &["codec"],

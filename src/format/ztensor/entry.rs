@@ -8,9 +8,9 @@ use super::layout::{self, Measures, Volume};
 use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
+use crate::distinct;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, TensorRecord};
-use crate::names;
 use crate::place::Item;
 use crate::vocab::{ByteOrder, Encoding};
 use crate::warning::Warning;
@@ -98,7 +98,7 @@ fn components<'a>(
 /// Looks for a role that is there twice, in one more pass over the components.
 #[inline(never)] // real programs write roles in order: nothing is on the stack for them
 fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>, count: u32) {
-    if count > names::MAX_COMPARED {
+    if count > distinct::MAX_COMPARED {
         tensor.warnings |= Warning::RolesUnchecked.bit();
         return;
     }
@@ -106,7 +106,7 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     reader.go_to(tensor.components);
     let left = reader.map();
     let first = Key { at: reader.position(), left };
-    if let Some((_, at)) = names::repeated_of_few(&mut Keys { manifest, reader }, first) {
+    if let Some((_, at)) = distinct::clash_of_few(&mut Keys { manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);

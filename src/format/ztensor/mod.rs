@@ -33,8 +33,8 @@ use crate::bytes::source::{Input, Opening, Parsed};
 use crate::bytes::text::is_before;
 use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
+use crate::distinct::{self, Clash, Distinct};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
-use crate::names::{self, Names, Repeated};
 use crate::place::{Format, Item};
 use crate::vocab::Layout;
 use crate::warning::{Warning, Warnings};
@@ -203,7 +203,8 @@ struct Keys<'r, 'a> {
     reader: &'r mut Reader<'a>,
 }
 
-impl<'a> Names<'a> for Keys<'_, 'a> {
+impl<'a> Distinct for Keys<'_, 'a> {
+    type Item = &'a [u8];
     type Place = Key;
 
     fn next(&mut self, place: &mut Key) -> Option<(&'a [u8], u32)> {
@@ -269,11 +270,11 @@ impl<'a> ZtensorFile<'a> {
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if summary.tensor_count > u64::from(names::MAX_COMPARED) {
+        if summary.tensor_count > u64::from(distinct::MAX_COMPARED) {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
-            let repeated = names::repeated_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
+            let repeated = distinct::clash_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }
@@ -301,7 +302,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
-    fn judge_names(&self, repeated: Repeated, reader: &mut Reader<'_>, warnings: &mut Warnings) {
+    fn judge_names(&self, repeated: Clash, reader: &mut Reader<'_>, warnings: &mut Warnings) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => warnings.add_tensor(Warning::RepeatedName.bit(), index),
             Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
@@ -394,7 +395,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         let mut reader = self.manifest.reader(self.entries);
         if !self.is_sorted {
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-            let repeated = names::repeated(&mut keys, self.first_name(), scratch)?;
+            let repeated = distinct::clash(&mut keys, self.first_name(), scratch)?;
             self.judge_names(repeated, &mut reader, &mut checked);
         }
         if warnings.contains(Warning::RolesUnchecked) {
@@ -405,7 +406,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
                 let left = reader.map();
                 let first = Key { at: reader.position(), left };
                 let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-                if let Some((_, at)) = names::repeated(&mut keys, first, scratch)? {
+                if let Some((_, at)) = distinct::clash(&mut keys, first, scratch)? {
                     reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
                 }
                 self.manifest.check(&reader)?;

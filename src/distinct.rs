@@ -1,0 +1,270 @@
+//! Whether two items of a file clash that must not: names that are equal, places that overlap. Found exactly, and with the
+//! memory that the caller gives.
+//!
+//! Depends on `bytes`, `error`; a format says in [`Distinct`] how its items are read. Blocks of items are sorted, and every
+//! item from the block on is looked up in it: of the order of n log n comparisons a block, and no hashes, so that no file
+//! can be made to take long. The little memory that opening a file has for it is filled with hashes besides: they tell
+//! apart a few names that begin alike. A file made so that the hashes are equal, too, takes as many comparisons as there
+//! are pairs: linear still in the bytes of names, of which no more than [`MAX_COMPARED`] are compared so.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many items that are not in order are compared without memory of the caller's.
+pub(crate) const MAX_COMPARED: u32 = 1024;
+
+/// How many of them in one pass: on a chip stack is scarce.
+const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
+
+/// What must not clash with another of its kind.
+pub(crate) trait Item: Copy {
+    /// The order in which each item clashes with one beside it, if it clashes with any.
+    fn order(self, other: Self) -> Ordering;
+
+    fn clashes_with(self, other: Self) -> bool;
+
+    /// A number that items have in common that clash.
+    fn hash(self) -> u32;
+}
+
+/// Names must differ.
+impl Item for &[u8] {
+    fn order(self, other: Self) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        self == other
+    }
+
+    /// FNV-1a.
+    fn hash(self) -> u32 {
+        self.iter().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
+/// Places must not overlap. Those of no bytes never do, and are left out by who lists them: between two others they would
+/// hide that these overlap.
+impl Item for Extent {
+    fn order(self, other: Self) -> Ordering {
+        self.offset.cmp(&other.offset).then(self.length.cmp(&other.length))
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        let has_start_of = |a: Self, b: Self| b.offset.wrapping_sub(a.offset) < a.length;
+        has_start_of(self, other) || has_start_of(other, self)
+    }
+
+    fn hash(self) -> u32 {
+        0
+    }
+}
+
+/// Items of a file that must not clash.
+pub(crate) trait Distinct {
+    type Item: Item;
+    /// Which item is read next.
+    type Place: Copy;
+
+    /// Reads the item at `place`, and goes to the next one. Also its position, by which [`at`](Self::at) finds it again:
+    /// never 0, and rising from item to item. `None` after the last.
+    fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, u32)>;
+
+    /// The item at a position that `next` gave.
+    fn at(&self, position: u32) -> Self::Item;
+
+    /// What is wrong with the items that were read: the bytes have changed since the file was opened.
+    fn check(&self) -> Result<()>;
+}
+
+/// The index and the position of an item that clashes with an earlier one, if there is any.
+pub(crate) type Clash = Option<(u32, u32)>;
+
+/// Compares up to [`MAX_COMPARED`] items with a little memory and little code: each with those of the block before it.
+#[inline(never)] // the memory is not there for items in order, as real programs write them
+pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
+    // The first item after the block, and its index.
+    let (mut next, mut first) = (start, 0_u32);
+    loop {
+        // The hash of each item, and its position.
+        let mut block = heapless::Vec::<(u32, u32), BLOCK>::new();
+        let (mut place, mut index) = (next, first);
+        while let Some((item, at)) = items.next(&mut place) {
+            let hash = item.hash();
+            // Before it only those of its own block, if it is in it: it is not yet among them.
+            if block.iter().any(|&(other, position)| other == hash && items.at(position).clashes_with(item)) {
+                return Some((index, at));
+            }
+            if block.push((hash, at)).is_ok() {
+                next = place;
+                first = first.wrapping_add(1);
+            }
+            index = index.wrapping_add(1);
+        }
+        if !block.is_full() {
+            return None;
+        }
+    }
+}
+
+/// Compares all items by means of `scratch`, which has room for one at least.
+pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash> {
+    if scratch.is_empty() {
+        return Err(Error::new(ErrorKind::OutOfScratch));
+    }
+    let (mut next, mut first) = (start, 0_u32);
+    loop {
+        let mut place = next;
+        let mut filled = 0_u64;
+        for slot in scratch.iter_mut() {
+            let Some((_, at)) = items.next(&mut next) else { break };
+            *slot = at;
+            filled = filled.saturating_add(1);
+        }
+        let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
+        sort_by(sorted, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
+        let mut index = first;
+        while let Some((item, at)) = items.next(&mut place) {
+            // Those beside it in the block: the last before it, and the first that is not, or the next where that is itself.
+            let found = sorted.partition_point(|&other| items.at(other).order(item).then(other.cmp(&at)).is_lt());
+            let is_itself = sorted.get(found) == Some(&at);
+            let beside = [found.checked_sub(1), found.checked_add(usize::from(is_itself))];
+            let beside = beside.into_iter().flatten().filter_map(|place| sorted.get(place));
+            // Of two that clash the later one is told.
+            let earlier = beside.copied().find(|&other| other < at && items.at(other).clashes_with(item));
+            if earlier.is_some() {
+                return Ok(Some((index, at)));
+            }
+            index = index.wrapping_add(1);
+        }
+        items.check()?;
+        if filled < to_u64(scratch.len()) {
+            return Ok(None);
+        }
+        first = first.saturating_add(u32::try_from(filled).unwrap_or(u32::MAX));
+    }
+}
+
+/// Heapsort: in place, without recursion, and no order of the input makes it slow. (The one of `core`
+/// keeps a panic path for orders that contradict themselves, as those of changing bytes may.)
+fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
+    let length = to_u64(items.len());
+    let sift = |items: &mut [u32], mut root: u64, end: u64| {
+        let at = |items: &[u32], i: u64| to_usize(i).and_then(|i| items.get(i).copied());
+        loop {
+            let left = root.saturating_mul(2).saturating_add(1);
+            let right = left.saturating_add(1);
+            if left >= end {
+                return;
+            }
+            let larger = match (at(items, left), at(items, right)) {
+                (Some(l), Some(r)) if right < end && is_less(l, r) => right,
+                _ => left,
+            };
+            match (at(items, root), at(items, larger)) {
+                (Some(r), Some(child)) if is_less(r, child) => swap(items, root, larger),
+                _ => return,
+            }
+            root = larger;
+        }
+    };
+    for root in (0..length.wrapping_shr(1)).rev() {
+        sift(items, root, length);
+    }
+    for end in (1..length).rev() {
+        swap(items, 0, end);
+        sift(items, 0, end);
+    }
+}
+
+/// Swaps two items; nothing where one is not there.
+fn swap(items: &mut [u32], a: u64, b: u64) {
+    let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
+    let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };
+    if let Some(slot) = items.get_mut(a) {
+        *slot = y;
+    }
+    if let Some(slot) = items.get_mut(b) {
+        *slot = x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    #[test]
+    fn sorts_every_order() {
+        let mut seed = 1_u32;
+        for length in 0..200 {
+            let mut items: Vec<u32> = (0..length)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    seed >> 26
+                })
+                .collect();
+            let mut expected = items.clone();
+            expected.sort_unstable();
+            sort_by(&mut items, |a, b| a < b);
+            assert_eq!(items, expected);
+        }
+    }
+
+    /// Places as a file may have them: found by their index and 1.
+    struct Places(Vec<Extent>);
+
+    impl Distinct for Places {
+        type Item = Extent;
+        type Place = u32;
+
+        fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
+            *place += 1;
+            self.0.get(*place as usize - 1).map(|extent| (*extent, *place))
+        }
+
+        fn at(&self, position: u32) -> Extent {
+            self.0[position as usize - 1]
+        }
+
+        fn check(&self) -> crate::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn overlaps_are_found_with_any_memory() {
+        let mut seed = 7_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for round in 0..2000 {
+            let places =
+                (0..random(20)).map(|_| Extent::new(random(200), 1 + random(if round % 2 == 0 { 4 } else { 30 })));
+            let mut places = Places(places.collect());
+            let clash_with = |i: usize, all: &[Extent]| {
+                let is_before = |a: &Extent, b: &Extent| a.offset + a.length <= b.offset;
+                all[..i].iter().any(|other| !is_before(other, &all[i]) && !is_before(&all[i], other))
+            };
+            let expected = (0..places.0.len()).any(|i| clash_with(i, &places.0));
+            let few = clash_of_few(&mut places, 0);
+            assert_eq!(few.is_some(), expected, "{:?}", places.0);
+            assert!(few.is_none_or(|(index, _)| clash_with(index as usize, &places.0)));
+            for memory in 1..24 {
+                let found = clash(&mut places, 0, &mut vec![0; memory]).unwrap();
+                assert_eq!(found.is_some(), expected, "{:?} with {memory}", places.0);
+                assert!(
+                    found.is_none_or(|(index, _)| clash_with(index as usize, &places.0)),
+                    "{:?} with {memory}",
+                    places.0
+                );
+            }
+        }
+    }
+}
