@@ -14,6 +14,10 @@ fn compressed_components_are_refused_and_others_read() {
         for tensor in file.tensors() {
             let mut is_raw = true;
             for component in tensor.components() {
+                if component.encoding() == Encoding::Blosc {
+                    is_raw = false; // chunks, which the tensor reads: some are not compressed
+                    continue;
+                }
                 let mut room = vec![0; component.decoded_length().unwrap_or(4096).min(1 << 20) as usize];
                 let result = component.read_into(&mut room);
                 if component.encoding() == Encoding::Raw {

@@ -1,6 +1,14 @@
-//! The header of NumPy's arrays: a Python dict, of which what writers emit is read and nothing else.
+//! What comes before the items of an array of NumPy's, in a file of its own or in an archive.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`. NumPy takes any literal there; a closed grammar has one reading.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
+//!
+//! ```text
+//! 0        "\x93NUMPY", major and minor version, a byte each
+//! 8        length of the header, little-endian: u16 in 1.0, u32 in 2.0 and 3.0
+//! 10, 12   header, a Python dict: UTF-8 in 3.0, Latin-1 before
+//! ```
+//!
+//! NumPy takes any literal for the header. Here it is what writers emit, and nothing else: a closed grammar has one reading.
 //! White space may be between all tokens:
 //!
 //! ```text
@@ -11,15 +19,48 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{product, to_u64};
+use crate::bytes::num::{product, to_u64, to_usize};
+use crate::bytes::text::is_utf8;
 use crate::bytes::words::words;
 use crate::error::ErrorKind;
 use crate::place::Item;
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType};
+use crate::warning::Warning;
 
 /// How deeply the fields of records may be nested.
 const MAX_DEPTH: usize = 32;
+
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// How many bytes tell how many come before the items.
+pub(crate) const START: u64 = 12;
+
+/// The version of an array that begins with `head`, what it is called, and how many bytes come before its header.
+pub(crate) fn version(head: &[u8]) -> Option<(u8, &'static str, usize)> {
+    match head.get(MAGIC.len()..)? {
+        [1, 0, ..] => Some((1, "1.0", 10)),
+        [2, 0, ..] => Some((2, "2.0", 12)),
+        [3, 0, ..] => Some((3, "3.0", 12)),
+        _ => None,
+    }
+}
+
+/// How many bytes come before the items of an array of `length` bytes in all that begins with `start`: [`START`] bytes, or
+/// all that there are.
+pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
+    let truncated = (ErrorKind::Truncated, Item::Header, length);
+    let is_array = start.get(..MAGIC.len()).ok_or(truncated)? == MAGIC;
+    if !is_array {
+        return Err((ErrorKind::Malformed, Item::Header, 0));
+    }
+    start.get(..8).ok_or(truncated)?;
+    let (_, _, before) = version(start).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
+    let bytes = start.get(8..before).ok_or(truncated)?;
+    let header = bytes.iter().rev().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
+    let head = to_u64(before).saturating_add(header);
+    if head > length { Err((ErrorKind::OutOfFile, Item::Header, 8)) } else { Ok(head) }
+}
 
 /// What a header says of its array.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +84,24 @@ pub(crate) struct Items {
     size: u64,
 }
 
-/// What is wrong with a header, and how many bytes after its start.
+/// What is wrong with an array, and how many bytes after its start.
 pub(crate) type Fault = (ErrorKind, Item, u64);
 
 impl<'a> Header<'a> {
-    /// Reads a header. Python 2 wrote its long integers with an `L`, which versions 1.0 and 2.0 may have.
-    pub(crate) fn read(text: &'a [u8], has_long: bool) -> Result<Self, Fault> {
-        let mut reader = Reader::new(text, has_long);
-        Self::of(&mut reader).ok_or(reader.fault)
+    /// Reads all that comes before the items.
+    pub(crate) fn read(head: &'a [u8]) -> Result<Self, Fault> {
+        let (version, _, before) = version(head).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
+        let text = head.get(before..).unwrap_or_default();
+        let before = to_u64(before);
+        if version == 3 && !is_utf8(text) {
+            return Err((ErrorKind::InvalidUtf8, Item::Header, before));
+        }
+        // Python 2 wrote its long integers with an `L`, and never 3.0.
+        let mut reader = Reader::new(text, version < 3);
+        Self::of(&mut reader).ok_or_else(|| {
+            let (kind, item, at) = reader.fault;
+            (kind, item, before.saturating_add(at))
+        })
     }
 
     fn of(reader: &mut Reader<'a>) -> Option<Self> {
@@ -95,16 +146,65 @@ impl<'a> Header<'a> {
         Some(Self { descr, items, is_column_major, shape })
     }
 
-    /// How many bytes the array has; `None` beyond 64 bits. Without items, or with items of no bytes, it has none.
-    pub(crate) fn data_length(&self) -> Option<u64> {
-        if self.items.size == 0 { Some(0) } else { product(self.shape.elements(), self.items.size) }
+    /// How many bytes the items have, of an array with `head` bytes before them and `length` bytes in all. Also the
+    /// warnings, as bits.
+    pub(crate) fn items_length(&self, head: u64, length: u64) -> Result<(u64, u32), Fault> {
+        let overflow = (ErrorKind::ShapeOverflow, Item::Shape, 8);
+        let rest = length.saturating_sub(head);
+        let items = self.size().ok_or(overflow)?;
+        if items > rest {
+            return Err((ErrorKind::Truncated, Item::Data, length));
+        }
+        let trailing = if items < rest { Warning::TrailingBytes.bit() } else { 0 };
+        let native = if self.items.is_native { Warning::UnstatedByteOrder.bit() } else { 0 };
+        Ok((items, trailing | native))
     }
 
-    /// The text that begins at byte `at` of a header, for the message of an error.
-    pub(crate) fn text_at(text: &'a [u8], at: usize) -> Option<&'a str> {
-        let rest = text.get(at..)?;
-        core::str::from_utf8(Reader::new(rest, true).text()?).ok()
+    /// How many bytes the items have; `None` beyond 64 bits. No items, or items of no bytes, have none.
+    fn size(&self) -> Option<u64> {
+        if self.items.size == 0 { Some(0) } else { product(self.shape.elements(), self.items.size) }
     }
+}
+
+/// What the message says of a fault `at` so many bytes after the start of an array that begins with `head`: the rule in the
+/// words of this format, the text that is there, a hint.
+pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) -> Explained<'a> {
+    let mut explained = Explained::default();
+    match (kind, item) {
+        (ErrorKind::Malformed, item) => {
+            explained.rule = Some(match item {
+                Item::Key => "the keys are 'descr', 'fortran_order' and 'shape'",
+                Item::Shape => "a shape is a tuple of lengths, such as (3, 4) or (3,)",
+                Item::Order => "this is neither True nor False",
+                Item::DType => "a type is a text such as '<f4', or a list of fields such as ('x', '<f4')",
+                _ if at == 0 => "an array begins with \\x93NUMPY",
+                _ => "this is not a Python dict of the form that NumPy writes",
+            });
+        }
+        (ErrorKind::UnknownDType, _) => {
+            explained.rule = Some("this is not a type as NumPy writes it");
+            let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
+            explained.text = Reader::new(rest, true).text().and_then(|text| core::str::from_utf8(text).ok());
+            let is_object = explained.text.is_some_and(|descr| descr.ends_with('O'));
+            explained.hint = is_object.then_some("Python objects are pickled, and are not read");
+        }
+        (ErrorKind::Truncated, Item::Data) => {
+            let items = Header::read(head).ok().and_then(|header| header.size());
+            explained.needed = items.and_then(|items| items.checked_add(to_u64(head.len())));
+        }
+        _ => {}
+    }
+    explained
+}
+
+/// See [`explain`].
+#[derive(Default)]
+pub(crate) struct Explained<'a> {
+    pub(crate) rule: Option<&'static str>,
+    pub(crate) text: Option<&'a str>,
+    pub(crate) hint: Option<&'static str>,
+    /// How many bytes the array would have to have.
+    pub(crate) needed: Option<u64>,
 }
 
 /// Reads token after token. Where a call gives nothing the reader has the fault: handed from call to call, it would take
