@@ -14,7 +14,7 @@ int main(void)
     SIZE(tenslice_tensor, 192);
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);
-    SIZE(tenslice_source, 384);
+    SIZE(tenslice_source, 896);
     SIZE(tenslice_items, 96);
     SIZE(tenslice_sparse, 256);
     SIZE(tenslice_train, 96);

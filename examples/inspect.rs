@@ -12,7 +12,7 @@ use half::{bf16, f16};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, Value,
+    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Value,
     Verification, Warning, b2nd, blz, tens,
 };
 use unicode_width::UnicodeWidthStr;
@@ -200,9 +200,11 @@ impl std::ops::Deref for Mapping {
 fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -> Result<(), Failure> {
     let file = File::open(bytes)?;
     let mut warnings = file.warnings();
-    if warnings.contains(Warning::NamesUnchecked) || warnings.contains(Warning::RolesUnchecked) {
+    let unchecked = [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked];
+    if unchecked.into_iter().any(|warning| warnings.contains(warning)) {
         let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
-        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(1);
+        let entries = file.as_npz().map_or(0, |npz| npz.entries().count());
+        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(entries).max(1);
         warnings = file.check(&mut vec![0; words])?;
     }
     let total: u64 = match &options.tensor {
@@ -249,6 +251,12 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
 fn check_limit(file: &File<'_>) -> Result<(), Failure> {
     const BYTES: u64 = 1 << 30;
     const CHUNKS: u64 = 1 << 24;
+    for tensor in file.tensors().filter(is_compressed_array) {
+        let length = tensor.components().filter_map(|data| data.decoded_length()).max().unwrap_or(0);
+        if length > BYTES {
+            return Err(Failure::TooLarge(length, 1));
+        }
+    }
     let Some(b2nd) = file.as_b2nd() else { return Ok(()) };
     let length = file.tensors().next().and_then(|tensor| tensor.dense_len()).unwrap_or(u64::MAX);
     // Small arrays may stand in large chunks. What is wrong with a chunk is said where it is read.
@@ -275,11 +283,12 @@ struct Reader {
     is_shown: bool,
 }
 
-/// What the reading of a tensor came to: the state of each component's digest, the SHA-256 of an array in chunks,
-/// and the first error.
+/// What the reading of a tensor came to: the state of each component's digest, the SHA-256 of an array in chunks, what a
+/// compressed array is, and the first error.
 struct Reading {
     digests: Vec<&'static str>,
     of_chunks: Option<String>,
+    array: Option<CompressedArray>,
     verdict: Result<(), Error>,
 }
 
@@ -291,7 +300,7 @@ impl Reader {
 
     /// Reads all of a tensor: digests, streams, sparse indices.
     fn read(&mut self, file: &File<'_>, tensor: &Tensor<'_>) -> Reading {
-        let mut reading = Reading { digests: Vec::new(), of_chunks: None, verdict: Ok(()) };
+        let mut reading = Reading { digests: Vec::new(), of_chunks: None, array: None, verdict: Ok(()) };
         if let Some(b2nd) = file.as_b2nd() {
             reading.digests.push("");
             match self.read_chunks(&b2nd, tensor) {
@@ -310,6 +319,11 @@ impl Reader {
             reading.digests.push(state);
             let decoded = match component.encoding() {
                 Encoding::Raw => Ok(()),
+                _ if is_compressed_array(tensor) => {
+                    let array =
+                        with_room(component.decoded_length(), |room| CompressedArray::of(component.read_into(room)?));
+                    array.map(|array| reading.array = Some(array))
+                }
                 _ => with_room(component.decoded_length(), |room| component.read_into(room).map(drop)),
             };
             reading.verdict = reading.verdict.and(result).and(decoded);
@@ -383,6 +397,36 @@ impl Drop for Reader {
     }
 }
 
+/// Whether it is an array of an NPZ that has to be decoded before anything is known of it.
+fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
+    tensor.layout() == Layout::Other && tensor.layout_name() == "npy"
+}
+
+/// What is known of such an array once it is decoded.
+struct CompressedArray {
+    dtype: Option<DType>,
+    is_big: bool,
+    shape: Vec<u64>,
+    order: Order,
+    sha256: String,
+}
+
+impl CompressedArray {
+    /// Of the decoded bytes: an NPY file.
+    fn of(bytes: &[u8]) -> Result<Self, Error> {
+        let file = File::open(bytes)?;
+        let array = file.find("")?;
+        let data = array.data()?;
+        Ok(Self {
+            dtype: array.dtype(),
+            is_big: data.byte_order() == ByteOrder::Big,
+            shape: array.shape().iter().collect(),
+            order: array.order(),
+            sha256: sha256(&data)?,
+        })
+    }
+}
+
 fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
 }
@@ -395,15 +439,22 @@ fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>
     let components = tensor.components().enumerate().map(|(i, component)| {
         component_json(&component, reading.as_ref().and_then(|reading| reading.digests.get(i).copied()))
     });
+    let array = reading.as_ref().and_then(|reading| reading.array.as_ref());
+    let shape = match array {
+        Some(array) => Some(array.shape.clone()),
+        None if is_compressed_array(tensor) => None,
+        None => Some(tensor.shape().iter().collect()),
+    };
     Ok(json!({
         "name": tensor.name(),
-        "dtype": tensor.dtype().map(DType::name),
-        "shape": tensor.shape().iter().collect::<Vec<_>>(),
-        "layout": tensor.layout_name(),
-        "order": tensor.order().text(),
+        "dtype": array.map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
+        "shape": shape,
+        "layout": if is_compressed_array(tensor) { "dense" } else { tensor.layout_name() },
+        "order": array.map_or(tensor.order(), |array| array.order).text(),
         "attributes": attributes_json(tensor.attributes()),
         "data_sha256": match reading {
-            Some(Reading { of_chunks: Some(ref sha256), .. }) => Some(sha256.clone()),
+            Some(Reading { of_chunks: Some(ref sha256), .. })
+            | Some(Reading { array: Some(CompressedArray { ref sha256, .. }), .. }) => Some(sha256.clone()),
             Some(_) => data_sha256(tensor)?,
             None => None,
         },
@@ -683,10 +734,18 @@ fn table(
     for tensor in file.tensors() {
         let reading = reader.as_mut().map(|reader| reader.read(file, &tensor));
         let state = |i: usize| reading.as_ref().map_or("", |reading| reading.digests[i]);
+        let array = reading.as_ref().and_then(|reading| reading.array.as_ref());
         rows.push([
             if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(tensor.name())) },
-            dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
-            tensor.shape().to_string(),
+            match array {
+                Some(array) => dtype(array.dtype, array.is_big),
+                None => dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
+            },
+            match array {
+                Some(array) => format!("{:?}", array.shape),
+                None if is_compressed_array(&tensor) => "compressed".into(),
+                None => tensor.shape().to_string(),
+            },
             printable(tensor.layout_name()),
             stored(&tensor).to_string(),
             distinct(tensor.components().map(|c| printable(c.encoding_name()))),
@@ -718,7 +777,11 @@ fn details(
         out,
         "  {} {}, {}{order}",
         dtype(tensor.dtype(), false),
-        tensor.shape(),
+        if is_compressed_array(tensor) {
+            "an array of its own, compressed".into()
+        } else {
+            tensor.shape().to_string()
+        },
         printable(tensor.layout_name())
     )?;
     let mut rows = vec![["component", "dtype", "offset", "length", "encoding", "digest"].map(String::from)];

@@ -71,7 +71,7 @@
 #define TENSLICE_ABI_VERSION 1
 
 /** How many ranges a tenslice_source holds. */
-#define TENSLICE_MAX_SEGMENTS 8
+#define TENSLICE_MAX_SEGMENTS 32
 
 /**
  * What a call came to (tenslice_status). 1xx: the caller's; 2xx: the file is malformed; 3xx: it is not
@@ -140,6 +140,9 @@ enum {
     TENSLICE_NEGATIVE_LENGTH = 244, /**< a length is negative */
     TENSLICE_COUNTS_DIFFER = 245, /**< two counts of the same things differ */
     TENSLICE_TOO_MANY = 246, /**< there are more of them than the format allows */
+    TENSLICE_HEADERS_DIFFER = 247, /**< two records of the same thing differ */
+    TENSLICE_OVERLAP = 248, /**< the bytes of two of them overlap */
+    TENSLICE_INVALID_NAME = 249, /**< a name has a character that it must not have */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
@@ -218,6 +221,7 @@ enum {
     TENSLICE_FORMAT_ZTENSOR2 = 10, /**< ztensor 2 */
     TENSLICE_FORMAT_HDF5 = 11, /**< hdf5 */
     TENSLICE_FORMAT_ZSTD = 12, /**< zstd */
+    TENSLICE_FORMAT_NPZ = 13, /**< npz */
 };
 
 /** The part of a file that an error is about. */
@@ -265,6 +269,7 @@ enum {
     TENSLICE_ITEM_FILTER = 40, /**< filter */
     TENSLICE_ITEM_DICTIONARY = 41, /**< dictionary */
     TENSLICE_ITEM_ORDER = 42, /**< element order */
+    TENSLICE_ITEM_ENTRY = 43, /**< entry */
 };
 
 /** How the components of a tensor add up to it. */
@@ -298,6 +303,7 @@ enum {
     TENSLICE_ENCODING_ZSTD = 1, /**< zstd */
     TENSLICE_ENCODING_ZLIB = 2, /**< zlib */
     TENSLICE_ENCODING_BLOSC = 3, /**< blosc2 */
+    TENSLICE_ENCODING_DEFLATE = 4, /**< deflate */
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 
@@ -340,6 +346,8 @@ enum {
     TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index stands twice; the last value counts */
     TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the format's text does not foresee */
     TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304, /**< numbers are in the byte order of the machine that wrote them; read as little-endian */
+    TENSLICE_WARNING_NO_ARRAY = 8388608, /**< an entry of the archive is not an array */
+    TENSLICE_WARNING_PLACES_UNCHECKED = 16777216, /**< too many unsorted places to compare without memory; check does */
 };
 
 
@@ -380,7 +388,7 @@ typedef struct {
  * been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
  */
 typedef struct {
-    uint64_t opaque[48];
+    uint64_t opaque[112];
 } tenslice_source;
 
 /**

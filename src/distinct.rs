@@ -81,6 +81,33 @@ pub(crate) trait Distinct {
     fn check(&self) -> Result<()>;
 }
 
+/// What comparing items came to.
+#[cfg(feature = "npz")]
+pub(crate) enum Compared {
+    Distinct,
+    /// The position of an item that clashes with an earlier one.
+    Clash(u32),
+    /// They are too many to be compared without memory of the caller's.
+    TooMany,
+}
+
+/// Compares `count` items by means of `scratch` or, without any, with a little memory of its own.
+#[cfg(feature = "npz")]
+pub(crate) fn compare<D: Distinct>(
+    items: &mut D,
+    start: D::Place,
+    count: u32,
+    scratch: Option<&mut [u32]>,
+) -> Result<Compared> {
+    let found = match scratch {
+        Some(scratch) => clash(items, start, scratch)?,
+        None if count > MAX_COMPARED => return Ok(Compared::TooMany),
+        None => clash_of_few(items, start),
+    };
+    items.check()?;
+    Ok(found.map_or(Compared::Distinct, |(_, position)| Compared::Clash(position)))
+}
+
 /// The index and the position of an item that clashes with an earlier one, if there is any.
 pub(crate) type Clash = Option<(u32, u32)>;
 

@@ -127,6 +127,9 @@ kinds! {
         NegativeLength = 244, "a length is negative";
         CountsDiffer = 245, "two counts of the same things differ";
         TooMany = 246, "there are more of them than the format allows";
+        HeadersDiffer = 247, "two records of the same thing differ";
+        Overlap = 248, "the bytes of two of them overlap", ALONE Nothing;
+        InvalidName = 249, "a name has a character that it must not have";
 
         UnknownFormat = 300, "this is not a tensor file of a kind known here";
         UnsupportedFormat = 301, "files of this kind are not read yet";

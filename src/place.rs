@@ -21,6 +21,7 @@ pinned! {
         Ztensor2 = 10, "ztensor 2";
         Hdf5 = 11, "hdf5";
         Zstd = 12, "zstd";
+        Npz = 13, "npz";
     }
 }
 
@@ -70,5 +71,6 @@ pinned! {
         Filter = 40, "filter";
         Dictionary = 41, "dictionary";
         Order = 42, "element order";
+        Entry = 43, "entry";
     }
 }

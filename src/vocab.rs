@@ -317,6 +317,8 @@ pinned! {
         /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them, no
         /// [`Decoder`](crate::Decoder) is asked to.
         Blosc = 3, "blosc2";
+        /// A raw deflate stream (RFC 1951), as in archives.
+        Deflate = 4, "deflate";
         /// In a way that is not known here; the file gives it a name.
         Other = 255, "other";
     }

@@ -30,6 +30,8 @@ pinned! {
         RepeatedIndices = 20, "an index stands twice; the last value counts";
         OneDimension = 21, "a tensor train of one core, which the format's text does not foresee";
         UnstatedByteOrder = 22, "numbers are in the byte order of the machine that wrote them; read as little-endian";
+        NoArray = 23, "an entry of the archive is not an array";
+        PlacesUnchecked = 24, "too many unsorted places to compare without memory; check does";
     }
 }
 

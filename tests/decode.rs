@@ -44,7 +44,11 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     file.verify()?;
     for tensor in file.tensors() {
         for component in tensor.components() {
-            decoded(&component)?;
+            let decoded = decoded(&component)?;
+            // A compressed array of an NPZ is a file of its own.
+            if component.encoding() == Encoding::Deflate {
+                read_all(&File::open(&decoded)?)?;
+            }
         }
         if tensor.dense_len().is_none_or(|length| length < 1 << 24) && is_known(&tensor) {
             dense(&tensor)?;

@@ -1,14 +1,14 @@
 //! The formats that other programs read, too: every field of every file against its side-car, and what becomes of the
 //! damaged ones.
-#![cfg(feature = "npy")]
+#![cfg(all(feature = "npy", feature = "npz"))]
 
 mod support;
 
 use serde_json::Value as Json;
 use support::{Case, cases_of, damaged, little, sha256};
-use tenslice::{File, Layout, Tensor};
+use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor};
 
-const FORMATS: [&str; 1] = ["npy"];
+const FORMATS: [&str; 2] = ["npy", "npz"];
 
 #[test]
 fn contents() {
@@ -39,25 +39,46 @@ fn contents() {
 fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
     let context = format!("{}: {:?}", case.name(), tensor.name());
     assert_eq!(tensor.name(), expected["name"], "{context}");
-    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
-    assert_eq!(tensor.shape(), shape[..], "{context}");
-    assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Dense, "dense"), "{context}");
-    assert_eq!(tensor.dtype().map(|dtype| dtype.name()), expected["dtype"].as_str(), "{context}");
-    assert_eq!(tensor.order().text(), expected["order"], "{context}");
     assert_eq!(file.find(tensor.name()).unwrap().index(), tensor.index(), "{context}");
-
     let components: Vec<_> = tensor.components().collect();
     let [data] = &components[..] else { panic!("{context}: {} components", components.len()) };
     assert_eq!(data.role(), "data", "{context}");
     assert_eq!(data.extent().offset, expected["data_offset"].as_u64().unwrap(), "{context}");
     assert_eq!(data.extent().length, expected["data_length"].as_u64().unwrap(), "{context}");
+    if let Some(encoding) = expected["encoding"].as_str() {
+        // What it is stands in the compressed bytes: an NPY file.
+        assert_eq!(
+            (data.encoding_name(), tensor.layout_name(), tensor.dtype()),
+            (encoding, "npy", None),
+            "{context}"
+        );
+        assert_eq!(data.decoded_length(), expected["decoded_length"].as_u64(), "{context}");
+        if cfg!(feature = "zlib") {
+            let mut array = vec![0; data.decoded_length().unwrap() as usize];
+            let array = File::open(data.read_into(&mut array).unwrap()).unwrap();
+            compare_array(&context, &array.find("").unwrap(), expected);
+        }
+    } else {
+        compare_array(&context, tensor, expected);
+    }
+}
+
+/// An array that is not compressed.
+fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
+    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+    assert_eq!(tensor.shape(), shape[..], "{context}");
+    assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Dense, "dense"), "{context}");
+    assert_eq!(tensor.dtype().map(|dtype| dtype.name()), expected["dtype"].as_str(), "{context}");
+    assert_eq!(tensor.order().text(), expected["order"], "{context}");
+    let data: Component<'_> = tensor.data().unwrap();
+    assert_eq!(data.encoding(), Encoding::Raw, "{context}");
     let size = data.dtype().map_or(1, |dtype| dtype.number_size());
     let bytes = data.bytes().unwrap();
     assert_eq!(sha256(&little(bytes, data.byte_order(), size)), expected["data_sha256"], "{context}");
     // In this machine's byte order, wherever it is stored.
     let mut read = vec![0xa5; tensor.dense_len().unwrap() as usize];
     tensor.read_into(&mut read, &mut []).unwrap();
-    let order = if data.dtype().is_some() { tenslice::ByteOrder::NATIVE } else { data.byte_order() };
+    let order = if data.dtype().is_some() { ByteOrder::NATIVE } else { data.byte_order() };
     assert_eq!(sha256(&little(&read, order, size)), expected["data_sha256"], "{context}");
 }
 

@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn symmetries_and_pairs(file: &File<'_>, tens: &tens::File<'_>) {
+fn symmetries_and_pairs(file: &File<'_>, tens: &tens::TensFile<'_>) {
     let mut chunks = tens.chunks();
     for chunk in chunks.by_ref() {
         if let Some(symmetry) = chunk.symmetry().filter(|symmetry| symmetry.map().len() < 300) {
@@ -43,7 +43,7 @@ fn symmetries_and_pairs(file: &File<'_>, tens: &tens::File<'_>) {
     }
 }
 
-fn train(file: &File<'_>, blz: &blz::File<'_>) {
+fn train(file: &File<'_>, blz: &blz::BlzFile<'_>) {
     let work = blz.cores().map(|core| core.shape.iter().product::<u64>() * core.shape[0].max(core.shape[2])).sum::<u64>();
     if work > LIMIT {
         return;

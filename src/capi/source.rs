@@ -11,7 +11,7 @@ use crate::Source;
 /// been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
 #[repr(C)]
 pub struct tenslice_source {
-    opaque: [u64; 48],
+    opaque: [u64; 112],
 }
 
 /// A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.

@@ -1,4 +1,4 @@
-//! Digests: CRC-32C and SHA-256, and how zTensor 0.1 to 1.2 spell them.
+//! Digests: CRC-32C and SHA-256, and how zTensor 0.1 to 1.2 spell them; the CRC-32 of archives.
 //!
 //! Depends on nothing.
 #![forbid(unsafe_code)]
@@ -8,6 +8,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digest {
     Crc32c(u32),
+    #[cfg(feature = "npz")]
+    Crc32(u32),
     Sha256([u8; 32]),
 }
 
@@ -73,6 +75,11 @@ impl Digest {
                 const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISCSI);
                 CRC.checksum(data) == *sum
             }
+            #[cfg(feature = "npz")]
+            Self::Crc32(sum) => {
+                const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
+                CRC.checksum(data) == *sum
+            }
             Self::Sha256(sum) => sha2::Sha256::digest(data)[..] == sum[..],
         }
     }
@@ -107,6 +114,8 @@ mod tests {
     fn check_values() {
         assert!(Digest::Crc32c(0xe306_9283).is_of(b"123456789"));
         assert!(!Digest::Crc32c(0xe306_9283).is_of(b"123456788"));
+        #[cfg(feature = "npz")]
+        assert!(Digest::Crc32(0xcbf4_3926).is_of(b"123456789") && !Digest::Crc32(0xcbf4_3926).is_of(b"123456788"));
         let Spelled::Known(empty) =
             spelled("sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         else {

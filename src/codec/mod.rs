@@ -23,8 +23,8 @@ pub(crate) mod zstd;
 use crate::decode::{DecodeError, Decoder};
 use crate::vocab::Encoding;
 
-/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib with the feature
-/// `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard it keeps the
+/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
+/// feature `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard it keeps the
 /// dictionary that was set last, as it was read, until another is set.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
@@ -40,6 +40,8 @@ impl Decoder for BuiltIn {
             Encoding::Zstd => zstd::decode(stored, room),
             #[cfg(feature = "zlib")]
             Encoding::Zlib => zlib::decode(stored, room),
+            #[cfg(feature = "zlib")]
+            Encoding::Deflate => zlib::decode_raw(stored, room),
             _ => Err(DecodeError::Unsupported),
         }
     }

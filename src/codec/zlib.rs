@@ -1,4 +1,4 @@
-//! zlib streams (RFC 1950), by miniz_oxide: 11 KiB of stack for its tables.
+//! zlib and raw deflate streams (RFC 1950, 1951), by miniz_oxide: 11 KiB of stack for its tables.
 //!
 //! Depends on `decode` for the names of errors. It keeps panic paths, which `.ci/no-panic-zlib` shows to be
 //! all of its own.
@@ -10,11 +10,18 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use crate::decode::DecodeError;
 
 /// Decodes all of `stored` to the front of `room`; the number of bytes.
-#[inline(never)] // so that what panics has a name of its own
 pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-    let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
-        | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
-        | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32;
+    inflate(stored, room, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
+}
+
+/// The same for a raw stream, which has neither header nor checksum.
+pub(crate) fn decode_raw(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+    inflate(stored, room, 0)
+}
+
+#[inline(never)] // so that what panics has a name of its own
+fn inflate(stored: &[u8], room: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
+    let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, room, 0, flags);
     match status {
         TINFLStatus::Done if read == stored.len() => Ok(written),

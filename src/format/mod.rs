@@ -16,6 +16,8 @@ pub mod b2nd;
 pub mod blz;
 #[cfg(feature = "npy")]
 pub mod npy;
+#[cfg(feature = "npz")]
+pub mod npz;
 mod record;
 #[cfg(feature = "tens")]
 pub mod tens;
@@ -51,6 +53,8 @@ macro_rules! formats {
                 as_tens "What only TENS files have; `None` for the others.";
             "npy" Npy npy::NpyFile [0 b"\x93NUMPY"]
                 as_npy "What only NPY files have; `None` for the others.";
+            "npz" Npz npz::NpzFile [0 b"PK\x03\x04", 0 b"PK\x05\x06"]
+                as_npz "What only NPZ archives have; `None` for the others.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
                 as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
         }
@@ -205,6 +209,7 @@ macro_rules! any_file {
             match error.format() {
                 $(#[cfg(feature = $feature)] Format::$variant => $module::$file::context(input, error),)*
                 Format::Unknown => context_of_unknown(input),
+                Format::Zip => Context { hint: Some("no entry of the archive is an array"), ..Context::default() },
                 _ => Context::default(),
             }
         }
@@ -214,7 +219,6 @@ macro_rules! any_file {
             $($($magic => Format::$variant.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
             b"GGUF" => Format::Gguf.code(),
-            b"PK\x03\x04" => Format::Zip.code(),
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
             b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
             b"\x1f\x8b" => Format::Gzip.code(),

@@ -108,6 +108,9 @@ pub(crate) struct ComponentRecord<'a> {
     pub(crate) decoded_length: Option<u64>,
     /// As the file spells it.
     pub(crate) digest: Option<Text<'a>>,
+    /// CRC-32 of the bytes that are stored there, when decoded: those of the component, and perhaps more.
+    #[cfg(feature = "npz")]
+    pub(crate) crc32: Option<(u32, Extent)>,
     /// `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
     /// Where its record is in the file, and how many bytes before it that of its tensor begins: [`NO_ENTRY`] where it has
@@ -138,6 +141,8 @@ impl<'a> ComponentRecord<'a> {
             encoding_name: Text::of("raw"),
             decoded_length: None,
             digest: None,
+            #[cfg(feature = "npz")]
+            crc32: None,
             warnings: 0,
             at,
             entry_distance,

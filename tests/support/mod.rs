@@ -71,6 +71,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("blz", cfg!(feature = "blz")),
         ("b2nd", cfg!(feature = "b2nd")),
         ("npy", cfg!(feature = "npy")),
+        ("npz", cfg!(feature = "npz")),
     ];
     formats.contains(&(format, true))
 }

@@ -1,0 +1,81 @@
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked: whatever
+//! cannot be read is left out.
+//!
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
+#![forbid(unsafe_code)]
+
+use super::{Entry, NpzFile, find_directory};
+use crate::bytes::extent::Extent;
+use crate::bytes::source::{Input, Opening};
+use crate::codec::npy;
+use crate::error::{Error, ErrorKind};
+use crate::format::Context;
+use crate::place::Item;
+
+/// Reads what the message of `error` may say.
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+    let mut context = Context {
+        rule: match (error.kind(), error.item()) {
+            (ErrorKind::Malformed, Item::Entry) => {
+                Some("there is no record of an entry here, or its fields do not fit")
+            }
+            (ErrorKind::Truncated, Item::Footer) => Some("no record of the directory's end ends where the file does"),
+            (ErrorKind::HeadersDiffer, Item::Footer) => Some("the two records of the directory's end differ"),
+            (ErrorKind::HeadersDiffer, _) => Some("the local header says otherwise than the directory"),
+            (ErrorKind::CountsDiffer, _) => {
+                Some("the directory has another number of entries, or is on several disks")
+            }
+            (ErrorKind::ManifestSize, _) => Some("the directory does not end where its record begins"),
+            (ErrorKind::Overlap, _) => Some("the bytes of two entries overlap"),
+            (ErrorKind::TooMany, _) => Some("a compressed byte does not stand for so many"),
+            (ErrorKind::SizeMismatch, _) => Some("a stored entry has two lengths"),
+            (ErrorKind::InvalidName, _) => Some("a name has a NUL"),
+            _ => None,
+        },
+        ..Context::default()
+    };
+    let opening = Opening::of(input);
+    if matches!(error.item(), Item::Footer | Item::Manifest) {
+        return context;
+    }
+    let (Some(at), Ok((directory, _))) = (error.offset(), find_directory(&opening)) else { return context };
+    let file = NpzFile::new(input, directory);
+    let mut position = 0;
+    while let Ok(Some(entry)) = file.entry(position) {
+        position = entry.next;
+        let record = Extent::new(directory.start.saturating_add(entry.at.into()), entry.length());
+        let data = file.data(&opening, &entry).ok();
+        let place = data.map_or(Extent::new(entry.local_at, 1), |data| entry.place(data));
+        let has = |extent: Extent| at.checked_sub(extent.offset).is_some_and(|distance| distance < extent.length);
+        // At the end of its data where that ends too early.
+        let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
+        if has(record) || has(place) || is_at_end {
+            context.tensor = core::str::from_utf8(entry.name).ok();
+            context.encoding = Some(entry.encoding().1);
+            if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
+                array(&mut context, input, error, data, at);
+            }
+            return context;
+        }
+    }
+    context
+}
+
+/// What is said of an array that is an entry with that data.
+fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: Extent, at: u64) {
+    let start = input.get(Extent::new(data.offset, data.length.min(npy::START))).unwrap_or_default();
+    let head = npy::head_length(start, data.length).ok();
+    let head = head.and_then(|head| input.get(Extent::new(data.offset, head))).unwrap_or_default();
+    let at = at.saturating_sub(data.offset);
+    let npy::Explained { rule, text, hint, .. } = npy::explain(head, error.kind(), error.item(), at);
+    let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
+    context.rule = if is_over { Some("the array is longer than its entry") } else { rule };
+    (context.text, context.hint) = (text, hint);
+}
+
+impl Entry<'_> {
+    /// Bytes of its record in the directory.
+    fn length(&self) -> u64 {
+        u64::from(self.next).saturating_sub(self.at.into())
+    }
+}

@@ -1,0 +1,654 @@
+//! NPZ, the archives of NumPy: ZIP files whose entries are arrays.
+//!
+//! Depends on `place`, `warning`, `error`, `bytes`, `distinct`, `codec::npy`, and the contract of `format`.
+//!
+//! ```text
+//!       entries: local header, name, extra fields, data, and for some of them a record of their lengths    (zip.rs)
+//!       directory: an entry for each
+//!       zip64: the end of the directory, and a record that says where that is; in large archives
+//! -22   the end of the directory, and a comment
+//! ```
+//!
+//! The directory is what counts; local headers, which some readers follow instead, must agree with it. Entries are stored,
+//! and read where they lie, or compressed: then all that is known of them is how long they are.
+#![forbid(unsafe_code)]
+
+mod explain;
+mod zip;
+
+use zerocopy::FromBytes;
+
+use self::zip::{About, DirectoryEntry, End, End64, LocalHeader, Locator};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use crate::bytes::extent::{Extent, Region};
+use crate::bytes::num::to_usize;
+use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::text::{Text, is_before};
+use crate::codec::npy::{self, Header};
+use crate::distinct::{self, Compared, Distinct};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
+use crate::vocab::{Encoding, Layout, Order};
+use crate::warning::{Warning, Warnings};
+
+const END: u64 = 22;
+const END_64: u64 = 56;
+const LOCATOR: u64 = 20;
+const LOCAL: u64 = 30;
+
+/// The longest comment of an archive.
+const MAX_COMMENT: u64 = 0xffff;
+/// Larger directories are refused: positions in them have 32 bits.
+const MAX_DIRECTORY: u64 = 1 << 30;
+/// How many bytes are asked for where an entry begins: they have the head of its array, too, and in an archive of small arrays
+/// the entries after it, so that it does not come in as many pieces.
+const NEAR: u64 = 4096;
+/// What `deflate` makes of a byte at most; of none it makes a few.
+const MAX_EXPANSION: u64 = 1032;
+
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+
+/// Flags of an entry: encrypted, patched, strongly encrypted, masked. Its bytes are none to read then.
+const LOCKED: u16 = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
+/// The local header says nothing of the lengths: they follow the data.
+const LENGTHS_FOLLOW: u16 = 1 << 3;
+
+const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+    Error::at(kind, Format::Npz, item, at)
+}
+
+/// An NPZ archive.
+#[derive(Clone, Copy, Debug)]
+pub struct NpzFile<'a> {
+    input: Input<'a>,
+    directory: Region<'a>,
+    entries: u32,
+    arrays: u32,
+    warnings: u32,
+    /// Whether the names, the places of the entries rise strictly: then none clashes with another.
+    are_names_sorted: bool,
+    are_places_sorted: bool,
+}
+
+/// An entry of an archive, array or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArchiveEntry<'a> {
+    /// Its name: of an array most often with `.npy` at the end. Only a label: it may be a path out of any folder.
+    pub name: &'a str,
+    /// Where its bytes are stored, perhaps compressed.
+    pub extent: Extent,
+    /// How they are stored.
+    pub encoding: Encoding,
+    /// How many bytes they decode to.
+    pub decoded_length: u64,
+    /// CRC-32 of the decoded bytes.
+    pub crc32: u32,
+}
+
+/// The entries of an archive. See [`NpzFile::entries`].
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'a> {
+    file: NpzFile<'a>,
+    at: u32,
+    error: Option<Error>,
+}
+
+impl Entries<'_> {
+    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
+    }
+}
+
+impl<'a> Entries<'a> {
+    fn read(&mut self) -> Result<Option<ArchiveEntry<'a>>> {
+        let Some(entry) = self.file.entry(self.at)? else { return Ok(None) };
+        let opening = Opening::of(self.file.input);
+        let extent = self.file.data(&opening, &entry).map_err(|stop| opening.error(stop))?;
+        self.at = entry.next;
+        let (encoding, _) = entry.encoding();
+        let name = Text::checked(entry.name).map_or("", Text::as_str);
+        let (decoded_length, crc32) = (entry.size, entry.about.crc.get());
+        Ok(Some(ArchiveEntry { name, extent, encoding, decoded_length, crc32 }))
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = ArchiveEntry<'a>;
+
+    fn next(&mut self) -> Option<ArchiveEntry<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        })
+    }
+}
+
+/// An entry of the directory.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    /// Positions in the directory: its own, and that of the next one.
+    at: u32,
+    next: u32,
+    name: &'a [u8],
+    about: &'a About,
+    /// Bytes of the data as it is stored, and decoded.
+    stored: u64,
+    size: u64,
+    local_at: u64,
+}
+
+/// What an entry is.
+enum Kind<'a> {
+    Array(Array<'a>),
+    Folder,
+    Other,
+}
+
+/// An entry that is an array.
+struct Array<'a> {
+    name: &'a [u8],
+    /// The entry's bytes as they are stored.
+    data: Extent,
+    /// What is known where it is not compressed: the header, the place of the items, warnings.
+    stored: Option<(Header<'a>, Extent, u32)>,
+}
+
+impl<'a> Entry<'a> {
+    fn is_stored(&self) -> bool {
+        self.about.method.get() == STORED && !self.is_locked()
+    }
+
+    fn is_locked(&self) -> bool {
+        self.about.flags.get() & LOCKED != 0
+    }
+
+    /// How its bytes are stored, and what that is called.
+    fn encoding(&self) -> (Encoding, &'static str) {
+        match self.about.method.get() {
+            _ if self.is_locked() => (Encoding::Other, "encrypted"),
+            STORED => (Encoding::Raw, "raw"),
+            DEFLATED => (Encoding::Deflate, "deflate"),
+            1 => (Encoding::Other, "shrink"),
+            6 => (Encoding::Other, "implode"),
+            9 => (Encoding::Other, "deflate64"),
+            12 => (Encoding::Other, "bzip2"),
+            14 => (Encoding::Other, "lzma"),
+            93 => (Encoding::Other, "zip zstd"),
+            95 => (Encoding::Other, "xz"),
+            98 => (Encoding::Other, "ppmd"),
+            _ => (Encoding::Other, "unknown method"),
+        }
+    }
+
+    /// All of it but a record of its lengths: from its local header to the end of its data.
+    fn place(&self, data: Extent) -> Extent {
+        Extent::new(self.local_at, data.end().unwrap_or(u64::MAX).saturating_sub(self.local_at))
+    }
+}
+
+/// Where the record at the end is: the last one whose comment ends where the file does. It has no comment in nearly all files,
+/// so its surroundings are looked at first.
+fn find_end(opening: &Opening<'_>) -> Parsed<u64> {
+    let length = opening.input.length();
+    for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
+        let start = length.saturating_sub(reach);
+        let mut tail = opening.keep(Extent::new(start, length.saturating_sub(start)))?;
+        let mut found = None;
+        let mut at = start;
+        while let Ok((end, _)) = End::ref_from_prefix(tail) {
+            if end.signature == zip::END && at.saturating_add(END).saturating_add(end.comment.get().into()) == length
+            {
+                found = Some(at);
+            }
+            tail = tail.get(1..).unwrap_or_default();
+            at = at.saturating_add(1);
+        }
+        if let Some(at) = found {
+            return Ok(at);
+        }
+    }
+    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), length))
+}
+
+/// Finds the directory, and how many entries it is said to have: by the record at the end, and that of zip64.
+fn find_directory<'a>(opening: &Opening<'a>) -> Parsed<(Region<'a>, u64)> {
+    let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
+    let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
+    let end_at = find_end(opening)?;
+    let end: &End = opening.read(end_at, rule)?;
+    let narrow = [&end.disk, &end.directory_disk, &end.entries_here, &end.entries].map(|number| number.get());
+    let narrow_place = [end.directory.get(), end.directory_size.get()];
+    let (mut numbers, mut place) = (narrow.map(u64::from), narrow_place.map(u64::from));
+    let mut directory_end = end_at;
+    if let Some(locator_at) = end_at.checked_sub(LOCATOR) {
+        let locator: &Locator = opening.read(locator_at, rule)?;
+        let at = locator.end.get();
+        if locator.signature == zip::LOCATOR {
+            let room = locator_at.checked_sub(at).filter(|room| *room >= END_64);
+            if room.is_none() || locator.disk.get() != 0 || locator.disks.get() != 1 {
+                return Err(stop(ErrorKind::OutOfPlace, locator_at));
+            }
+            let wide: &End64 = opening.read(at, rule)?;
+            // It says how long it is without the 12 bytes that say so.
+            if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != room {
+                return Err(stop(ErrorKind::OutOfPlace, locator_at));
+            }
+            let disks = [wide.disk.get(), wide.directory_disk.get()].map(u64::from);
+            let wide_place = [wide.directory.get(), wide.directory_size.get()];
+            let [disk, directory_disk] = disks;
+            let wider = [disk, directory_disk, wide.entries_here.get(), wide.entries.get()];
+            let differs = |(narrow, wide): (&u16, &u64)| *narrow != u16::MAX && u64::from(*narrow) != *wide;
+            let is_elsewhere = |(narrow, wide): (&u32, &u64)| *narrow != u32::MAX && u64::from(*narrow) != *wide;
+            if narrow.iter().zip(&wider).any(differs) || narrow_place.iter().zip(&wide_place).any(is_elsewhere) {
+                return Err(stop(ErrorKind::HeadersDiffer, at));
+            }
+            (numbers, place, directory_end) = (wider, wide_place, at);
+        }
+    }
+    let ([disk, directory_disk, here, entries], [offset, length]) = (numbers, place);
+    if disk != 0 || directory_disk != 0 || here != entries {
+        return Err(stop(ErrorKind::CountsDiffer, end_at));
+    }
+    let directory = Extent::new(offset, length);
+    if directory.end() != Some(directory_end) {
+        return Err(stop(ErrorKind::ManifestSize, end_at));
+    }
+    if length > MAX_DIRECTORY {
+        return Err(stop(ErrorKind::ManifestTooLarge, end_at));
+    }
+    Ok((Region { bytes: opening.keep(directory)?, start: offset }, entries))
+}
+
+impl<'a> NpzFile<'a> {
+    /// An archive of which nothing is known yet but its directory.
+    const fn new(input: Input<'a>, directory: Region<'a>) -> Self {
+        Self { input, directory, entries: 0, arrays: 0, warnings: 0, are_names_sorted: true, are_places_sorted: true }
+    }
+
+    /// An error of the directory.
+    fn error(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
+        fail(kind, item, self.directory.start.saturating_add(at.into()))
+    }
+
+    /// Reads the entry at that position of the directory; `None` at its end.
+    fn entry(&self, at: u32) -> Result<Option<Entry<'a>>> {
+        let rest = to_usize(at.into()).and_then(|at| self.directory.bytes.get(at..)).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let truncated = self.error(ErrorKind::Truncated, Item::Entry, at);
+        let (header, rest) = DirectoryEntry::ref_from_prefix(rest).map_err(|_| truncated)?;
+        if header.signature != zip::ENTRY {
+            return Err(self.error(ErrorKind::Malformed, Item::Entry, at));
+        }
+        let about = &header.about;
+        let (name, rest) = rest.split_at_checked(about.name.get().into()).ok_or(truncated)?;
+        let (extra, rest) = rest.split_at_checked(about.extra.get().into()).ok_or(truncated)?;
+        let rest = rest.get(usize::from(header.comment.get())..).ok_or(truncated)?;
+        if Text::checked(name).is_none() {
+            return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, at));
+        }
+        if name.contains(&0) {
+            return Err(self.error(ErrorKind::InvalidName, Item::Name, at));
+        }
+        let wide = zip::widened(about, header.offset.get(), header.disk.get(), extra);
+        let wide = wide.ok_or(self.error(ErrorKind::Malformed, Item::Entry, at))?;
+        if wide.disk != 0 {
+            return Err(self.error(ErrorKind::CountsDiffer, Item::Entry, at));
+        }
+        let next = self.directory.bytes.len().saturating_sub(rest.len());
+        let next = u32::try_from(next).unwrap_or(u32::MAX); // the directory has no more than 1 GiB
+        Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+    }
+
+    /// The bytes of `extent`, which lies before the directory. Where they are missing, more than these are asked for.
+    fn keep(&self, opening: &Opening<'a>, extent: Extent) -> Parsed<&'a [u8]> {
+        if opening.input.get(extent).is_none() {
+            let room = self.directory.start.saturating_sub(extent.offset);
+            opening.keep(Extent::new(extent.offset, NEAR.max(extent.length).min(room)))?;
+        }
+        opening.keep(extent)
+    }
+
+    /// Where the data of an entry is, by its local header, which must say what the directory does.
+    fn data(&self, opening: &Opening<'a>, entry: &Entry<'a>) -> Parsed<Extent> {
+        let Entry { local_at, about, .. } = *entry;
+        let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
+        let room = self.directory.start.checked_sub(local_at).filter(|room| *room >= LOCAL);
+        let Some(room) = room else { return Err(stop(ErrorKind::OutOfPlace, Item::Offset)) };
+        let head = self.keep(opening, Extent::new(local_at, LOCAL))?;
+        let local_stop = |kind, item| opening.fail((kind, Format::Npz, item), local_at);
+        let Ok((local, _)) = LocalHeader::ref_from_prefix(head) else {
+            return Err(local_stop(ErrorKind::Truncated, Item::Entry)); // as many bytes were asked for
+        };
+        if local.signature != zip::LOCAL {
+            return Err(local_stop(ErrorKind::Malformed, Item::Entry));
+        }
+        let length =
+            LOCAL.saturating_add(local.about.name.get().into()).saturating_add(local.about.extra.get().into());
+        if length > room {
+            return Err(local_stop(ErrorKind::OutOfPlace, Item::Data));
+        }
+        let head = self.keep(opening, Extent::new(local_at, length))?;
+        let after = head.get(size_of::<LocalHeader>()..).unwrap_or_default();
+        let (name, extra) = after.split_at_checked(local.about.name.get().into()).unwrap_or_default();
+        if name != entry.name {
+            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Name));
+        }
+        let both = about.flags.get() ^ local.about.flags.get();
+        if both & (LOCKED | LENGTHS_FOLLOW) != 0 {
+            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Flags));
+        }
+        if about.method.get() != local.about.method.get() {
+            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Encoding));
+        }
+        if about.flags.get() & LENGTHS_FOLLOW == 0 {
+            let wide = zip::widened(&local.about, 0, 0, extra);
+            let lengths = wide.map(|wide| (wide.stored, wide.size));
+            if lengths != Some((entry.stored, entry.size)) {
+                return Err(local_stop(ErrorKind::HeadersDiffer, Item::Length));
+            }
+            if about.crc.get() != local.about.crc.get() {
+                return Err(local_stop(ErrorKind::HeadersDiffer, Item::Digest));
+            }
+        }
+        let data = Extent::new(local_at.saturating_add(length), entry.stored);
+        if !data.is_within(self.directory.start) {
+            return Err(stop(ErrorKind::OutOfPlace, Item::Data));
+        }
+        let largest = entry.stored.saturating_add(1).saturating_mul(MAX_EXPANSION);
+        match entry.about.method.get() {
+            STORED if entry.size != entry.stored => Err(stop(ErrorKind::SizeMismatch, Item::Length)),
+            DEFLATED if entry.size > largest => Err(stop(ErrorKind::TooMany, Item::DecodedLength)),
+            _ => Ok(data),
+        }
+    }
+
+    /// What an entry is: by its name or, where it is stored, by what it begins with.
+    fn kind(&self, opening: &Opening<'a>, entry: &Entry<'a>, data: Extent) -> Parsed<Kind<'a>> {
+        let (name, is_named) = match entry.name.strip_suffix(b".npy") {
+            Some(name) => (name, true),
+            None => (entry.name, false),
+        };
+        if entry.name.ends_with(b"/") {
+            return Ok(Kind::Folder);
+        }
+        if !entry.is_stored() {
+            return Ok(if is_named { Kind::Array(Array { name, data, stored: None }) } else { Kind::Other });
+        }
+        let in_file = |(kind, item, at): npy::Fault| opening.stop(fail(kind, item, data.offset.saturating_add(at)));
+        let start = self.keep(opening, Extent::new(data.offset, data.length.min(npy::START)))?;
+        if !is_named && !start.starts_with(npy::MAGIC) {
+            return Ok(Kind::Other);
+        }
+        let head = npy::head_length(start, data.length).map_err(in_file)?;
+        let header = Header::read(self.keep(opening, Extent::new(data.offset, head))?).map_err(in_file)?;
+        let (items, warnings) = header.items_length(head, data.length).map_err(in_file)?;
+        let items = Extent::new(data.offset.saturating_add(head), items);
+        Ok(Kind::Array(Array { name, data, stored: Some((header, items, warnings)) }))
+    }
+
+    /// The array in that entry; `None` where it is no array.
+    fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
+        let opening = Opening::of(self.input);
+        let kind = self.data(&opening, entry).and_then(|data| self.kind(&opening, entry, data));
+        match kind.map_err(|stop| opening.error(stop))? {
+            Kind::Array(array) => Ok(Some(array)),
+            Kind::Folder | Kind::Other => Ok(None),
+        }
+    }
+
+    /// The array at that position of the directory, or the next one; `None` at the end.
+    fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
+        while let Some(entry) = self.entry(at)? {
+            if let Some(array) = self.array(&entry)? {
+                return Ok(Some((entry, array)));
+            }
+            at = entry.next;
+        }
+        Ok(None)
+    }
+
+    /// All entries, arrays or not, in the order of the directory.
+    #[must_use]
+    pub fn entries(&self) -> Entries<'a> {
+        Entries { file: *self, at: 0, error: None }
+    }
+
+    /// Whether an entry is an array, by its name where that tells.
+    fn is_array(&self, entry: &Entry<'a>) -> Result<bool> {
+        let is_named = entry.name.ends_with(b".npy");
+        Ok(is_named || entry.is_stored() && self.array(entry)?.is_some())
+    }
+
+    /// Compares names and places, with the caller's memory or with the little that opening a file has.
+    fn compare(&self, warnings: &mut Warnings, mut scratch: Option<&mut [u32]>) -> Result<()> {
+        if !self.are_names_sorted {
+            let names = &mut Names(self, None);
+            match distinct::compare(names, 0, self.arrays, scratch.as_deref_mut())? {
+                Compared::Clash(position) => {
+                    return Err(self.error(ErrorKind::RepeatedName, Item::Name, position.saturating_sub(1)));
+                }
+                Compared::TooMany => warnings.add(Warning::NamesUnchecked),
+                Compared::Distinct => {}
+            }
+        }
+        if !self.are_places_sorted {
+            let places = &mut Places(self, None);
+            match distinct::compare(places, 0, self.entries, scratch)? {
+                Compared::Clash(position) => {
+                    return Err(self.error(ErrorKind::Overlap, Item::Entry, position.saturating_sub(1)));
+                }
+                Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
+                Compared::Distinct => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what the array of an entry is.
+    fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
+        tensor.name = Text::checked(array.name).unwrap_or(Text::of("")); // as was found when the entry was read
+        tensor.at = self.directory.start.saturating_add(entry.at.into());
+        tensor.components = entry.at;
+        match &array.stored {
+            Some((header, _, warnings)) => {
+                tensor.dtype = header.items.dtype;
+                tensor.shape = header.shape;
+                tensor.order = if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor };
+                tensor.warnings = *warnings;
+            }
+            None => {
+                tensor.layout = Layout::Other;
+                tensor.layout_name = Text::of("npy");
+            }
+        }
+    }
+}
+
+/// The names of arrays, by the position of their entry and 1.
+struct Names<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
+
+impl<'a> Distinct for Names<'_, 'a> {
+    type Item = &'a [u8];
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
+        let found = self.0.next_array(*place).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let (entry, array) = found?;
+        *place = entry.next;
+        Some((array.name, entry.at.saturating_add(1)))
+    }
+
+    fn at(&self, position: u32) -> &'a [u8] {
+        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
+        let name = entry.map(|entry| entry.name).unwrap_or_default();
+        name.strip_suffix(b".npy").unwrap_or(name)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
+
+/// The places of entries, by their position and 1.
+struct Places<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
+
+impl<'a> Places<'_, 'a> {
+    fn place(&self, entry: &Entry<'a>) -> Result<Extent> {
+        let opening = Opening::of(self.0.input);
+        let data = self.0.data(&opening, entry).map_err(|stop| opening.error(stop))?;
+        Ok(entry.place(data))
+    }
+
+    fn read(&self, at: u32) -> Result<Option<(Entry<'a>, Extent)>> {
+        let Some(entry) = self.0.entry(at)? else { return Ok(None) };
+        Ok(Some((entry, self.place(&entry)?)))
+    }
+}
+
+impl Distinct for Places<'_, '_> {
+    type Item = Extent;
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
+        let found = self.read(*place).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let (entry, extent) = found?;
+        *place = entry.next;
+        Some((extent, entry.at.saturating_add(1)))
+    }
+
+    fn at(&self, position: u32) -> Extent {
+        let found = self.read(position.saturating_sub(1)).ok().flatten();
+        found.map(|(_, place)| place).unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
+
+impl<'a> FileFormat<'a> for NpzFile<'a> {
+    const FORMAT: Format = Format::Npz;
+
+    /// Everything is checked when a file is opened but the items, and what is in compressed entries.
+    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+        let (directory, entries) = find_directory(opening)?;
+        let input = opening.input;
+        let mut file = Self::new(input, directory);
+        let (mut at, mut last_name, mut last_end) = (0, None, 0);
+        while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {
+            let data = file.data(opening, &entry)?;
+            match file.kind(opening, &entry, data)? {
+                Kind::Array(array) => {
+                    file.warnings |= array.stored.map_or(0, |(_, _, warnings)| warnings);
+                    file.are_names_sorted &= last_name.is_none_or(|last| is_before(last, array.name));
+                    last_name = Some(array.name);
+                    file.arrays = file.arrays.saturating_add(1);
+                }
+                Kind::Folder => {}
+                Kind::Other => file.warnings |= Warning::NoArray.bit(),
+            }
+            file.are_places_sorted &= entry.local_at >= last_end;
+            last_end = data.end().unwrap_or(u64::MAX);
+            file.entries = file.entries.saturating_add(1); // each takes 46 bytes of the directory
+            at = entry.next;
+        }
+        if u64::from(file.entries) != entries {
+            return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Item::Manifest, 0)));
+        }
+        if file.arrays == 0 && file.entries > 0 {
+            return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Item::File), 0));
+        }
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: self.arrays.into() };
+        self.compare(&mut summary.warnings, None)
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        None
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
+        let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };
+        tensor.index = cursor.index;
+        self.fill(tensor, &entry, &array);
+        *cursor = Cursor { at: entry.next.into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    /// Passes over entries of other names without a look at what is in them, as far as their names tell.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let (mut at, mut index) = (0, 0_u32);
+        while let Some(entry) = self.entry(at)? {
+            if entry.name.strip_suffix(b".npy") == Some(name) || entry.name == name {
+                if let Some(array) = self.array(&entry)? {
+                    tensor.index = index;
+                    self.fill(tensor, &entry, &array);
+                    return Ok(());
+                }
+            }
+            index = index.saturating_add(u32::from(self.is_array(&entry)?));
+            at = entry.next;
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        self.compare(&mut checked, Some(scratch))?;
+        Ok(checked)
+    }
+
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let changed = self.error(ErrorKind::Malformed, Item::Entry, tensor.components);
+        let entry = self.entry(tensor.components)?.ok_or(changed)?;
+        let array = self.array(&entry)?.ok_or(changed)?;
+        part.set_extent(array.data);
+        match array.stored {
+            Some((header, items, _)) => {
+                part.dtype = header.items.dtype;
+                part.storage = header.items.dtype;
+                part.order = header.items.order;
+                part.set_extent(items);
+            }
+            None => {
+                let (encoding, name) = entry.encoding();
+                part.encoding = encoding;
+                part.encoding_name = Text::of(name);
+                part.decoded_length = Some(entry.size);
+            }
+        }
+        part.crc32 = (!entry.is_locked()).then_some((entry.about.crc.get(), array.data));
+        Ok(cursor.is_first())
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}

@@ -1,0 +1,136 @@
+//! The records of a ZIP archive (APPNOTE 4.3), as they are in the file.
+//!
+//! Depends on `super`, `bytes`. All numbers are little-endian.
+#![forbid(unsafe_code)]
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+pub(super) const LOCAL: [u8; 4] = *b"PK\x03\x04";
+pub(super) const ENTRY: [u8; 4] = *b"PK\x01\x02";
+pub(super) const END: [u8; 4] = *b"PK\x05\x06";
+pub(super) const END_64: [u8; 4] = *b"PK\x06\x06";
+pub(super) const LOCATOR: [u8; 4] = *b"PK\x06\x07";
+
+/// What a 16-bit, a 32-bit field has whose number is in a record of zip64.
+pub(super) const ALL_ONES_16: u16 = u16::MAX;
+pub(super) const ALL_ONES_32: u32 = u32::MAX;
+
+/// Before the data of an entry: then its name and extra fields.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct LocalHeader {
+    pub(super) signature: [u8; 4],
+    version: U16,
+    pub(super) about: About,
+}
+
+/// What the local header of an entry and its entry in the directory both say.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct About {
+    pub(super) flags: U16,
+    pub(super) method: U16,
+    time: U32,
+    pub(super) crc: U32,
+    pub(super) stored: U32,
+    pub(super) size: U32,
+    pub(super) name: U16,
+    pub(super) extra: U16,
+}
+
+/// An entry of the directory: then its name, extra fields, comment.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct DirectoryEntry {
+    pub(super) signature: [u8; 4],
+    made_by: U16,
+    version: U16,
+    pub(super) about: About,
+    pub(super) comment: U16,
+    pub(super) disk: U16,
+    attributes: [u8; 6],
+    pub(super) offset: U32,
+}
+
+/// At the end of the file: then a comment.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct End {
+    pub(super) signature: [u8; 4],
+    pub(super) disk: U16,
+    pub(super) directory_disk: U16,
+    pub(super) entries_here: U16,
+    pub(super) entries: U16,
+    pub(super) directory_size: U32,
+    pub(super) directory: U32,
+    pub(super) comment: U16,
+}
+
+/// Before the locator: then what later versions may add.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct End64 {
+    pub(super) signature: [u8; 4],
+    /// Of what follows it.
+    pub(super) size: U64,
+    versions: [u8; 4],
+    pub(super) disk: U32,
+    pub(super) directory_disk: U32,
+    pub(super) entries_here: U64,
+    pub(super) entries: U64,
+    pub(super) directory_size: U64,
+    pub(super) directory: U64,
+}
+
+/// Directly before the record at the end.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Locator {
+    pub(super) signature: [u8; 4],
+    pub(super) disk: U32,
+    pub(super) end: U64,
+    pub(super) disks: U32,
+}
+
+/// The numbers of a record that are in its zip64 field where its own have all ones, in the order of that field.
+pub(super) struct Wide {
+    pub(super) size: u64,
+    pub(super) stored: u64,
+    pub(super) offset: u64,
+    pub(super) disk: u32,
+}
+
+/// Takes the numbers that `extra` has instead of all ones; `None` where its fields do not fit, or the one of zip64 is too
+/// short.
+pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8]) -> Option<Wide> {
+    let mut field = zip64(extra)?;
+    let mut take = |narrow: u32| {
+        if narrow != ALL_ONES_32 || field.is_none() {
+            return Some(u64::from(narrow));
+        }
+        let (number, rest) = U64::ref_from_prefix(field?).ok()?;
+        field = Some(rest);
+        Some(number.get())
+    };
+    let (size, stored, offset) = (take(about.size.get())?, take(about.stored.get())?, take(offset)?);
+    let disk = match field {
+        Some(rest) if disk == ALL_ONES_16 => U32::ref_from_prefix(rest).ok()?.0.get(),
+        _ => disk.into(),
+    };
+    Some(Wide { size, stored, offset, disk })
+}
+
+/// The field of zip64 among extra fields, if there is one; `None` where a field is longer than what is left. Fewer bytes than
+/// a field begins with are padding.
+fn zip64(extra: &[u8]) -> Option<Option<&[u8]>> {
+    let (mut rest, mut found) = (extra, None);
+    while let Ok(([id, length], after)) = <[U16; 2]>::ref_from_prefix(rest) {
+        let (field, after) = after.split_at_checked(length.get().into())?;
+        if id.get() == 1 {
+            found = found.or(Some(field));
+        }
+        rest = after;
+    }
+    Some(found)
+}

@@ -1,0 +1,292 @@
+//! NPZ: archives of many entries, of a size that no memory has, and what only these files have.
+#![cfg(feature = "npz")]
+
+mod support;
+
+use support::fixture;
+use tenslice::{Encoding, Error, ErrorKind, Extent, File, Item, Opened, Source, Warning};
+
+/// An archive as it is written: entries, then the directory.
+#[derive(Default)]
+struct Archive {
+    bytes: Vec<u8>,
+    directory: Vec<u8>,
+    count: u16,
+}
+
+const ARRAY: &[u8] = b"\x93NUMPY\x01\0\x38\0{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}\n\x07\x08\x09";
+
+/// CRC-32 as archives have it, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum: u32, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
+    })
+}
+
+impl Archive {
+    /// Adds a stored entry to the bytes.
+    fn add(&mut self, name: &str, content: &[u8]) -> &mut Self {
+        let at = self.bytes.len() as u32;
+        let about = about(name, content);
+        self.bytes.extend(b"PK\x03\x04\x14\0");
+        self.bytes.extend(&about);
+        self.bytes.extend(name.as_bytes());
+        self.bytes.extend(content);
+        self.list(name, &about, at)
+    }
+
+    /// Adds an entry to the directory.
+    fn list(&mut self, name: &str, about: &[u8], at: u32) -> &mut Self {
+        self.directory.extend(b"PK\x01\x02\x14\0\x14\0");
+        self.directory.extend(about);
+        self.directory.extend([0; 10]);
+        self.directory.extend(at.to_le_bytes());
+        self.directory.extend(name.as_bytes());
+        self.count += 1;
+        self
+    }
+
+    fn finish(&self) -> Vec<u8> {
+        let mut file = self.bytes.clone();
+        file.extend(&self.directory);
+        file.extend(b"PK\x05\x06\0\0\0\0");
+        file.extend([self.count.to_le_bytes(), self.count.to_le_bytes()].concat());
+        file.extend((self.directory.len() as u32).to_le_bytes());
+        file.extend((self.bytes.len() as u32).to_le_bytes());
+        file.extend([0; 2]);
+        file
+    }
+}
+
+/// What local header and directory both say of a stored entry: from the flags to the length of the extra fields.
+fn about(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut about = vec![0; 8];
+    about.extend(crc32(content).to_le_bytes());
+    about.extend((content.len() as u32).to_le_bytes());
+    about.extend((content.len() as u32).to_le_bytes());
+    about.extend((name.len() as u16).to_le_bytes());
+    about.extend([0; 2]);
+    about
+}
+
+#[track_caller]
+fn refused(bytes: &[u8]) -> (ErrorKind, Item) {
+    let error = File::open(bytes).unwrap_err();
+    (error.kind(), error.item())
+}
+
+#[test]
+fn stored_arrays_are_read_where_they_lie() {
+    let mut archive = Archive::default();
+    archive.add("b.npy", ARRAY).add("folder/", b"").add("a.npy", ARRAY).add("read me", b"text").add("c", ARRAY);
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>(), ["b", "a", "c"]);
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::NoArray]);
+    for (index, name) in ["b", "a", "c"].into_iter().enumerate() {
+        let tensor = file.find(name).unwrap();
+        assert_eq!(
+            (tensor.index(), tensor.data().unwrap().as_slice::<u8>().unwrap()),
+            (index as u64, &[7, 8, 9][..])
+        );
+    }
+    assert_eq!(file.find("read me").unwrap_err().kind(), ErrorKind::NotFound);
+    let entries: Vec<_> = file.as_npz().unwrap().entries().collect();
+    assert_eq!(entries.len(), 5);
+    assert_eq!((entries[3].name, entries[3].crc32, entries[3].encoding), ("read me", crc32(b"text"), Encoding::Raw));
+    let Extent { offset, length } = entries[3].extent;
+    assert_eq!(&bytes[offset as usize..][..length as usize], b"text");
+}
+
+#[cfg(feature = "digest")]
+#[test]
+fn sums_are_verified() {
+    use tenslice::Verification;
+    let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
+    let verify = |bytes: &[u8]| File::open(bytes).unwrap().find("a").unwrap().data().unwrap().verify();
+    assert_eq!(verify(&bytes).unwrap(), Verification::Verified);
+    // The sum is that of the whole entry: a space of the header counts, too.
+    let at = bytes.windows(2).position(|two| two == b": ").unwrap() + 1;
+    bytes[at] = b'\t';
+    assert_eq!(verify(&bytes).unwrap_err().kind(), ErrorKind::DigestMismatch);
+    // Bytes of the caller's are those of the items, and have no sum of their own.
+    let file = File::open(&bytes).unwrap();
+    let data = file.find("a").unwrap().data().unwrap();
+    assert_eq!(data.with_bytes(&[7, 8, 9]).unwrap().verify().unwrap(), Verification::NoDigest);
+}
+
+#[cfg(all(feature = "zlib", feature = "digest"))]
+#[test]
+fn compressed_entries_are_held_to_their_sum() {
+    let mut bytes = fixture("npz/deflated_60k.npz");
+    let read = |bytes: &[u8]| -> Result<usize, Error> {
+        let file = File::open(bytes)?;
+        let tensor = file.tensors().next().unwrap();
+        let data = tensor.components().next().unwrap();
+        assert_eq!(data.encoding(), Encoding::Deflate);
+        assert_eq!(tensor.data().unwrap_err().kind(), ErrorKind::NotDense);
+        let mut array = vec![0; data.decoded_length().unwrap() as usize];
+        assert_eq!(data.read_into(&mut array[1..]).unwrap_err().kind(), ErrorKind::TooSmall);
+        data.read_into(&mut array).map(|array| array.len())
+    };
+    assert!(read(&bytes).unwrap() > 10_000);
+    // The same sum in both headers, but not that of the bytes.
+    let local = 14;
+    let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap() + 16;
+    bytes[local] ^= 1;
+    assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Item::Digest));
+    bytes[directory] ^= 1;
+    assert_eq!(read(&bytes).unwrap_err().kind(), ErrorKind::ChecksumMismatch);
+}
+
+#[test]
+fn names_and_places_in_any_order_are_compared() {
+    let mut archive = Archive::default();
+    for i in (0..900).rev() {
+        archive.add(&format!("{i:04}.npy"), ARRAY);
+    }
+    assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
+    archive.add("0500.npy", ARRAY);
+    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
+    // A name with the suffix and one without it are one name.
+    let twice = Archive::default().add("b.npy", ARRAY).add("a.npy", ARRAY).add("a", ARRAY).finish();
+    assert_eq!(refused(&twice), (ErrorKind::RepeatedName, Item::Name));
+}
+
+#[test]
+fn an_entry_inside_another_is_refused() {
+    // An archive as an entry: its own entry is listed, too.
+    let inner = Archive::default().add("b.npy", ARRAY).finish();
+    let mut archive = Archive::default();
+    archive.add("c", &inner).add("d.npy", ARRAY);
+    assert!(File::open(&archive.finish()).is_ok());
+    let hidden = archive.list("b.npy", &about("b.npy", ARRAY), 31).finish();
+    assert_eq!(refused(&hidden), (ErrorKind::Overlap, Item::Entry));
+}
+
+#[test]
+fn too_many_unsorted_entries_need_memory() {
+    let mut archive = Archive::default();
+    for i in (0..3000).rev() {
+        archive.add(&format!("{i:04}.npy"), ARRAY);
+    }
+    // The directory the other way round: the names rise, and the places fall.
+    let entry = 46 + 8;
+    archive.directory = archive.directory.chunks(entry).rev().flatten().copied().collect();
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::PlacesUnchecked]);
+    for words in [1, 7, 3000, 4000] {
+        assert!(file.check(&mut vec![0; words]).unwrap().is_empty());
+    }
+    assert_eq!(file.check(&mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
+    // An archive as the last entry, whose own entry is listed, too.
+    let at = archive.bytes.len() as u32;
+    archive.add("x", &Archive::default().add("y.npy", ARRAY).finish()).list("y.npy", &about("y.npy", ARRAY), at + 31);
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    for words in [1, 7, 3002] {
+        let error = file.check(&mut vec![0; words]).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
+    }
+
+    let mut archive = Archive::default();
+    for i in (0..3000).rev() {
+        archive.add(&format!("{i:04}.npy"), ARRAY);
+    }
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().contains(Warning::NamesUnchecked));
+    assert!(file.check(&mut [0; 100]).unwrap().is_empty());
+    let bytes = archive.add("0007.npy", ARRAY).finish();
+    let error = File::open(&bytes).unwrap().check(&mut [0; 100]).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
+    assert!(error.explain(&bytes[..]).to_string().contains("0007.npy"), "{}", error.explain(&bytes[..]));
+}
+
+#[test]
+fn an_archive_without_arrays_is_named() {
+    let text = Archive::default().add("mimetype", b"application/epub+zip").finish();
+    let error = File::open(&text).unwrap_err();
+    assert_eq!((error.kind(), error.format().text()), (ErrorKind::UnsupportedFormat, "zip"));
+    let none = Archive::default().finish();
+    assert_eq!(none.len(), 22);
+    assert_eq!(File::open(&none).unwrap().tensor_count(), 0);
+}
+
+/// Twelve arrays of a gibibyte each, of which nothing is there but what is asked for.
+#[test]
+fn an_archive_larger_than_memory_opens_in_parts() {
+    const ITEMS: u64 = 1 << 30;
+    let mut pieces: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut directory = Vec::new();
+    let mut at = 0;
+    for i in 0..12 {
+        let name = format!("layer{i:02}.npy");
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}\n", ITEMS / 4);
+        let mut array = b"\x93NUMPY\x01\0".to_vec();
+        array.extend((header.len() as u16).to_le_bytes());
+        array.extend(header.as_bytes());
+        let length = array.len() as u64 + ITEMS;
+        // Flags, method, time, sum, lengths in the field of zip64.
+        let about = |extra: u16| {
+            let mut about = vec![0; 12];
+            about.extend([0xff; 8]);
+            about.extend((name.len() as u16).to_le_bytes());
+            about.extend(extra.to_le_bytes());
+            about
+        };
+        let lengths = [length.to_le_bytes(), length.to_le_bytes()].concat();
+        let local =
+            [&b"PK\x03\x04\x2d\0"[..], &about(20), name.as_bytes(), &[1, 0, 16, 0], &lengths, &array].concat();
+        directory
+            .extend([&b"PK\x01\x02\x2d\0\x2d\0"[..], &about(28), &[0; 10], &[0xff; 4], name.as_bytes()].concat());
+        directory.extend([&[1, 0, 24, 0], &lengths[..], &u64::to_le_bytes(at)].concat());
+        let next = at + local.len() as u64 + ITEMS;
+        pieces.push((at, local));
+        at = next;
+    }
+    let mut tail = directory.clone();
+    let (size, count) = ((directory.len() as u64).to_le_bytes(), 12_u64.to_le_bytes());
+    let end_64 = at + directory.len() as u64;
+    tail.extend(
+        [&b"PK\x06\x06"[..], &44_u64.to_le_bytes(), &[0; 12], &count, &count, &size, &at.to_le_bytes()].concat(),
+    );
+    tail.extend([&b"PK\x06\x07\0\0\0\0"[..], &end_64.to_le_bytes(), &[1, 0, 0, 0]].concat());
+    tail.extend([&b"PK\x05\x06\0\0\0\0"[..], &[0xff; 12], &[0; 2]].concat());
+    let length = at + tail.len() as u64;
+    pieces.push((at, tail));
+    let fetch = |extent: Extent| -> Vec<u8> {
+        let mut bytes = vec![0; extent.length as usize];
+        for (at, piece) in &pieces {
+            for (i, byte) in piece.iter().enumerate() {
+                let place = (at + i as u64).checked_sub(extent.offset).filter(|place| *place < extent.length);
+                if let Some(place) = place {
+                    bytes[place as usize] = *byte;
+                }
+            }
+        }
+        bytes
+    };
+
+    let (mut fetched, mut calls) = (0, 0);
+    let mut source = Source::new(length);
+    loop {
+        match File::open_source(&source).unwrap_or_else(|error| panic!("{error}")) {
+            Opened::File(_) => break,
+            Opened::Need(need) => {
+                calls += 1;
+                fetched += need.extent.length;
+                source.add(need.extent.offset, fetch(need.extent).leak()).unwrap();
+            }
+        }
+    }
+    assert!(length > 12 << 30 && calls <= 16 && fetched < 64 << 10, "{length} {calls} {fetched}");
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    assert_eq!(file.tensor_count(), 12);
+    for tensor in file.tensors() {
+        let data = tensor.data().unwrap();
+        assert_eq!((tensor.shape().dimension(0), data.extent().length), (Some(ITEMS / 4), ITEMS));
+        assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
+    }
+}
