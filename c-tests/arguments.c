@@ -232,12 +232,33 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     CHECK(length == 0);
 }
 
+static void arrays(const tenslice_file *npy, const tenslice_file *npz, const tenslice_file *other)
+{
+    tenslice_str descr;
+    tenslice_cursor cursor;
+    tenslice_npz_entry entry;
+
+    entry.struct_size = sizeof entry;
+    EXPECT(HANDLE, tenslice_npy_descr(NULL, &descr));
+    EXPECT(BAD, tenslice_npy_descr(other, &descr));
+    EXPECT(BAD, tenslice_npy_descr(npy, NULL));
+    EXPECT(HANDLE, tenslice_npz_entries(NULL, &cursor));
+    EXPECT(BAD, tenslice_npz_entries(npy, &cursor));
+    EXPECT(BAD, tenslice_npz_entries(npz, NULL));
+    EXPECT(TENSLICE_OK, tenslice_npz_entries(npz, &cursor));
+    EXPECT(HANDLE, tenslice_npz_entries_next(NULL, &entry, NULL));
+    EXPECT(BAD, tenslice_npz_entries_next(&cursor, NULL, NULL));
+    entry.struct_size = sizeof entry - 1;
+    EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
+}
+
 /* What only some formats have. `other` is a zTensor file. */
 static void formats(const char *folder, const tenslice_file *other)
 {
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
     blob c = load(folder, "tens/good/ix_f64_x2.tens"), d = load(folder, "b2nd/good/nd02_lz4_0.b2nd");
-    tenslice_file file;
+    blob e = load(folder, "npy/struct_nested_4.npy"), f = load(folder, "npz/mixed_methods.npz");
+    tenslice_file file, archive;
     tenslice_tensor tensor;
 
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
@@ -249,6 +270,11 @@ static void formats(const char *folder, const tenslice_file *other)
     sparse(&tensor);
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, d.data, d.size, NULL));
     b2nd(&file, other);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, e.data, e.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&archive, f.data, f.size, NULL));
+    arrays(&file, &archive, other);
+    free(e.data);
+    free(f.data);
     free(d.data);
     free(a.data);
     free(b.data);

@@ -387,6 +387,67 @@ static void dictionaries(const char *folder)
     free(c.data);
 }
 
+/* An array in a file of its own, arrays in an archive, and a compressed one of them: a file again, once it is decoded. */
+static void arrays(const char *folder)
+{
+    blob b = load(folder, "npy/struct_nested_4.npy");
+    tenslice_file file, inner;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_component data;
+    tenslice_component_info about;
+    tenslice_cursor cursor;
+    tenslice_npz_entry entry;
+    tenslice_bytes bytes;
+    tenslice_str descr;
+    tenslice_status status;
+    uint64_t length;
+    unsigned count = 0;
+    void *room;
+
+    info.struct_size = sizeof info;
+    about.struct_size = sizeof about;
+    entry.struct_size = sizeof entry;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_npy_descr(&file, &descr));
+    CHECK(descr.length > 2 && descr.data[0] == '[' && descr.data[descr.length - 1] == ']');
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.dtype == 0 && info.layout == TENSLICE_LAYOUT_DENSE);
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+    CHECK((const char *)bytes.data + bytes.length == (const char *)b.data + b.size);
+    free(b.data);
+
+    b = load(folder, "npz/mixed_methods.npz");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_npz_entries(&file, &cursor));
+    while ((status = tenslice_npz_entries_next(&cursor, &entry, NULL)) == TENSLICE_OK) {
+        CHECK(entry.name.length > 4 && memcmp(entry.name.data + entry.name.length - 4, ".npy", 4) == 0);
+        CHECK(entry.offset + entry.length < b.size);
+        CHECK(entry.encoding == TENSLICE_ENCODING_RAW || entry.encoding == TENSLICE_ENCODING_DEFLATE);
+        count++;
+    }
+    CHECK(status == TENSLICE_END && count == 2);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "d", 1, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.layout == TENSLICE_LAYOUT_OTHER && same(info.layout_name, "npy"));
+    EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_data(&tensor, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&data, &about));
+    CHECK(about.encoding == TENSLICE_ENCODING_DEFLATE);
+    room = malloc((size_t)about.decoded_length);
+    status = tenslice_component_read_into(&data, NULL, room, (size_t)about.decoded_length, &length, NULL);
+    if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists it, and decodes it by a decoder alone */
+        CHECK(status == TENSLICE_OK && length == about.decoded_length);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&inner, room, (size_t)length, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_find(&inner, "", 0, &tensor, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        CHECK(info.layout == TENSLICE_LAYOUT_DENSE && info.dtype != 0 && info.rank == 1);
+    }
+    free(room);
+    free(b.data);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -395,6 +456,7 @@ int main(int argc, char **argv)
     symmetries(argv[1]);
     pairs(argv[1]);
     trains(argv[1]);
+    arrays(argv[1]);
     puts("formats: ok");
     return 0;
 }

@@ -71,6 +71,13 @@ int main(void)
     AT(tenslice_b2nd_chunk, codec, 49);
     AT(tenslice_b2nd_chunk, filters, 50);
 
+    SIZE(tenslice_npz_entry, 40 + 2 * P);
+    AT(tenslice_npz_entry, encoding, 4);
+    AT(tenslice_npz_entry, name, 8);
+    AT(tenslice_npz_entry, offset, 8 + 2 * P);
+    AT(tenslice_npz_entry, length, 16 + 2 * P);
+    AT(tenslice_npz_entry, decoded_length, 24 + 2 * P);
+    AT(tenslice_npz_entry, crc32, 32 + 2 * P);
     SIZE(tenslice_b2nd_metalayer, 24 + 4 * P);
     AT(tenslice_b2nd_metalayer, reserved, 4);
     AT(tenslice_b2nd_metalayer, name, 8);

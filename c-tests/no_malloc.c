@@ -63,7 +63,8 @@ int main(int argc, char **argv)
                                         "v1.2/objects_sparse_quant_logical.zt", "bad/v1.2/end_past_eof.zt",
                                         "tens/good/unknown_chunks_many.tens", "tens/good/sym_3.tens",
                                         "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz",
-                                        "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd"};
+                                        "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
+                                        "npy/struct_nested_4.npy", "npz/mixed_methods.npz"};
     size_t i;
 
     for (i = 0; argc == 2 && i < sizeof names / sizeof *names; i++) {

@@ -1113,6 +1113,44 @@ typedef struct {
     uint64_t scratch;
 } tenslice_b2nd_metalayer;
 
+/**
+ * An entry of an NPZ archive, an array or not. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * How its bytes are stored, a TENSLICE_ENCODING_ code.
+     */
+    uint32_t encoding;
+    /**
+     * Its name: of an array most often with ".npy" at the end. Only a label: it may be a path out of any folder.
+     */
+    tenslice_str name;
+    /**
+     * Where its bytes are stored in the file, perhaps compressed.
+     */
+    uint64_t offset;
+    /**
+     * How many bytes are stored.
+     */
+    uint64_t length;
+    /**
+     * How many bytes they decode to.
+     */
+    uint64_t decoded_length;
+    /**
+     * CRC-32 of the decoded bytes.
+     */
+    uint32_t crc32;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} tenslice_npz_entry;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1879,6 +1917,32 @@ tenslice_status tenslice_b2nd_read_region(const tenslice_file *file,
                                           void *scratch,
                                           size_t scratch_length,
                                           uint64_t *needed,
+                                          tenslice_error *error);
+
+/**
+ * The type of the items of an NPY file as the file writes it, such as "'<f4'" or "[('x', '<i2'), ('y', '<f8', (2,))]":
+ * UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_npy_descr(const tenslice_file *file,
+                                   tenslice_str *descr);
+
+/**
+ * Sets `cursor` before the first entry of an NPZ archive, for tenslice_npz_entries_next.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_npz_entries(const tenslice_file *file, tenslice_cursor *cursor);
+
+/**
+ * The next entry, in the order of the archive's directory; TENSLICE_END after the last. The caller has set `struct_size` of
+ * `entry`.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+ */
+tenslice_status tenslice_npz_entries_next(tenslice_cursor *cursor,
+                                          tenslice_npz_entry *entry,
                                           tenslice_error *error);
 
 #ifdef __cplusplus

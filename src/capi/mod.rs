@@ -23,6 +23,10 @@ mod tens;
 mod blz;
 #[cfg(feature = "b2nd")]
 mod b2nd;
+#[cfg(feature = "npy")]
+mod npy;
+#[cfg(feature = "npz")]
+mod npz;
 
 #[cfg(all(test, feature = "ztensor", feature = "tens", feature = "blz", feature = "b2nd", feature = "digest"))]
 mod tests;

@@ -137,6 +137,11 @@ held! {
     tenslice_cursor: crate::tens::Chunks<'static> = b"CHNK";
 }
 
+#[cfg(feature = "npz")]
+held! {
+    tenslice_cursor: crate::npz::Entries<'static> = b"NPZE";
+}
+
 #[cfg(feature = "blz")]
 held! {
     super::blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";

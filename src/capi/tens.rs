@@ -52,11 +52,6 @@ fn tens(file: &Handle<'_, tenslice_file>) -> Answer<tens::TensFile<'static>> {
     file.held()?.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))
 }
 
-/// Bytes of the file as a text.
-fn of_bytes(bytes: &[u8]) -> tenslice_str {
-    tenslice_str { data: bytes.as_ptr().cast(), length: bytes.len() }
-}
-
 /// Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
 /// 0 is the fastest.
 ///
@@ -122,7 +117,7 @@ pub extern "C" fn tenslice_tens_chunks_next(
 fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
     let symmetry = chunk.symmetry();
     let text = |of: fn(&Symmetry<'static>) -> &'static [u8]| {
-        symmetry.as_ref().map_or(tenslice_str::from(None), |symmetry| of_bytes(of(symmetry)))
+        symmetry.as_ref().map_or(tenslice_str::from(None), |symmetry| tenslice_str::of_bytes(of(symmetry)))
     };
     tenslice_tens_chunk {
         struct_size: 0,

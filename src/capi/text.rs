@@ -30,6 +30,11 @@ impl From<Option<&str>> for tenslice_str {
 }
 
 impl tenslice_str {
+    /// Bytes of the file, which are a text in some encoding.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        Self { data: bytes.as_ptr().cast(), length: bytes.len() }
+    }
+
     pub(super) fn of(text: Option<Text<'_>>) -> Self {
         let bytes = text.map(Text::bytes);
         Self {

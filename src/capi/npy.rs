@@ -1,0 +1,20 @@
+//! What only NPY files have. Not in libraries that were built without that format.
+
+use super::file::tenslice_file;
+use super::pointer::{Handle, Out};
+use super::status::{OK, Refused, plain, tenslice_status};
+use super::text::tenslice_str;
+use crate::error::ErrorKind;
+
+/// The type of the items of an NPY file as the file writes it, such as "'<f4'" or "[('x', '<i2'), ('y', '<f8', (2,))]":
+/// UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+///
+/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_npy_descr(file: Handle<tenslice_file>, descr: Out<tenslice_str>) -> tenslice_status {
+    plain(|| {
+        let npy = file.held()?.as_npy().ok_or(Refused::new(ErrorKind::InvalidArgument))?;
+        descr.writable()?.set(tenslice_str::of_bytes(npy.descr()));
+        Ok(OK)
+    })
+}
