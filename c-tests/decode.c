@@ -36,7 +36,7 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
         size_t result = ZSTD_decompress(room, capacity, stored, stored_length);
         if (ZSTD_isError(result))
             return capacity < 100000 && strstr(ZSTD_getErrorName(result), "too small") ? TENSLICE_TOO_SMALL
-                                                                                        : TENSLICE_UNDECODABLE;
+                                                                                        : TENSLICE_CORRUPT_STREAM;
         *length = result;
         return TENSLICE_OK;
     }
@@ -149,8 +149,8 @@ static void sizes_and_answers(const char *folder)
     } answers[] = {{TENSLICE_TOO_SMALL, TENSLICE_DECODED_LENGTH},
                    {TENSLICE_UNSUPPORTED_ENCODING, TENSLICE_UNSUPPORTED_ENCODING},
                    {TENSLICE_CHECKSUM_MISMATCH, TENSLICE_CHECKSUM_MISMATCH},
-                   {-1, TENSLICE_UNDECODABLE},
-                   {TENSLICE_END, TENSLICE_UNDECODABLE}};
+                   {-1, TENSLICE_CORRUPT_STREAM},
+                   {TENSLICE_END, TENSLICE_CORRUPT_STREAM}};
 
     decoder.decode = decode;
     decoder.user = &p;
@@ -172,7 +172,7 @@ static void sizes_and_answers(const char *folder)
     }
     p.answer = TENSLICE_OK;
     p.claimed = (size_t)dense + 1; /* more than there is room for */
-    EXPECT(TENSLICE_UNDECODABLE, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    EXPECT(TENSLICE_CORRUPT_STREAM, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
     p.claimed = (size_t)dense - 1;
     EXPECT(TENSLICE_DECODED_LENGTH, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
     decoder.decode = NULL;

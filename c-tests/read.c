@@ -1,4 +1,4 @@
-/* Opening, listing, finding, reading: every function once in the way it is meant. Argument: the fixtures. */
+/* ParseContext, listing, finding, reading: every function once in the way it is meant. Argument: the fixtures. */
 #include "support.h"
 
 static void sparse_quantized_logical(const char *folder)

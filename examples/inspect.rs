@@ -43,7 +43,7 @@ struct Options {
 
 /// What ended the work on a file.
 enum Failure {
-    Refused(Error),
+    ApiError(Error),
     NoSuchTensor(String),
     TooLarge(u64, u64),
     Io(io::Error),
@@ -51,7 +51,7 @@ enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Refused(error)
+        Self::ApiError(error)
     }
 }
 
@@ -137,7 +137,7 @@ fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
         match inspect(out, path, &bytes, options) {
             Ok(()) => continue,
             Err(Failure::Io(error)) => return Err(error),
-            Err(Failure::Refused(error)) => {
+            Err(Failure::ApiError(error)) => {
                 let sentence = error.explain(&bytes[..]).to_string();
                 refuse(out, path, options, error.kind().name(), &sentence, error.offset())?;
             }
@@ -244,7 +244,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(tensor.name())));
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
     }
-    verdict.map_err(Failure::Refused)
+    verdict.map_err(Failure::ApiError)
 }
 
 /// Chunks may stand for far more than their file has bytes.
@@ -258,10 +258,10 @@ fn check_limit(file: &File<'_>) -> Result<(), Failure> {
         }
     }
     let Some(b2nd) = file.as_b2nd() else { return Ok(()) };
-    let length = file.tensors().next().and_then(|tensor| tensor.dense_len()).unwrap_or(u64::MAX);
+    let length = file.tensors().next().and_then(|tensor| tensor.dense_length()).unwrap_or(u64::MAX);
     // Small arrays may stand in large chunks. What is wrong with a chunk is said where it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();
-    let work = b2nd.work_len(&vec![0; stop.len()], &stop).unwrap_or(0);
+    let work = b2nd.work_length(&vec![0; stop.len()], &stop).unwrap_or(0);
     if length > BYTES || work > BYTES || b2nd.chunk_count() > CHUNKS {
         return Err(Failure::TooLarge(length.max(work), b2nd.chunk_count()));
     }
@@ -330,7 +330,7 @@ impl Reader {
             self.add(component.extent().length);
         }
         if reading.verdict.is_ok() && is_sparse(tensor) {
-            let checked = with_room(tensor.scratch_len(), |scratch| Ok(tensor.sparse(scratch)?.warnings()));
+            let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings()));
             reading.verdict = checked.map(|warnings| self.warnings |= warnings);
         }
         reading
@@ -341,12 +341,12 @@ impl Reader {
     fn read_chunks(&mut self, b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> Result<String, Error> {
         for metalayer in b2nd.variable_metalayers() {
             let chunk = b2nd.variable_metalayer(&metalayer)?;
-            with_room(Some(chunk.scratch_len()), |scratch| {
+            with_room(Some(chunk.scratch_length()), |scratch| {
                 with_room(Some(chunk.decoded_length()), |room| chunk.read_into(room, scratch).map(drop))
             })?;
         }
         const BYTES_AT_ONCE: u64 = 1 << 22;
-        let total = tensor.dense_len().unwrap_or(0);
+        let total = tensor.dense_length().unwrap_or(0);
         let mut stop: Vec<u64> = tensor.shape().iter().collect();
         let mut start = vec![0; stop.len()];
         let length = stop.first().copied().unwrap_or(1);
@@ -366,7 +366,7 @@ impl Reader {
             if let (Some(start), Some(stop)) = (start.first_mut(), stop.first_mut()) {
                 (*start, *stop) = (at, end);
             }
-            with_room(Some(b2nd.scratch_len(&start, &stop)?), |scratch| {
+            with_room(Some(b2nd.scratch_length(&start, &stop)?), |scratch| {
                 with_room(Some(b2nd.region_len(&start, &stop)?), |room| {
                     hash.update(b2nd.read_region(&start, &stop, room, scratch)?);
                     Ok(())
@@ -471,7 +471,7 @@ fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
             let pairs = tensor.sparse(&mut [])?;
             let mut values = pairs.iter().filter_map(|pair| pair.bytes()).flatten().copied().collect::<Vec<_>>();
             if tensor.components().any(|pairs| pairs.byte_order() == ByteOrder::Big) {
-                values.chunks_mut(pairs.dtype().number_size()).for_each(<[u8]>::reverse);
+                values.chunks_mut(pairs.dtype().lane_size()).for_each(<[u8]>::reverse);
             }
             Ok(Some(hex(&Sha256::digest(values))))
         }
@@ -668,7 +668,7 @@ fn value_json(value: &Value<'_>) -> Json {
 
 /// SHA-256 of the elements, decoded, in little-endian order.
 fn sha256(component: &Component<'_>) -> Result<String, Error> {
-    let size = component.dtype().map_or(1, DType::number_size);
+    let size = component.dtype().map_or(1, DType::lane_size);
     // Where the file has them as they are to be hashed, they need not be copied.
     if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
         return Ok(hex(&Sha256::digest(component.bytes()?)));
@@ -804,10 +804,10 @@ fn details(
         writeln!(out, "  {}", printable(component.role()))?;
         match with_room(component.decoded_length(), |room| {
             let elements = match component.encoding() {
-                Encoding::Blosc => with_room(tensor.scratch_len(), |scratch| {
+                Encoding::Blosc => with_room(tensor.scratch_length(), |scratch| {
                     let length = tensor.read_into(room, scratch)?.len();
                     // As they are stored; swapped for the statistics.
-                    let size = component.dtype().map_or(1, DType::number_size);
+                    let size = component.dtype().map_or(1, DType::lane_size);
                     if component.byte_order() != ByteOrder::NATIVE {
                         room[..length].chunks_mut(size).for_each(<[u8]>::reverse);
                     }

@@ -113,7 +113,7 @@ enum {
     TENSLICE_OVER_HEADER = 217, /**< the bytes would lie over the header */
     TENSLICE_OVER_MANIFEST = 218, /**< the bytes would lie over the manifest */
     TENSLICE_SIZE_MISMATCH = 219, /**< the length does not match the shape and the dtype */
-    TENSLICE_NOT_WHOLE = 220, /**< the length is not a multiple of the element size */
+    TENSLICE_PARTIAL_ELEMENT = 220, /**< the length is not a multiple of the element size */
     TENSLICE_MISSING_COMPONENT = 221, /**< the layout lacks a component that it requires */
     TENSLICE_RANK_MISMATCH = 222, /**< the layout does not go with this rank */
     TENSLICE_INDEX_TYPE = 223, /**< the index component is not of an integer type */
@@ -158,10 +158,10 @@ enum {
     TENSLICE_SPARSE_FRAME = 312, /**< the chunks lie in files of their own, beside this one */
     TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes are not those that the digest was made of */
     TENSLICE_INVALID_DIGEST = 401, /**< the digest has not as many hexadecimal digits as its kind */
-    TENSLICE_UNDECODABLE = 402, /**< the stored bytes do not decode */
+    TENSLICE_CORRUPT_STREAM = 402, /**< the stored bytes do not decode */
     TENSLICE_DECODED_LENGTH = 403, /**< the stored bytes decode to another length than stated */
     TENSLICE_CHECKSUM_MISMATCH = 404, /**< the stored bytes decode to others than their checksum was made of */
-    TENSLICE_ROW_POINTERS = 405, /**< the row pointers do not rise from 0 to the number of values */
+    TENSLICE_INVALID_ROW_POINTERS = 405, /**< the row pointers do not rise from 0 to the number of values */
     TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index lies outside the shape */
     TENSLICE_PACKED_LENGTH = 407, /**< the length does not come out even as indices and values */
     TENSLICE_TOO_SMALL = 500, /**< the destination is too small */
@@ -608,7 +608,7 @@ typedef struct {
 
 /**
  * Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
- * the front of the `capacity` bytes at `room`, and says in `length` how many there are. Never trusts a size
+ * the front of the `capacity` bytes at `destination`, and says in `length` how many there are. Never trusts a size
  * that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
  * is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
  * decode.
@@ -617,7 +617,7 @@ typedef tenslice_status (*tenslice_decode)(void *user,
                                            uint32_t encoding,
                                            const void *stored,
                                            size_t stored_length,
-                                           void *room,
+                                           void *destination,
                                            size_t capacity,
                                            size_t *length);
 
@@ -632,7 +632,7 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
                                                            size_t dictionary_length,
                                                            const void *stored,
                                                            size_t stored_length,
-                                                           void *room,
+                                                           void *destination,
                                                            size_t capacity,
                                                            size_t *length);
 
@@ -1333,7 +1333,7 @@ tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor,
  * The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
  * this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
  *
- * Errors: NOT_DENSE, WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
+ * Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
  * NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor,
@@ -1397,7 +1397,7 @@ tenslice_status tenslice_component_get_info(const tenslice_component *component,
  * The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
  * machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
  *
- * Errors: WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+ * Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
  * INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_bytes(const tenslice_component *component,
@@ -1432,8 +1432,8 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
  * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
  * more room.
  *
- * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; ENCODED for chunks, which
+ * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; CORRUPT_STREAM,
+ * DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the destination holds nothing of use; ENCODED for chunks, which
  * tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
@@ -1467,7 +1467,7 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
  * (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
  * tenslice_blz_slice.
  *
- * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
+ * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
  * INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
  * tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
  * UNSUPPORTED_FILTER, and what is wrong with a chunk.
@@ -1495,7 +1495,7 @@ tenslice_status tenslice_component_verify(const tenslice_component *component,
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not
  * encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
  *
- * Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, ROW_POINTERS.
+ * Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_verified *verified,
@@ -1506,7 +1506,7 @@ tenslice_status tenslice_file_verify(const tenslice_file *file,
  * sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
  * tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
  *
- * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+ * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
  * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
@@ -1822,7 +1822,7 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file,
  * may be NULL: then what is built in decodes. `length` (may be NULL) gets the number of bytes written or, with
  * TOO_SMALL, needed.
  *
- * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
+ * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM,
  * DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
  */
 tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file,
@@ -1903,7 +1903,7 @@ tenslice_status tenslice_b2nd_region_work(const tenslice_file *file,
  * needs; with OUT_OF_SCRATCH those that `scratch` needs.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
- * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
+ * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
  * NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
  * for a file of another format; INVALID_HANDLE.
  */

@@ -154,7 +154,7 @@ impl<'a> Component<'a> {
     /// Its elements as a slice, without a copy.
     ///
     /// # Errors
-    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `NotWhole`, and `Misaligned`
+    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned`
     /// where the bytes do not lie at a multiple of `T`'s alignment in memory. [`elements`](Self::elements)
     /// reads those.
     ///
@@ -177,9 +177,9 @@ impl<'a> Component<'a> {
     /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
-        let is_single = self.record.dtype.is_some_and(|dtype| dtype.number_size() == 1);
+        let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
         let (kind, item) = if !self.is_whole(bytes) {
-            (ErrorKind::NotWhole, Item::Length)
+            (ErrorKind::PartialElement, Item::Length)
         } else if self.record.order != ByteOrder::NATIVE && !is_single {
             (ErrorKind::ForeignEndian, Item::ByteOrder)
         } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
@@ -198,24 +198,24 @@ impl<'a> Component<'a> {
         Ok(Elements::new(self.bytes_of::<T>()?, self.record.order))
     }
 
-    /// Its elements, decoded, in `room`: in stored order, in this machine's byte order. The part written.
+    /// Its elements, decoded, in `dst`: in stored order, in this machine's byte order. The part written.
     ///
-    /// `room` has at least [`decoded_length`](Self::decoded_length) bytes; where the file does not say how
+    /// `dst` has at least [`decoded_length`](Self::decoded_length) bytes; where the file does not say how
     /// many there are, give some, and more after `TooSmall`.
     ///
     /// # Errors
     /// `TooSmall`, then nothing was written where the length is known. `UnsupportedEncoding`, `NotInMemory`;
     /// `Encoded` for chunks, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
-    /// `Undecodable`, `DecodedLength`, `ChecksumMismatch`, `NotWhole`: `room` holds nothing of use then.
-    pub fn read_into<'r>(&self, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn::default(), room)
+    /// `CorruptStream`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`: `dst` holds nothing of use then.
+    pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_with(&mut BuiltIn::default(), dst)
     }
 
     /// The same by a decoder of the caller's.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
-    pub fn read_into_by<'r>(&self, decoder: &mut dyn Decoder, room: &'r mut [u8]) -> Result<&'r mut [u8]> {
+    pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Item::Component);
         let stored = match self.record.encoding {
             Encoding::Other => return Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
@@ -226,16 +226,16 @@ impl<'a> Component<'a> {
             Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
             None => None,
         };
-        let room = match known {
-            Some(length) => room.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
-            None => room,
+        let dst = match known {
+            Some(length) => dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
+            None => dst,
         };
         let length = if self.record.encoding == Encoding::Raw {
-            room.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
-            room.len()
+            dst.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+            dst.len()
         } else {
-            decoder.decode(self.record.encoding, stored, room).map_err(|error| match error {
-                DecodeError::Malformed => fail(ErrorKind::Undecodable),
+            decoder.decode(self.record.encoding, stored, dst).map_err(|error| match error {
+                DecodeError::Malformed => fail(ErrorKind::CorruptStream),
                 DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
                 DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
                 DecodeError::DoesNotFit if known.is_some() => fail(ErrorKind::DecodedLength),
@@ -245,7 +245,7 @@ impl<'a> Component<'a> {
         if known.is_some_and(|known| known != length) {
             return Err(fail(ErrorKind::DecodedLength));
         }
-        let decoded = room.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
+        let decoded = dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
         #[cfg(all(feature = "npz", feature = "digest"))]
         if let (Some((sum, _)), true) = (self.record.crc32, self.record.encoding != Encoding::Raw) {
             if !digest::Digest::Crc32(sum).is_of(decoded) {
@@ -254,7 +254,7 @@ impl<'a> Component<'a> {
         }
         if let Some(dtype) = self.record.dtype {
             if !dtype.is_whole(to_u64(length)) {
-                return Err(fail(ErrorKind::NotWhole));
+                return Err(fail(ErrorKind::PartialElement));
             }
             self.record.order.to_native(decoded, dtype);
         }
@@ -315,12 +315,12 @@ impl<'a> Component<'a> {
             ErrorKind::TooSmall => ErrorKind::OutOfScratch,
             other => other,
         };
-        let room = core::mem::take(scratch);
-        let length = match self.read_into_by(decoder, room) {
+        let dst = core::mem::take(scratch);
+        let length = match self.read_into_with(decoder, dst) {
             Ok(decoded) => decoded.len(),
             Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.item())),
         };
-        let parts = room.split_at_mut_checked(length);
+        let parts = dst.split_at_mut_checked(length);
         let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
         *scratch = rest;
         let order = if self.record.dtype.is_some() { ByteOrder::NATIVE } else { self.record.order };
@@ -337,7 +337,7 @@ impl<'a> Component<'a> {
     /// Its bytes, if they are whole elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
-        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::NotWhole, Item::Length)) }
+        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Item::Length)) }
     }
 
     fn is_whole(&self, bytes: &[u8]) -> bool {

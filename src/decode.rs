@@ -22,14 +22,14 @@ pub enum DecodeError {
 /// Decodes components on behalf of the library: for a server that brings libzstd, or a chip with a
 /// decompressor of its own.
 pub trait Decoder {
-    /// Decodes all of `stored` to the front of `room`; the number of bytes it decodes to.
+    /// Decodes all of `stored` to the front of `dst`; the number of bytes it decodes to.
     ///
     /// The room is as large as what is expected, where that is known: never trust a size that `stored` states.
     /// After an error its contents are of no use.
     ///
     /// # Errors
     /// See [`DecodeError`].
-    fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError>;
+    fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError>;
 
     /// Takes a dictionary for the calls of [`decode_with_dictionary`](Self::decode_with_dictionary) that follow, up to
     /// the next one: to read a dictionary takes longer than to decode a short stream. Few streams have one: chunks of
@@ -50,9 +50,9 @@ pub trait Decoder {
         &mut self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (encoding, stored, room);
+        let _ = (encoding, stored, dst);
         Err(DecodeError::Unsupported)
     }
 }

@@ -139,7 +139,7 @@ pub(crate) fn typed<T: Element>(bytes: &[u8]) -> Result<&[T], ErrorKind> {
     }
     <[T] as zerocopy::FromBytes>::ref_from_bytes(bytes).map_err(|error| match error {
         zerocopy::ConvertError::Alignment(_) => ErrorKind::Misaligned,
-        _ => ErrorKind::NotWhole,
+        _ => ErrorKind::PartialElement,
     })
 }
 
@@ -200,7 +200,7 @@ mod tests {
         let at = aligned.as_ptr().align_offset(8);
         let aligned = &aligned[at..at + 16];
         assert_eq!(typed::<u64>(aligned), Ok(&[0, 0][..]));
-        assert_eq!(typed::<u64>(&aligned[..9]), Err(ErrorKind::NotWhole));
+        assert_eq!(typed::<u64>(&aligned[..9]), Err(ErrorKind::PartialElement));
         assert_eq!(typed::<u32>(&aligned[1..9]), Err(ErrorKind::Misaligned));
         assert_eq!(typed::<u32>(&[]), Ok(&[][..]));
     }

@@ -100,7 +100,7 @@ kinds! {
         OverHeader = 217, "the bytes would lie over the header", ALONE Place;
         OverManifest = 218, "the bytes would lie over the manifest", ALONE Place;
         SizeMismatch = 219, "the length does not match the shape and the dtype", ALONE Sizes;
-        NotWhole = 220, "the length is not a multiple of the element size", ALONE Sizes;
+        PartialElement = 220, "the length is not a multiple of the element size", ALONE Sizes;
         MissingComponent = 221, "the layout lacks a component that it requires", ALONE Missing;
         RankMismatch = 222, "the layout does not go with this rank";
         IndexType = 223, "the index component is not of an integer type";
@@ -147,10 +147,10 @@ kinds! {
 
         DigestMismatch = 400, "the stored bytes are not those that the digest was made of";
         InvalidDigest = 401, "the digest has not as many hexadecimal digits as its kind";
-        Undecodable = 402, "the stored bytes do not decode";
+        CorruptStream = 402, "the stored bytes do not decode";
         DecodedLength = 403, "the stored bytes decode to another length than stated";
         ChecksumMismatch = 404, "the stored bytes decode to others than their checksum was made of";
-        RowPointers = 405, "the row pointers do not rise from 0 to the number of values";
+        InvalidRowPointers = 405, "the row pointers do not rise from 0 to the number of values";
         IndexOutOfRange = 406, "an index lies outside the shape";
         PackedLength = 407, "the length does not come out even as indices and values";
 

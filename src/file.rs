@@ -6,7 +6,7 @@
 use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
-use crate::bytes::source::{Need, Opening, Source};
+use crate::bytes::source::{Need, ParseContext, Source};
 use crate::error::{Error, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, dispatch, formats};
 use crate::place::Format;
@@ -52,7 +52,7 @@ impl<'a> File<'a> {
     /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         // A slice has every range that lies in the file, and no other is ever needed.
-        open(&Opening::of(bytes.into()))
+        open(&ParseContext::of(bytes.into()))
     }
 
     /// Opens a file of which only some ranges are in memory: see [`Source`].
@@ -75,7 +75,7 @@ impl<'a> File<'a> {
         if let Some(error) = source.failed() {
             return Err(error);
         }
-        let opening = Opening::of_source(source);
+        let opening = ParseContext::of_source(source);
         let opened = open(&opening);
         source.note(&opening, opened.as_ref().err().copied());
         opened
@@ -195,7 +195,7 @@ macro_rules! views {
 formats!(views!);
 
 /// The one way in: for slices and for sources.
-fn open<'a>(opening: &Opening<'a>) -> Result<File<'a>> {
+fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
     let opened = AnyFile::open(opening).map(|inner| File { inner, summary: Summary::default() });
     let mut opened = opened.map_err(|stop| opening.error(stop));
     // Read in place: a file on its own would be on the stack besides.

@@ -154,10 +154,10 @@ impl<'a> Sparse<'a> {
                 let mut last = 0;
                 for row in 0..=rows {
                     let pointer = pointers.index(row).filter(|&pointer| pointer >= last && (row > 0 || pointer == 0));
-                    last = pointer.ok_or_else(|| fail(ErrorKind::RowPointers))?;
+                    last = pointer.ok_or_else(|| fail(ErrorKind::InvalidRowPointers))?;
                 }
                 if last != self.count {
-                    return Err(fail(ErrorKind::RowPointers));
+                    return Err(fail(ErrorKind::InvalidRowPointers));
                 }
                 for k in 0..self.count {
                     columns.index(k).filter(|&column| column < width).ok_or_else(out_of_range)?;
@@ -321,9 +321,9 @@ impl<'a> Sparse<'a> {
         Entries { sparse: self, next, row }
     }
 
-    /// Writes the tensor to `room`, which has its dense length and is zero: native byte order, row-major.
+    /// Writes the tensor to `dst`, which has its dense length and is zero: native byte order, row-major.
     /// `None` where a value has no place, as changed bytes may have it.
-    pub(crate) fn scatter(&self, room: &mut [u8]) -> Option<()> {
+    pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
         // There may be any number of dimensions, but of those with several indices no more than a place has bits.
         let mut lengths = heapless::Vec::<u64, 64>::new();
         if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
@@ -336,7 +336,7 @@ impl<'a> Sparse<'a> {
             let to =
                 self.dense_place(&entry, &lengths).and_then(|place| place.checked_mul(size)).and_then(|offset| {
                     let from = to_usize(offset)?;
-                    room.get_mut(from..)?.get_mut(..to_usize(size)?)
+                    dst.get_mut(from..)?.get_mut(..to_usize(size)?)
                 });
             let (to, from) = (to?, self.values.element(entry.k)?);
             to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
@@ -416,22 +416,22 @@ impl<'a> Entry<'_, 'a> {
         }
     }
 
-    /// All indices, one for each dimension, written to `room`; `None` where it has fewer places.
+    /// All indices, one for each dimension, written to `dst`; `None` where it has fewer places.
     #[must_use]
-    pub fn indices<'r>(&self, room: &'r mut [u64]) -> Option<&'r mut [u64]> {
-        let room = room.get_mut(..usize::try_from(self.sparse.shape.rank()).ok()?)?;
+    pub fn indices<'r>(&self, dst: &'r mut [u64]) -> Option<&'r mut [u64]> {
+        let dst = dst.get_mut(..usize::try_from(self.sparse.shape.rank()).ok()?)?;
         if let Indices::Places(places) = self.sparse.indices {
             let mut rest = places.index(self.k)?;
-            for (index, length) in room.iter_mut().zip(self.sparse.shape) {
+            for (index, length) in dst.iter_mut().zip(self.sparse.shape) {
                 *index = rest.checked_rem(length)?;
                 rest = rest.checked_div(length)?;
             }
         } else {
-            for (index, dimension) in room.iter_mut().zip(0..) {
+            for (index, dimension) in dst.iter_mut().zip(0..) {
                 *index = self.index(dimension)?;
             }
         }
-        Some(room)
+        Some(dst)
     }
 
     /// The value; `None` where `T` does not read the dtype.

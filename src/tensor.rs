@@ -158,15 +158,15 @@ impl<'a> Tensor<'a> {
     }
 
     /// How far apart elements lie whose indices differ by one in a dimension, for each dimension: in elements
-    /// of a dense tensor, or of what [`read_into`](Self::read_into) writes. They are put into `room`, which has
+    /// of a dense tensor, or of what [`read_into`](Self::read_into) writes. They are put into `dst`, which has
     /// as many places as there are dimensions.
     ///
     /// # Errors
     /// `TooSmall`; `ShapeOverflow` where a tensor without elements has lengths whose product exceeds 64 bits.
-    pub fn strides<'r>(&self, room: &'r mut [u64]) -> Result<&'r mut [u64]> {
+    pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
-        let room = to_usize(u64::from(shape.rank())).and_then(|rank| room.get_mut(..rank));
-        let strides = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
+        let strides = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         strides.iter_mut().zip(shape).for_each(|(stride, length)| *stride = length);
         let mut next = Some(1_u64);
         let mut set = |length: &mut u64| {
@@ -185,13 +185,13 @@ impl<'a> Tensor<'a> {
     /// How many bytes [`read_into`](Self::read_into) writes; `None` where the file does not say, or where
     /// the tensor cannot be made dense.
     #[must_use]
-    pub fn dense_len(&self) -> Option<u64> {
+    pub fn dense_length(&self) -> Option<u64> {
         match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
                 self.shape().elements()?.checked_mul(self.dtype()?.size())
             }
-            _ => dispatch!(&self.file, file => file.whole_len(&self.record)),
+            _ => dispatch!(&self.file, file => file.whole_length(&self.record)),
         }
     }
 
@@ -200,59 +200,59 @@ impl<'a> Tensor<'a> {
     /// two of an array in chunks, for which the headers of all chunks are read. `None` where the file does not say,
     /// where the tensor cannot be made dense, and where a chunk is broken or not in memory.
     #[must_use]
-    pub fn scratch_len(&self) -> Option<u64> {
+    pub fn scratch_length(&self) -> Option<u64> {
         if self.layout() == Layout::Dense {
             return Some(0);
         }
         let Some(roles) = self.sparse_roles() else {
-            return dispatch!(&self.file, file => file.whole_scratch_len(&self.record));
+            return dispatch!(&self.file, file => file.whole_scratch_length(&self.record));
         };
         let encoded = self.components().filter(|c| c.encoding() != Encoding::Raw && roles.contains(&c.role()));
         encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
 
-    /// The tensor as a dense array in `room`, whatever its layout: in this machine's byte order, dense
+    /// The tensor as a dense array in `dst`, whatever its layout: in this machine's byte order, dense
     /// data in its [`order`](Self::order), all else row-major. The part written. An array in chunks stays in the
     /// byte order that it is stored in: that of its component.
     ///
-    /// `room` has at least [`dense_len`](Self::dense_len) bytes, `scratch` [`scratch_len`](Self::scratch_len);
+    /// `dst` has at least [`dense_length`](Self::dense_length) bytes, `scratch` [`scratch_length`](Self::scratch_length);
     /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
     ///
     /// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a
-    /// whole ([`b2nd::Frame::work_len`](crate::b2nd::Frame::work_len) says how much that is), and what the elements of a
+    /// whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) says how much that is), and what the elements of a
     /// tensor train take is said at [`blz::Train::slice`](crate::blz::Train::slice).
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written where [`dense_len`](Self::dense_len) is known. `UnsupportedLayout`,
+    /// `TooSmall`, then nothing was written where [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`,
     /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunks `UnsupportedCodec`,
-    /// `UnsupportedFilter`, and what is wrong with them: `room` holds nothing of use then.
+    /// `UnsupportedFilter`, and what is wrong with them: `dst` holds nothing of use then.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let tensor = file.find("csr_i32")?; // 5 rows of 6 columns, most of them zero
-    /// let mut room = [0; 5 * 6 * 4];
-    /// tensor.read_into(&mut room, &mut [])?;
+    /// let mut dst = [0; 5 * 6 * 4];
+    /// tensor.read_into(&mut dst, &mut [])?;
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn::default(), room, scratch)
+    pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
     /// The same by a decoder of the caller's.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
-    pub fn read_into_by<'r>(
+    pub fn read_into_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         match self.stored_layout() {
-            Layout::Dense => self.data()?.read_into_by(decoder, room),
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, room, scratch),
-            _ => dispatch!(&self.file, file => file.read_whole(&self.record, decoder, room, scratch)),
+            Layout::Dense => self.data()?.read_into_with(decoder, dst),
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, dst, scratch),
+            _ => dispatch!(&self.file, file => file.read_whole(&self.record, decoder, dst, scratch)),
         }
     }
 
@@ -260,23 +260,23 @@ impl<'a> Tensor<'a> {
     fn read_sparse<'r>(
         &self,
         decoder: &mut dyn Decoder,
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        let length = self.dense_len().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-        let room = to_usize(length).and_then(|length| room.get_mut(..length));
-        let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
-        let sparse = self.sparse_by(decoder, scratch)?;
-        room.fill(0);
-        sparse.scatter(room).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
-        Ok(room)
+        let length = self.dense_length().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let dst = to_usize(length).and_then(|length| dst.get_mut(..length));
+        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        let sparse = self.sparse_with(decoder, scratch)?;
+        dst.fill(0);
+        sparse.scatter(dst).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
+        Ok(dst)
     }
 
     /// The indices and values of a sparse tensor, checked in one pass: linear in their number. `scratch`
-    /// takes the components that are stored encoded, see [`scratch_len`](Self::scratch_len).
+    /// takes the components that are stored encoded, see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
-    /// `UnsupportedLayout` where it is not sparse. `RowPointers`, `IndexOutOfRange`, `CountMismatch`,
+    /// `UnsupportedLayout` where it is not sparse. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`,
     /// `PackedLength` where the structure is broken. `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
@@ -291,14 +291,14 @@ impl<'a> Tensor<'a> {
     where
         'a: 's,
     {
-        self.sparse_by(&mut BuiltIn::default(), scratch)
+        self.sparse_with(&mut BuiltIn::default(), scratch)
     }
 
     /// The same by a decoder of the caller's.
     ///
     /// # Errors
     /// Those of [`sparse`](Self::sparse).
-    pub fn sparse_by<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
+    pub fn sparse_with<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
     where
         'a: 's,
     {
@@ -356,7 +356,7 @@ impl<'a> Tensor<'a> {
         if let Some(error) = components.error() {
             return Err(error);
         }
-        if self.sparse_roles().is_some() && self.scratch_len() == Some(0) {
+        if self.sparse_roles().is_some() && self.scratch_length() == Some(0) {
             verified.warnings = self.sparse(&mut [])?.warnings();
         }
         Ok(verified)

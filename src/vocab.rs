@@ -6,7 +6,7 @@
 use core::fmt;
 use core::num::NonZeroU16;
 
-use crate::bytes::words::{UNKNOWN, words};
+use crate::bytes::keywords::{UNKNOWN, keywords};
 use crate::pinned::pinned;
 
 /// The type of an element.
@@ -128,14 +128,14 @@ impl DType {
     }
 
     /// The dtype of the number that a list of names gave: such a code, or [`UNKNOWN`].
-    pub(crate) fn of_word(number: u8) -> Option<Self> {
+    pub(crate) fn from_keyword(number: u8) -> Option<Self> {
         if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
     }
 
     /// The dtype that NumPy writes so: kind and bytes, without the byte order. `None` for what is no number here: times,
     /// texts, records.
-    pub(crate) fn of_numpy(name: &[u8]) -> Option<Self> {
-        let names = words![
+    pub(crate) fn from_numpy(name: &[u8]) -> Option<Self> {
+        let names = keywords![
             "b1": DType::BOOL.short_code(),
             "u1": DType::U8.short_code(),
             "u2": DType::U16.short_code(),
@@ -151,7 +151,7 @@ impl DType {
             "c8": DType::C64.short_code(),
             "c16": DType::C128.short_code(),
         ];
-        Self::of_word(names.number_of(name))
+        Self::from_keyword(names.number_of(name))
     }
 
     /// The dtype of a code; `None` for a number that is no dtype's.
@@ -218,7 +218,7 @@ impl DType {
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
         // As long as they are, but for those that some machines align to less.
-        match self.number_size() {
+        match self.lane_size() {
             8 => align_of::<u64>(),
             16 => align_of::<u128>(),
             size => size,
@@ -227,7 +227,7 @@ impl DType {
 
     /// Bytes of one number of an element, to which the byte order applies: half of it for complex ones.
     #[must_use]
-    pub fn number_size(self) -> usize {
+    pub fn lane_size(self) -> usize {
         let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
         1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }
@@ -269,7 +269,7 @@ impl ByteOrder {
             return;
         }
         // One arm a size, so that each has a size known to the compiler.
-        match dtype.number_size() {
+        match dtype.lane_size() {
             2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
             4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
             8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn lanes() {
         let quaternion = DType::F64.with_lanes(4).unwrap();
-        assert_eq!((quaternion.name(), quaternion.size(), quaternion.number_size()), ("f64x4", 32, 8));
+        assert_eq!((quaternion.name(), quaternion.size(), quaternion.lane_size()), ("f64x4", 32, 8));
         assert_eq!(DType::from_code(quaternion.code()), Some(quaternion));
         assert_eq!(DType::F32.with_lanes(2), Some(DType::C64));
         assert_eq!((DType::F128.with_lanes(8).unwrap().size(), DType::U8.with_lanes(8).unwrap().size()), (128, 8));

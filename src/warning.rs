@@ -92,7 +92,7 @@ impl Warnings {
     }
 
     /// The warnings of a file that knows them as bits, none of them a tensor's.
-    pub(crate) const fn of_bits(bits: u32) -> Self {
+    pub(crate) const fn from_bits(bits: u32) -> Self {
         Self { bits, first: [0; TENSOR_WARNINGS] }
     }
 

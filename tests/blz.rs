@@ -174,8 +174,8 @@ fn slices_and_reconstructions() {
             }
         }
         let tensor = file.find("").unwrap();
-        let Some(length) = tensor.dense_len().filter(|length| *length < 1 << 22) else { continue };
-        assert_eq!(tensor.scratch_len(), Some(train.slice_scratch()), "{context}");
+        let Some(length) = tensor.dense_length().filter(|length| *length < 1 << 22) else { continue };
+        assert_eq!(tensor.scratch_length(), Some(train.slice_scratch()), "{context}");
         let mut room = vec![0xa5; length as usize];
         let found = numbers(tensor.read_into(&mut room, scratch.get()).unwrap(), blz.dtype());
         if case.expected["reconstruct"].is_object() {
@@ -344,7 +344,7 @@ fn what_cannot_be_computed_is_refused() {
     let bytes = fixture("blz/good/nd255_r2_f64.blz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
-    assert_eq!((tensor.dense_len(), tensor.shape().elements()), (None, None));
+    assert_eq!((tensor.dense_length(), tensor.shape().elements()), (None, None));
     let result = tensor.read_into(&mut room, &mut vec![0; 1 << 16]).map(drop).map_err(kind);
     assert_eq!(result, Err(ErrorKind::ShapeOverflow));
 }

@@ -20,7 +20,7 @@ fn verdicts() {
             }
             _ => {}
         }
-        // Refused with a place in the file, and a sentence.
+        // ApiError with a place in the file, and a sentence.
         if let Err(error) = result {
             assert!(error.offset().is_some_and(|at| at <= case.bytes.len() as u64), "{}: {error}", case.name());
             assert!(error.explain(&case.bytes[..]).to_string().len() > 20);
@@ -93,7 +93,7 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
 }
 
 fn sha256(component: &Component<'_>) -> String {
-    let size = component.dtype().map_or(1, DType::number_size);
+    let size = component.dtype().map_or(1, DType::lane_size);
     support::sha256(&support::little(component.bytes().unwrap(), component.byte_order(), size))
 }
 

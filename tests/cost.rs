@@ -170,13 +170,13 @@ fn read_a_byte(bytes: &[u8]) {
 fn ask_for_memory(bytes: &[u8]) {
     let frame = frame(bytes);
     let at = frame.shape().elements().unwrap() - 10;
-    black_box(frame.scratch_len(&[at], &[at + 1]).unwrap());
+    black_box(frame.scratch_length(&[at], &[at + 1]).unwrap());
 }
 
 #[cfg(feature = "b2nd")]
 fn ask_for_all_memory(bytes: &[u8]) {
     let frame = frame(bytes);
-    black_box(frame.scratch_len(&[0], &[frame.shape().elements().unwrap()]).unwrap());
+    black_box(frame.scratch_length(&[0], &[frame.shape().elements().unwrap()]).unwrap());
 }
 
 #[cfg(feature = "b2nd")]

@@ -236,7 +236,7 @@ fn a_sparse_tensor_is_of_the_type_of_its_values() {
     let bytes = with_components("sparse_coo", &[("coords", "u8", 1), ("data", "u8", 3), ("values", "f32", 4)]);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
-    assert_eq!(file.find("w").unwrap().dense_len(), Some(16));
+    assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
     assert_eq!(tensor.data().unwrap().bytes().unwrap().len(), 4);
     // A known type over the wrong dtype is a contradiction.
     assert_eq!(File::open(&with("f8_e5m2", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::TypeMismatch);
-    assert_eq!(File::open(&with("complex64", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::NotWhole);
+    assert_eq!(File::open(&with("complex64", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::PartialElement);
 }
 
 #[test]

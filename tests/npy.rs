@@ -32,7 +32,7 @@ fn accepted(descr: &str, shape: &str, length: usize) {
     }
 }
 
-/// Refused, at that byte of the header.
+/// ApiError, at that byte of the header.
 #[track_caller]
 fn refused(header: &str, kind: ErrorKind, item: Item, at: u64) {
     let error = File::open(&file(1, header, 64)).unwrap_err();

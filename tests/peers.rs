@@ -72,11 +72,11 @@ fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
     assert_eq!(tensor.order().text(), expected["order"], "{context}");
     let data: Component<'_> = tensor.data().unwrap();
     assert_eq!(data.encoding(), Encoding::Raw, "{context}");
-    let size = data.dtype().map_or(1, |dtype| dtype.number_size());
+    let size = data.dtype().map_or(1, |dtype| dtype.lane_size());
     let bytes = data.bytes().unwrap();
     assert_eq!(sha256(&little(bytes, data.byte_order(), size)), expected["data_sha256"], "{context}");
     // In this machine's byte order, wherever it is stored.
-    let mut read = vec![0xa5; tensor.dense_len().unwrap() as usize];
+    let mut read = vec![0xa5; tensor.dense_length().unwrap() as usize];
     tensor.read_into(&mut read, &mut []).unwrap();
     let order = if data.dtype().is_some() { ByteOrder::NATIVE } else { data.byte_order() };
     assert_eq!(sha256(&little(&read, order, size)), expected["data_sha256"], "{context}");

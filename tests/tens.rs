@@ -75,7 +75,7 @@ fn every_field() {
         assert_eq!(elements.as_deref(), expected["num_elements"].as_str(), "{context}");
         let dtype = tensor.dtype().unwrap();
         assert_eq!(dtype.size(), expected["element_bytes"], "{context}");
-        let lanes = dtype.size() / dtype.number_size() as u64;
+        let lanes = dtype.size() / dtype.lane_size() as u64;
         assert_eq!(lanes, expected["numbers_per_element"], "{context}");
         let layout = match expected["layout"].as_str().unwrap() {
             "dense" => Layout::Dense,
@@ -96,9 +96,9 @@ fn every_field() {
         assert_eq!(known["length"], part.extent().length, "{context}");
         let order = if part.byte_order() == ByteOrder::Big { "big" } else { "little" };
         // One byte has no order; the side-cars give the one that was asked for.
-        assert!(expected["byte_order"] == order || dtype.number_size() == 1, "{context}");
+        assert!(expected["byte_order"] == order || dtype.lane_size() == 1, "{context}");
         if layout == Layout::Dense {
-            let bytes = little(part.bytes().unwrap(), part.byte_order(), dtype.number_size());
+            let bytes = little(part.bytes().unwrap(), part.byte_order(), dtype.lane_size());
             assert_eq!(sha256(&bytes), expected["data_sha256"].as_str().unwrap(), "{context}");
             let mut strides = vec![0; shape.len()];
             if let Ok(strides) = tensor.strides(&mut strides) {
@@ -114,7 +114,7 @@ fn every_field() {
         if layout == Layout::IndexValue && case.expect() != "reject" {
             let pairs = tens.pairs().unwrap();
             let values: Vec<u8> = pairs.iter().flat_map(|pair| pair.bytes().unwrap().to_vec()).collect();
-            let values = little(&values, part.byte_order(), dtype.number_size());
+            let values = little(&values, part.byte_order(), dtype.lane_size());
             assert_eq!(sha256(&values), expected["data_sha256"].as_str().unwrap(), "{context}");
             let stride = dtype.size() as usize + 8;
             let indices =
@@ -194,7 +194,7 @@ fn every_sample() {
         let tensor = file.find("").unwrap();
         let (dtype, order) = (tensor.dtype().unwrap(), tensor.components().next().unwrap().byte_order());
         // Every element at once, where that is not too many.
-        let dense = tensor.dense_len().filter(|length| *length < 1 << 24).map(|length| {
+        let dense = tensor.dense_length().filter(|length| *length < 1 << 24).map(|length| {
             let mut room = vec![0xaa; length as usize];
             tensor.read_into(&mut room, &mut []).unwrap_or_else(|error| panic!("{context}: {error}"));
             room
@@ -210,7 +210,7 @@ fn every_sample() {
             if let Some(pair) = sample["pair"].as_u64().filter(|_| is_repeated) {
                 bytes = tens.pairs().unwrap().iter().nth(pair as usize).unwrap().bytes().unwrap();
             }
-            assert_eq!(little(bytes, order, dtype.number_size()), known, "{context} {index:?}");
+            assert_eq!(little(bytes, order, dtype.lane_size()), known, "{context} {index:?}");
             let start = bytes.as_ptr().addr() - case.bytes.as_ptr().addr();
             assert_eq!(sample["offset"], start, "{context}");
             for (number, bits) in as_f64(bytes, dtype, order).iter().zip(sample["f64_hex"].as_array().unwrap()) {
@@ -226,7 +226,7 @@ fn every_sample() {
                 };
                 let at = (place * dtype.size()) as usize;
                 let read = &dense[at..at + dtype.size() as usize];
-                assert_eq!(little(read, ByteOrder::NATIVE, dtype.number_size()), known, "{context} {index:?}");
+                assert_eq!(little(read, ByteOrder::NATIVE, dtype.lane_size()), known, "{context} {index:?}");
             }
             compared += 1;
         }

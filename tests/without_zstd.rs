@@ -33,9 +33,11 @@ fn compressed_components_are_refused_and_others_read() {
                     refused += 1;
                 }
             }
-            if tensor.layout() == Layout::Dense && is_raw && tensor.dense_len().is_some_and(|length| length < 1 << 20)
+            if tensor.layout() == Layout::Dense
+                && is_raw
+                && tensor.dense_length().is_some_and(|length| length < 1 << 20)
             {
-                let mut room = vec![0; tensor.dense_len().unwrap() as usize];
+                let mut room = vec![0; tensor.dense_length().unwrap() as usize];
                 assert!(tensor.read_into(&mut room, &mut []).is_ok(), "{}", case.name());
             }
         }

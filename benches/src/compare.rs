@@ -253,8 +253,8 @@ struct Ours<'a> {
 impl<'a> Ours<'a> {
     fn open(frame: &'a [u8]) -> Self {
         let file = open(frame);
-        let scratch_len = |rows: usize| file.scratch_len(&[0, 0], &[rows as u64, COLUMNS as u64]);
-        let scratch = [1, ROWS].map(|rows| scratch_len(rows).expect("within the array") as usize);
+        let scratch_length = |rows: usize| file.scratch_length(&[0, 0], &[rows as u64, COLUMNS as u64]);
+        let scratch = [1, ROWS].map(|rows| scratch_length(rows).expect("within the array") as usize);
         Self { file, scratch: vec![0; scratch[0].max(scratch[1])] }
     }
 

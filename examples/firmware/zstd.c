@@ -31,7 +31,7 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
         return TENSLICE_OUT_OF_SCRATCH;
     decoded = ZSTD_decompressDCtx(context, room, capacity, stored, stored_length);
     if (ZSTD_isError(decoded))
-        return ZSTD_getErrorCode(decoded) == ZSTD_error_dstSize_tooSmall ? TENSLICE_TOO_SMALL : TENSLICE_UNDECODABLE;
+        return ZSTD_getErrorCode(decoded) == ZSTD_error_dstSize_tooSmall ? TENSLICE_TOO_SMALL : TENSLICE_CORRUPT_STREAM;
     *length = decoded;
     return TENSLICE_OK;
 }
@@ -78,5 +78,5 @@ int main(void)
     status = tenslice_tensor_read_into(&tensor, &decoder, weight, sizeof weight, NULL, 0, NULL, NULL);
     print(tenslice_status_text(status));
     print("\n");
-    return status == TENSLICE_UNDECODABLE ? 0 : 1;
+    return status == TENSLICE_CORRUPT_STREAM ? 0 : 1;
 }

@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(chunk) = file.as_b2nd().unwrap().chunk(0, &mut []) else { return };
     let decode = |fill: u8| {
         let mut room = vec![fill; length as usize];
-        chunk.read_into(&mut room, &mut vec![!fill; chunk.scratch_len() as usize]).map(|room| room.to_vec())
+        chunk.read_into(&mut room, &mut vec![!fill; chunk.scratch_length() as usize]).map(|room| room.to_vec())
     };
     assert_eq!(decode(0), decode(0x5a));
 });

@@ -27,7 +27,7 @@ fn symmetries_and_pairs(file: &File<'_>, tens: &tens::TensFile<'_>) {
     }
     assert_eq!(chunks.error(), None);
     let tensor = file.find("").unwrap();
-    let Some(dense) = tensor.dense_len().filter(|length| *length < LIMIT) else { return };
+    let Some(dense) = tensor.dense_length().filter(|length| *length < LIMIT) else { return };
     let mut room = vec![0xaa; dense as usize];
     let result = tensor.read_into(&mut room, &mut []).map(drop);
     let Ok(pairs) = tens.pairs() else { return };

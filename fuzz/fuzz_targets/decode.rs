@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
                 Err(error) => assert!(error.kind() != ErrorKind::TooSmall || length > LARGEST || component.decoded_length().is_none()),
             }
         }
-        let mut scratch = vec![0; tensor.scratch_len().unwrap_or(1 << 16).min(LARGEST) as usize];
+        let mut scratch = vec![0; tensor.scratch_length().unwrap_or(1 << 16).min(LARGEST) as usize];
         if let Ok(sparse) = tensor.sparse(&mut scratch) {
             let shape: Vec<u64> = sparse.shape().iter().collect();
             assert_eq!(sparse.iter().count() as u64, sparse.stored());
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
                 assert_eq!(entry.bytes().unwrap().len() as u64, sparse.dtype().size());
             }
         }
-        let Some(length) = tensor.dense_len().filter(|length| *length <= LARGEST) else { continue };
+        let Some(length) = tensor.dense_length().filter(|length| *length <= LARGEST) else { continue };
         let mut room = vec![0; length as usize];
         if let Ok(dense) = tensor.read_into(&mut room, &mut scratch) {
             assert_eq!(dense.len() as u64, length);

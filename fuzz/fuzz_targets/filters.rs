@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     let file = File::open(&frame).unwrap();
     let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).unwrap();
     let mut room = vec![0x77; data.len()];
-    let found = chunk.read_into(&mut room, &mut vec![0x88; chunk.scratch_len() as usize]).unwrap();
+    let found = chunk.read_into(&mut room, &mut vec![0x88; chunk.scratch_length() as usize]).unwrap();
 
     let mut expected: Vec<u8> = Vec::new();
     for part in data.chunks(block) {

@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn region(frame: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Option<Vec<u8>> {
     let length = frame.region_len(start, stop).ok().filter(|length| *length <= LARGEST)?;
-    let scratch = frame.scratch_len(start, stop).ok().filter(|length| *length <= LARGEST)?;
+    let scratch = frame.scratch_length(start, stop).ok().filter(|length| *length <= LARGEST)?;
     let read = |fill: u8, scratch: u64| {
         let mut room = vec![fill; length as usize];
         frame.read_region(start, stop, &mut room, &mut vec![!fill; scratch as usize]).map(|room| room.to_vec())
@@ -64,7 +64,7 @@ fn region(frame: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Option<Vec<u8
 fn decode(chunk: &b2nd::Chunk<'_>) {
     if chunk.decoded_length() <= LARGEST {
         let mut room = vec![0; chunk.decoded_length() as usize];
-        let result = chunk.read_into(&mut room, &mut vec![0; chunk.scratch_len() as usize]).map(drop);
+        let result = chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize]).map(drop);
         assert!(result.is_ok() || result.unwrap_err().kind() != ErrorKind::OutOfScratch);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
-use crate::bytes::words::{Found, Words};
+use crate::bytes::keywords::{Found, Keywords};
 use crate::codec::cbor::{Fault, Left, Reader, Token};
 use crate::error::{Error, ErrorKind};
 use crate::place::Format;
@@ -21,14 +21,14 @@ pub(super) struct Items<'a> {
     left: Left,
     is_map: bool,
     /// Keys that are not attributes.
-    hidden: Words,
+    hidden: Keywords,
     fault: Option<Fault>,
 }
 
 impl<'a> Attributes<'a> {
     /// The pairs of the map at `position` of `region`, of a file of kind `format`, but those whose keys are
     /// `hidden`.
-    pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: Words) -> Self {
+    pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: Keywords) -> Self {
         let mut reader = Reader::new(region.bytes, position);
         let left = reader.map();
         let fault = reader.check().err();
@@ -73,7 +73,7 @@ impl<'a> Items<'a> {
             position: reader.position(),
             left: token.inside().unwrap_or(Left::NONE),
             is_map: matches!(token, Token::Map(_)),
-            hidden: Words::NONE,
+            hidden: Keywords::NONE,
             ..*self
         };
         if token.inside().is_some() {

@@ -33,7 +33,7 @@ impl Extent {
     #[must_use]
     pub const fn is_within(&self, end: u64) -> bool {
         match end.checked_sub(self.offset) {
-            Some(room) => self.length <= room,
+            Some(available) => self.length <= available,
             None => false,
         }
     }

@@ -7,4 +7,4 @@ pub(crate) mod extent;
 pub(crate) mod num;
 pub(crate) mod source;
 pub(crate) mod text;
-pub(crate) mod words;
+pub(crate) mod keywords;

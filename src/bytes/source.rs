@@ -34,9 +34,9 @@ pub struct Need {
 /// use tenslice::{Extent, File, MAX_SEGMENTS, Opened, Source};
 ///
 /// let mut disk = std::fs::File::open("tests/fixtures/v1.2/dense_all_dtypes.zt")?;
-/// let mut fetch = |extent: Extent, room: &mut Vec<u8>| {
-///     room.resize(extent.length as usize, 0);
-///     disk.seek(SeekFrom::Start(extent.offset)).and_then(|_| disk.read_exact(room))
+/// let mut fetch = |extent: Extent, buffer: &mut Vec<u8>| {
+///     buffer.resize(extent.length as usize, 0);
+///     disk.seek(SeekFrom::Start(extent.offset)).and_then(|_| disk.read_exact(buffer))
 /// };
 ///
 /// let mut buffers = vec![Vec::new(); MAX_SEGMENTS]; // they outlive the source
@@ -69,7 +69,7 @@ pub struct Source<'a> {
     segments: Segments<'a>,
     /// The range that the last call asked for. If in passing, its bytes are good for the next call alone.
     asked: Cell<Option<Need>>,
-    passing: Option<Segment<'a>>,
+    transient: Option<Segment<'a>>,
     /// How far the last call came, and the error that it ended with: the next one ends with it, too.
     walk: Cell<Walk>,
     failed: Cell<Option<Error>>,
@@ -103,7 +103,13 @@ impl<'a> Source<'a> {
     #[must_use]
     pub const fn new(length: u64) -> Self {
         let segments = Segments { length, held: [None; MAX_SEGMENTS] };
-        Self { segments, asked: Cell::new(None), passing: None, walk: Cell::new(Walk::NONE), failed: Cell::new(None) }
+        Self {
+            segments,
+            asked: Cell::new(None),
+            transient: None,
+            walk: Cell::new(Walk::NONE),
+            failed: Cell::new(None),
+        }
     }
 
     /// Length of the whole file in bytes.
@@ -127,16 +133,16 @@ impl<'a> Source<'a> {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
         // What was asked for in passing is let go with all that came with it, such as the rest of its sectors.
-        if self.asked_in_passing(offset, bytes) {
-            self.passing = Some((offset, bytes));
+        if self.asked_transient(offset, bytes) {
+            self.transient = Some((offset, bytes));
             return Ok(());
         }
         self.segments.add(offset, bytes)
     }
 
     /// The bytes of `extent`, if they are among those that are good for this call.
-    fn get_passing(&self, extent: Extent) -> Option<&'a [u8]> {
-        let (at, bytes) = self.passing.filter(|&(at, bytes)| self.asked_in_passing(at, bytes))?;
+    fn get_transient(&self, extent: Extent) -> Option<&'a [u8]> {
+        let (at, bytes) = self.transient.filter(|&(at, bytes)| self.asked_transient(at, bytes))?;
         extent.of(bytes, at)
     }
 
@@ -151,7 +157,7 @@ impl<'a> Source<'a> {
     }
 
     /// Remembers why a call ended. Where bytes were missing it has been told already which.
-    pub(crate) fn note(&self, opening: &Opening<'_>, error: Option<Error>) {
+    pub(crate) fn note(&self, opening: &ParseContext<'_>, error: Option<Error>) {
         if !opening.lacks.get() {
             self.asked.set(None);
             self.failed.set(error);
@@ -159,7 +165,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether the last call asked in passing for a range of which these bytes, which stand at `offset`, have all.
-    fn asked_in_passing(&self, offset: u64, bytes: &[u8]) -> bool {
+    fn asked_transient(&self, offset: u64, bytes: &[u8]) -> bool {
         self.asked.get().is_some_and(|asked| !asked.keep && asked.extent.of(bytes, offset).is_some())
     }
 }
@@ -261,7 +267,7 @@ impl<'a> Input<'a> {
 
 /// What a parser opens a file from, and where it leaves the reason for which it stops.
 #[derive(Clone)]
-pub(crate) struct Opening<'a> {
+pub(crate) struct ParseContext<'a> {
     pub(crate) input: Input<'a>,
     /// The source that the input is that of: it remembers from call to call.
     source: Option<&'a Source<'a>>,
@@ -270,15 +276,15 @@ pub(crate) struct Opening<'a> {
     lacks: Cell<bool>,
 }
 
-/// A parser stopped: the file is at fault, or bytes are missing. The [`Opening`] knows: handed from call to call, an
+/// A parser stopped: the file is at fault, or bytes are missing. The [`ParseContext`] knows: handed from call to call, an
 /// error would take more of a chip than the checks that find it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stop;
+pub(crate) struct Interrupted;
 
 /// What a parser comes to.
-pub(crate) type Parsed<T> = core::result::Result<T, Stop>;
+pub(crate) type ParseResult<T> = core::result::Result<T, Interrupted>;
 
-impl<'a> Opening<'a> {
+impl<'a> ParseContext<'a> {
     /// Opens from bytes that all stay.
     pub(crate) const fn of(input: Input<'a>) -> Self {
         let error = Cell::new(Error::new(ErrorKind::NotInMemory));
@@ -292,7 +298,7 @@ impl<'a> Opening<'a> {
 
     /// The bytes of `extent`, which lies in the file, or the range to fetch. What is opened may refer to them.
     #[inline(never)]
-    pub(crate) fn keep(&self, extent: Extent) -> Parsed<&'a [u8]> {
+    pub(crate) fn keep(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
     }
 
@@ -302,25 +308,25 @@ impl<'a> Opening<'a> {
         &self,
         at: u64,
         rule: Rule,
-    ) -> Parsed<&'a T> {
+    ) -> ParseResult<&'a T> {
         let (extent, length) = (Extent::new(at, to_u64(size_of::<T>())), self.input.length());
         if !extent.is_within(length) {
             return Err(self.fail(rule, length));
         }
-        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Stop) // as many bytes were asked for
+        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Interrupted) // as many bytes were asked for
     }
 
     /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What
     /// came before is asked for no more if the walk says so.
     #[inline(never)]
-    pub(crate) fn pass(&self, extent: Extent) -> Parsed<&'a [u8]> {
-        let passing = || self.source.and_then(|source| source.get_passing(extent));
-        self.input.get(extent).or_else(passing).ok_or_else(|| self.lack(Need { extent, keep: false }))
+    pub(crate) fn transient(&self, extent: Extent) -> ParseResult<&'a [u8]> {
+        let held = || self.source.and_then(|source| source.get_transient(extent));
+        self.input.get(extent).or_else(held).ok_or_else(|| self.lack(Need { extent, keep: false }))
     }
 
     /// Stops for the lack of bytes.
     #[cold]
-    fn lack(&self, need: Need) -> Stop {
+    fn lack(&self, need: Need) -> Interrupted {
         self.lacks.set(true);
         if let Some(source) = self.source {
             source.asked.set(Some(need));
@@ -331,19 +337,19 @@ impl<'a> Opening<'a> {
     /// Stops for a fault of `item` at byte `at` of the file, which is of kind `format`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail(&self, (kind, format, item): Rule, at: u64) -> Stop {
+    pub(crate) fn fail(&self, (kind, format, item): Rule, at: u64) -> Interrupted {
         self.stop(Error::at(kind, format, item, at))
     }
 
     /// Stops for an error.
-    pub(crate) fn stop(&self, error: Error) -> Stop {
+    pub(crate) fn stop(&self, error: Error) -> Interrupted {
         self.error.set(error);
-        Stop
+        Interrupted
     }
 
     /// Why the parser stopped.
-    pub(crate) fn error(&self, Stop: Stop) -> Error {
-        self.error.get() // has been set: only those above make a `Stop`
+    pub(crate) fn error(&self, Interrupted: Interrupted) -> Error {
+        self.error.get() // has been set: only those above make a `Interrupted`
     }
 
     /// How far the walk over the file came before.

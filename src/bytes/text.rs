@@ -10,7 +10,7 @@ pub(crate) struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
     /// A text that is one already.
-    pub(crate) const fn of(text: &'a str) -> Self {
+    pub(crate) const fn new(text: &'a str) -> Self {
         Self(text.as_bytes())
     }
 

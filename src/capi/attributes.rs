@@ -4,7 +4,7 @@ use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
 use super::pointer::{HandleMut, Holds, InfoIn, InfoOut, OptionalOut, Out, Writable};
-use super::status::{Answer, Details, END, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{Details, END, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
@@ -21,17 +21,17 @@ pub(super) fn next<C: 'static, T: 'static, H>(
     handle: &Out<'_, H>,
     blank: impl FnOnce(&C) -> T,
     read_next: impl FnOnce(&mut C, &mut T) -> Result<bool>,
-) -> Answer<tenslice_status>
+) -> FfiResult<tenslice_status>
 where
     tenslice_cursor: Holds<C>,
     H: Holds<T>,
 {
-    let (cursor, handle) = (cursor.held_mut()?, handle.writable()?);
+    let (cursor, handle) = (cursor.get_mut()?, handle.writable()?);
     let mut next = blank(cursor);
     if !details.of(read_next(cursor, &mut next))? {
         return Ok(END);
     }
-    handle.hold(&next);
+    handle.store(&next);
     Ok(OK)
 }
 
@@ -98,7 +98,7 @@ impl tenslice_value {
             _ => {}
         }
         if let Some(items) = value.items() {
-            Writable::inside(&mut new).hold(&items);
+            Writable::inside(&mut new).store(&items);
         }
         new
     }
@@ -118,7 +118,7 @@ pub extern "C" fn tenslice_attributes_next(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let attributes = cursor.held_mut::<Attributes<'static>>()?;
+        let attributes = cursor.get_mut::<Attributes<'static>>()?;
         let key_out = key.writable_or_null()?;
         let value_out = value.writable()?;
         let (key, value) = match (attributes.next(), attributes.error()) {
@@ -145,7 +145,7 @@ pub extern "C" fn tenslice_value_items(
     plain(|| {
         let items = value.items()?;
         let cursor = cursor.writable()?;
-        cursor.hold(items.held().map_err(|_| Error::new(ErrorKind::WrongType))?);
+        cursor.store(items.get().map_err(|_| Error::new(ErrorKind::WrongType))?);
         Ok(OK)
     })
 }

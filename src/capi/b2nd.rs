@@ -3,12 +3,12 @@
 use core::ffi::c_void;
 
 use super::component::tenslice_bytes;
-use super::decode::{chosen, report, tenslice_decoder};
+use super::decode::{chosen, report_length, tenslice_decoder};
 use super::file::tenslice_file;
 use super::pointer::{
-    Array, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, Room, Scratch, ScratchLength, rooms,
+    Array, Buffer, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
 use crate::b2nd;
@@ -104,8 +104,8 @@ pub struct tenslice_b2nd_metalayer {
 }
 
 /// The frame that a handle holds.
-fn b2nd(file: &Handle<'_, tenslice_file>) -> Answer<b2nd::Frame<'static>> {
-    file.held()?.as_b2nd().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn b2nd(file: &Handle<'_, tenslice_file>) -> FfiResult<b2nd::Frame<'static>> {
+    file.get()?.as_b2nd().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
 /// Fills `info`, of which the caller has set `struct_size`.
@@ -128,7 +128,7 @@ pub extern "C" fn tenslice_b2nd_get_info(
             block_size: defaults.block_size,
             decoded: defaults.decoded,
             stored: defaults.stored,
-            table_scratch: b2nd.table_scratch_len().unwrap_or(u64::MAX),
+            table_scratch: b2nd.table_scratch_length().unwrap_or(u64::MAX),
             table_offset: b2nd.table_extent().offset,
             table_length: b2nd.table_extent().length,
             dtype: b2nd.dtype_text().into(),
@@ -152,7 +152,7 @@ pub extern "C" fn tenslice_b2nd_get_info(
 pub extern "C" fn tenslice_b2nd_chunk_shape(
     file: Handle<tenslice_file>,
     of_blocks: u32,
-    dimensions: Room<u64>,
+    dimensions: Buffer<u64>,
     capacity: Capacity,
     rank: OptionalOut<u32>,
 ) -> tenslice_status {
@@ -194,7 +194,7 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
             length: extent.length,
             decoded_length: chunk.decoded_length(),
             block_size: chunk.block_size().unwrap_or(0),
-            scratch: chunk.scratch_len(),
+            scratch: chunk.scratch_length(),
             content: chunk.content().code(),
             codec: chunk.codec(),
             filters: chunk.filters(),
@@ -235,14 +235,14 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
 /// may be NULL: then what is built in decodes. `length` (may be NULL) gets the number of bytes written or, with
 /// TOO_SMALL, needed.
 ///
-/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE,
+/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM,
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
     index: u64,
     decoder: OptionalIn<tenslice_decoder>,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     scratch: Scratch<c_void>,
     scratch_length: ScratchLength,
@@ -251,12 +251,12 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
 ) -> tenslice_status {
     answer(&error, |details| {
         let others = &[file.memory(), decoder.memory(), length.memory()];
-        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let b2nd = b2nd(&file)?;
         let mut decoder = chosen(&decoder)?;
-        let chunk = details.of(b2nd.chunk_by(&mut decoder, index, scratch))?;
-        report(details, &length, Some(chunk.decoded_length()), || {
-            chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+        let chunk = details.of(b2nd.chunk_with(&mut decoder, index, scratch))?;
+        report_length(details, &length, Some(chunk.decoded_length()), || {
+            chunk.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
@@ -266,11 +266,11 @@ fn metalayer(
     file: &Handle<'_, tenslice_file>,
     in_trailer: u32,
     index: u32,
-) -> Answer<(b2nd::Frame<'static>, b2nd::Metalayer<'static>)> {
+) -> FfiResult<(b2nd::Frame<'static>, b2nd::Metalayer<'static>)> {
     let b2nd = b2nd(file)?;
     let mut all = if in_trailer == 0 { b2nd.metalayers() } else { b2nd.variable_metalayers() };
     let found = usize::try_from(index).ok().and_then(|index| all.nth(index));
-    found.map(|found| (b2nd, found)).ok_or(Refused::new(ErrorKind::NotFound))
+    found.map(|found| (b2nd, found)).ok_or(ApiError::new(ErrorKind::NotFound))
 }
 
 /// Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
@@ -289,7 +289,7 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
         let (b2nd, found) = self::metalayer(&file, in_trailer, index)?;
         let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
             (0, _) => (to_u64(found.content.len()), 0),
-            (_, Ok(chunk)) => (chunk.decoded_length(), chunk.scratch_len()),
+            (_, Ok(chunk)) => (chunk.decoded_length(), chunk.scratch_length()),
             (_, Err(_)) => (u64::MAX, 0),
         };
         info.fill(tenslice_b2nd_metalayer {
@@ -311,7 +311,7 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,
     index: u32,
     decoder: OptionalIn<tenslice_decoder>,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     scratch: Scratch<c_void>,
     scratch_length: ScratchLength,
@@ -320,12 +320,12 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
 ) -> tenslice_status {
     answer(&error, |details| {
         let others = &[file.memory(), decoder.memory(), length.memory()];
-        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let (b2nd, metalayer) = metalayer(&file, 1, index)?;
         let mut decoder = chosen(&decoder)?;
         let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
-        report(details, &length, Some(chunk.decoded_length()), || {
-            chunk.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+        report_length(details, &length, Some(chunk.decoded_length()), || {
+            chunk.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
@@ -335,7 +335,7 @@ fn region<'a>(
     file: &Handle<'_, tenslice_file>,
     [start, stop]: [&Array<'a, u64>; 2],
     rank: Length<'_>,
-) -> Answer<(b2nd::Frame<'static>, [&'a [u64]; 2])> {
+) -> FfiResult<(b2nd::Frame<'static>, [&'a [u64]; 2])> {
     Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
 }
 
@@ -359,7 +359,7 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let (length, scratch) = (length.writable()?, scratch.writable()?);
         let bytes = details.of(b2nd.region_len(start, stop))?;
-        let memory = if scratch.is_some() { details.of(b2nd.scratch_len(start, stop))? } else { 0 };
+        let memory = if scratch.is_some() { details.of(b2nd.scratch_length(start, stop))? } else { 0 };
         if let Some(length) = length {
             length.set(bytes);
         }
@@ -390,7 +390,7 @@ pub extern "C" fn tenslice_b2nd_region_work(
     answer(&error, |details| {
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let work = work.writable()?;
-        work.set(details.of(b2nd.work_len(start, stop))?);
+        work.set(details.of(b2nd.work_length(start, stop))?);
         Ok(OK)
     })
 }
@@ -404,7 +404,7 @@ pub extern "C" fn tenslice_b2nd_region_work(
 /// needs; with OUT_OF_SCRATCH those that `scratch` needs.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
-/// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, UNDECODABLE, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
+/// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
 /// NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
 /// for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -414,7 +414,7 @@ pub extern "C" fn tenslice_b2nd_read_region(
     stop: Array<u64>,
     rank: Length,
     decoder: OptionalIn<tenslice_decoder>,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     scratch: Scratch<c_void>,
     scratch_length: ScratchLength,
@@ -423,15 +423,15 @@ pub extern "C" fn tenslice_b2nd_read_region(
 ) -> tenslice_status {
     answer(&error, |details| {
         let others = &[file.memory(), start.memory(rank), stop.memory(rank), decoder.memory(), needed.memory()];
-        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
+        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let mut decoder = chosen(&decoder)?;
         let needed = needed.writable()?;
-        let read = b2nd.read_region_by(&mut decoder, start, stop, destination, scratch);
+        let read = b2nd.read_region_with(&mut decoder, start, stop, destination, scratch);
         let count = match &read {
             Ok(written) => Some(to_u64(written.len())),
             Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_len(start, stop).ok(),
-            Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_len(start, stop).ok(),
+            Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_length(start, stop).ok(),
             Err(_) => None,
         };
         if let (Some(needed), Some(count)) = (needed, count) {

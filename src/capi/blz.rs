@@ -3,12 +3,12 @@
 
 use core::ffi::c_void;
 
-use super::decode::report;
+use super::decode::report_length;
 use super::file::tenslice_file;
 use super::pointer::{
-    Array, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Room, Scratch, ScratchLength, rooms,
+    Array, Buffer, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::to_code;
 use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};
@@ -93,8 +93,8 @@ impl From<Scaled> for tenslice_scaled {
 }
 
 /// The BLZ file that a handle holds.
-fn blz(file: &Handle<'_, tenslice_file>) -> Answer<blz::BlzFile<'static>> {
-    file.held()?.as_blz().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn blz(file: &Handle<'_, tenslice_file>) -> FfiResult<blz::BlzFile<'static>> {
+    file.get()?.as_blz().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
 /// The index that is asked for, where C has UINT64_MAX for all.
@@ -164,7 +164,7 @@ pub extern "C" fn tenslice_blz_train(
     answer(&error, |details| {
         let blz = blz(&file)?;
         let train = train.writable()?;
-        train.hold_found(details, &blz.train())?;
+        train.store_found(details, &blz.train())?;
         Ok(OK)
     })
 }
@@ -182,7 +182,7 @@ pub extern "C" fn tenslice_blz_train_in(
 ) -> tenslice_status {
     answer(&error, |details| {
         let (blz, cores) = (blz(&file)?, cores.with_length_beside(length, train.memory())?);
-        train.writable()?.hold_found(details, &blz.train_in(cores))?;
+        train.writable()?.store_found(details, &blz.train_in(cores))?;
         Ok(OK)
     })
 }
@@ -196,7 +196,7 @@ pub extern "C" fn tenslice_blz_get_scratch(
     scratch: InfoOut<tenslice_blz_scratch>,
 ) -> tenslice_status {
     plain(|| {
-        let train = train.held()?;
+        let train = train.get()?;
         scratch.writable()?.fill(tenslice_blz_scratch {
             struct_size: 0,
             reserved: 0,
@@ -225,7 +225,7 @@ pub extern "C" fn tenslice_blz_element(
     answer(&error, |details| {
         let others = &[train.memory(), index.memory(count), value.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
-        let train = train.held()?;
+        let train = train.get()?;
         let index = index.with_length(count)?;
         let value = value.writable()?;
         value.set(details.of(train.element(index, scratch))?);
@@ -250,7 +250,7 @@ pub extern "C" fn tenslice_blz_slice(
     train: Handle<tenslice_train>,
     fixed: Array<u64>,
     count: Length,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     scratch: Scratch<c_void>,
     scratch_length: ScratchLength,
@@ -259,11 +259,11 @@ pub extern "C" fn tenslice_blz_slice(
 ) -> tenslice_status {
     answer(&error, |details| {
         let others = &[train.memory(), fixed.memory(count), length.memory()];
-        let (destination, scratch) = rooms((destination, capacity), (scratch, scratch_length), others)?;
-        let train = train.held()?;
+        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
+        let train = train.get()?;
         let fixed = fixed.with_length(count)?;
         details.of(train.check_rank(fixed.len()))?;
-        report(details, &length, train.slice_len_by(&fixed_of(fixed)), || {
+        report_length(details, &length, train.slice_len_by(&fixed_of(fixed)), || {
             train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
         })
     })
@@ -282,7 +282,7 @@ pub extern "C" fn tenslice_blz_sum(
 ) -> tenslice_status {
     answer(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[train.memory(), sum.memory()])?;
-        let train = train.held()?;
+        let train = train.get()?;
         let sum = sum.writable()?;
         sum.set(details.of(train.sum(scratch))?.into());
         Ok(OK)
@@ -302,7 +302,7 @@ pub extern "C" fn tenslice_blz_norm(
 ) -> tenslice_status {
     answer(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[train.memory(), norm.memory()])?;
-        let train = train.held()?;
+        let train = train.get()?;
         let norm = norm.writable()?;
         norm.set(details.of(train.norm(scratch))?.into());
         Ok(OK)
@@ -327,8 +327,8 @@ pub extern "C" fn tenslice_blz_inner(
     answer(&error, |details| {
         let others = &[train.memory(), other.memory(), inner.memory(), needed.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
-        let train = train.held()?;
-        let other = other.held()?;
+        let train = train.get()?;
+        let other = other.get()?;
         let inner = inner.writable()?;
         if let Some(needed) = needed.writable()? {
             needed.set(train.inner_scratch(other));

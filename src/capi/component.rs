@@ -81,7 +81,7 @@ pub extern "C" fn tenslice_component_get_info(
     info: InfoOut<tenslice_component_info>,
 ) -> tenslice_status {
     plain(|| {
-        let component = component.held()?;
+        let component = component.get()?;
         info.writable()?.fill(tenslice_component_info {
             struct_size: 0,
             dtype: to_code(component.dtype()),
@@ -103,7 +103,7 @@ pub extern "C" fn tenslice_component_get_info(
 /// The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
 /// machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
 ///
-/// Errors: WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
+/// Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
 /// INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_bytes(
@@ -113,7 +113,7 @@ pub extern "C" fn tenslice_component_bytes(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let component = component.held()?;
+        let component = component.get()?;
         bytes.writable()?.set(details.of(typed_bytes(component, dtype))?.into());
         Ok(OK)
     })
@@ -129,7 +129,7 @@ pub extern "C" fn tenslice_component_stored(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let component = component.held()?;
+        let component = component.get()?;
         bytes.writable()?.set(details.of(component.stored())?.into());
         Ok(OK)
     })
@@ -148,9 +148,9 @@ pub extern "C" fn tenslice_component_with_bytes(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let (component, data) = (component.held()?, data.with_length_beside(length, bound.memory())?);
+        let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_bytes(data))?;
-        bound.writable()?.hold::<Component<'static>>(&component); // it may be the old handle, which has been read
+        bound.writable()?.store::<Component<'static>>(&component); // it may be the old handle, which has been read
         Ok(OK)
     })
 }

@@ -5,11 +5,11 @@ use core::ffi::c_void;
 use super::component::tenslice_component;
 use super::file::tenslice_file;
 use super::pointer::{
-    CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Room, Scratch, ScratchLength, rooms,
+    Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Scratch, ScratchLength, buffers,
 };
 #[cfg(not(feature = "digest"))]
-use super::status::Refused;
-use super::status::{Answer, Details, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::ApiError;
+use super::status::{Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
 use crate::error::{ErrorKind, Result};
@@ -19,7 +19,7 @@ use crate::{BuiltIn, DecodeError, Decoder};
 use crate::{Verification, Verified};
 
 /// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
-/// the front of the `capacity` bytes at `room`, and says in `length` how many there are. Never trusts a size
+/// the front of the `capacity` bytes at `destination`, and says in `length` how many there are. Never trusts a size
 /// that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
 /// is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
 /// decode.
@@ -29,7 +29,7 @@ pub type tenslice_decode = Option<
         encoding: u32,
         stored: *const c_void,
         stored_length: usize,
-        room: *mut c_void,
+        destination: *mut c_void,
         capacity: usize,
         length: *mut usize,
     ) -> tenslice_status,
@@ -46,7 +46,7 @@ pub type tenslice_decode_with_dictionary = Option<
         dictionary_length: usize,
         stored: *const c_void,
         stored_length: usize,
-        room: *mut c_void,
+        destination: *mut c_void,
         capacity: usize,
         length: *mut usize,
     ) -> tenslice_status,
@@ -71,7 +71,7 @@ pub(super) enum Chosen {
     BuiltIn(BuiltIn),
 }
 
-pub(super) fn chosen(decoder: &OptionalIn<'_, tenslice_decoder>) -> Answer<Chosen> {
+pub(super) fn chosen(decoder: &OptionalIn<'_, tenslice_decoder>) -> FfiResult<Chosen> {
     Ok(match decoder.read()? {
         Some(decoder) => Chosen::Callers(decoder),
         None => Chosen::BuiltIn(BuiltIn::default()),
@@ -83,11 +83,11 @@ impl Decoder for Chosen {
         &mut self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        destination: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
         match self {
-            Self::BuiltIn(built_in) => built_in.decode(encoding, stored, room),
-            Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, room), room.len()),
+            Self::BuiltIn(built_in) => built_in.decode(encoding, stored, destination),
+            Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, destination), destination.len()),
         }
     }
 
@@ -103,11 +103,13 @@ impl Decoder for Chosen {
         &mut self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        destination: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
         match self {
-            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, room),
-            Self::Callers(decoder) => came_to(decoder.decode_with_dictionary(encoding, stored, room), room.len()),
+            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, destination),
+            Self::Callers(decoder) => {
+                came_to(decoder.decode_with_dictionary(encoding, stored, destination), destination.len())
+            }
         }
     }
 }
@@ -130,12 +132,12 @@ fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::r
 }
 
 /// Says how many bytes were written or, where that is why they were not, how many are needed.
-pub(super) fn report(
+pub(super) fn report_length(
     details: Details<'_>,
     length: &OptionalOut<'_, u64>,
     needed: Option<u64>,
     read: impl FnOnce() -> Result<usize>,
-) -> Answer<tenslice_status> {
+) -> FfiResult<tenslice_status> {
     let length = length.writable()?;
     let result = read();
     let count = match &result {
@@ -154,14 +156,14 @@ pub(super) fn report(
 /// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
 /// more room.
 ///
-/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; UNDECODABLE,
-/// DECODED_LENGTH, CHECKSUM_MISMATCH, NOT_WHOLE, then the destination holds nothing of use; ENCODED for chunks, which
+/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; CORRUPT_STREAM,
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the destination holds nothing of use; ENCODED for chunks, which
 /// tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_into(
     component: Handle<tenslice_component>,
     decoder: OptionalIn<tenslice_decoder>,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
@@ -169,10 +171,10 @@ pub extern "C" fn tenslice_component_read_into(
     answer(&error, |details| {
         let others = &[component.memory(), decoder.memory(), length.memory()];
         let destination = destination.with_capacity(capacity, others)?;
-        let component = *component.held()?; // a copy: the decoder may use the handle
+        let component = *component.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
-        report(details, &length, component.decoded_length(), || {
-            component.read_into_by(&mut decoder, destination).map(|written| written.len())
+        report_length(details, &length, component.decoded_length(), || {
+            component.read_into_with(&mut decoder, destination).map(|written| written.len())
         })
     })
 }
@@ -190,13 +192,13 @@ pub extern "C" fn tenslice_tensor_lengths(
     scratch: OptionalOut<u64>,
 ) -> tenslice_status {
     plain(|| {
-        let tensor = tensor.held()?;
+        let tensor = tensor.get()?;
         let (dense, scratch) = (dense.writable()?, scratch.writable()?);
         if let Some(dense) = dense {
-            dense.set(tensor.dense_len().unwrap_or(u64::MAX));
+            dense.set(tensor.dense_length().unwrap_or(u64::MAX));
         }
         if let Some(scratch) = scratch {
-            scratch.set(tensor.scratch_len().unwrap_or(u64::MAX));
+            scratch.set(tensor.scratch_length().unwrap_or(u64::MAX));
         }
         Ok(OK)
     })
@@ -213,7 +215,7 @@ pub extern "C" fn tenslice_tensor_lengths(
 /// (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
 /// tenslice_blz_slice.
 ///
-/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; ROW_POINTERS,
+/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
 /// INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
 /// tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
 /// UNSUPPORTED_FILTER, and what is wrong with a chunk.
@@ -221,7 +223,7 @@ pub extern "C" fn tenslice_tensor_lengths(
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
     decoder: OptionalIn<tenslice_decoder>,
-    destination: Room<c_void>,
+    destination: Buffer<c_void>,
     capacity: Capacity,
     scratch: Scratch<c_void>,
     scratch_length: ScratchLength,
@@ -229,15 +231,15 @@ pub extern "C" fn tenslice_tensor_read_into(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let (destination, scratch) = rooms(
+        let (destination, scratch) = buffers(
             (destination, capacity),
             (scratch, scratch_length),
             &[tensor.memory(), decoder.memory(), length.memory()],
         )?;
-        let tensor = *tensor.held()?; // a copy: the decoder may use the handle
+        let tensor = *tensor.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
-        report(details, &length, tensor.dense_len(), || {
-            tensor.read_into_by(&mut decoder, destination, scratch).map(|written| written.len())
+        report_length(details, &length, tensor.dense_length(), || {
+            tensor.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
@@ -283,7 +285,7 @@ pub extern "C" fn tenslice_component_verify(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let component = component.held()?;
+        let component = component.get()?;
         let verified = verified.writable()?;
         #[cfg(feature = "digest")]
         {
@@ -299,7 +301,7 @@ pub extern "C" fn tenslice_component_verify(
         #[cfg(not(feature = "digest"))]
         {
             let _ = (component, verified, details);
-            Err(Refused::new(ErrorKind::NotBuiltIn))
+            Err(ApiError::new(ErrorKind::NotBuiltIn))
         }
     })
 }
@@ -307,7 +309,7 @@ pub extern "C" fn tenslice_component_verify(
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not
 /// encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
 ///
-/// Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, ROW_POINTERS.
+/// Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,
@@ -315,7 +317,7 @@ pub extern "C" fn tenslice_file_verify(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let file = file.held()?;
+        let file = file.get()?;
         let verified = verified.writable()?;
         #[cfg(feature = "digest")]
         {
@@ -325,7 +327,7 @@ pub extern "C" fn tenslice_file_verify(
         #[cfg(not(feature = "digest"))]
         {
             let _ = (file, verified, details);
-            Err(Refused::new(ErrorKind::NotBuiltIn))
+            Err(ApiError::new(ErrorKind::NotBuiltIn))
         }
     })
 }

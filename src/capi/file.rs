@@ -51,7 +51,7 @@ pub extern "C" fn tenslice_file_open(
 ) -> tenslice_status {
     answer(&error, |details| {
         let (file, bytes) = (file.writable()?, data.with_length_beside(length, file.memory())?);
-        file.hold_found::<File<'static>>(details, &File::open(bytes))?;
+        file.store_found::<File<'static>>(details, &File::open(bytes))?;
         Ok(OK)
     })
 }
@@ -69,7 +69,7 @@ pub extern "C" fn tenslice_file_open_source(
 ) -> tenslice_status {
     answer(&error, |details| {
         let (file, need) = (file.writable()?, need.writable()?);
-        let source = source.held()?;
+        let source = source.get()?;
         let found = File::open_once(source);
         if let Some(range) = source.need() {
             need.set(tenslice_need {
@@ -80,7 +80,7 @@ pub extern "C" fn tenslice_file_open_source(
             });
             return Ok(NEED);
         }
-        file.hold_found(details, &found)?;
+        file.store_found(details, &found)?;
         Ok(OK)
     })
 }
@@ -94,7 +94,7 @@ pub extern "C" fn tenslice_file_get_info(
     info: InfoOut<tenslice_file_info>,
 ) -> tenslice_status {
     plain(|| {
-        let file = file.held()?;
+        let file = file.get()?;
         info.writable()?.fill(tenslice_file_info {
             struct_size: 0,
             format: u32::from(file.format().code()),
@@ -120,7 +120,7 @@ pub extern "C" fn tenslice_file_warning_tensor(
     index: Out<u64>,
 ) -> tenslice_status {
     plain(|| {
-        let warnings: Warnings = file.held()?.warnings();
+        let warnings: Warnings = file.get()?.warnings();
         let index = index.writable()?;
         let warning = Warning::ALL.iter().find(|known| known.bit() == warning);
         let first = warning.and_then(|warning| warnings.first_tensor(*warning));
@@ -147,7 +147,7 @@ pub extern "C" fn tenslice_file_check(
 ) -> tenslice_status {
     answer(&error, |details| {
         let scratch = scratch.with_length(count, &[file.memory(), warnings.memory()])?;
-        let (file, warnings) = (file.held()?, warnings.writable()?);
+        let (file, warnings) = (file.get()?, warnings.writable()?);
         let found = details.of(file.check(scratch))?;
         if let Some(warnings) = warnings {
             warnings.set(found.bits());
@@ -169,11 +169,11 @@ pub extern "C" fn tenslice_file_find(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let file = file.held()?;
+        let file = file.get()?;
         let tensor = tensor.writable()?;
         let mut found = file.blank_tensor();
         details.of(file.find_into(name.with_length(length)?, &mut found))?;
-        tensor.hold(&found);
+        tensor.store(&found);
         Ok(OK)
     })
 }
@@ -187,8 +187,8 @@ pub extern "C" fn tenslice_file_tensors(
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
     plain(|| {
-        let file = file.held()?;
-        cursor.writable()?.hold(&file.tensors());
+        let file = file.get()?;
+        cursor.writable()?.store(&file.tensors());
         Ok(OK)
     })
 }
@@ -215,8 +215,8 @@ pub extern "C" fn tenslice_file_attributes(
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
     plain(|| {
-        let file = file.held()?;
-        cursor.writable()?.hold(&file.attributes());
+        let file = file.get()?;
+        cursor.writable()?.store(&file.attributes());
         Ok(OK)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::file::tenslice_file;
 use super::pointer::{Handle, Out};
-use super::status::{OK, Refused, plain, tenslice_status};
+use super::status::{ApiError, OK, plain, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 
@@ -13,7 +13,7 @@ use crate::error::ErrorKind;
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npy_descr(file: Handle<tenslice_file>, descr: Out<tenslice_str>) -> tenslice_status {
     plain(|| {
-        let npy = file.held()?.as_npy().ok_or(Refused::new(ErrorKind::InvalidArgument))?;
+        let npy = file.get()?.as_npy().ok_or(ApiError::new(ErrorKind::InvalidArgument))?;
         descr.writable()?.set(tenslice_str::of_bytes(npy.descr()));
         Ok(OK)
     })

@@ -3,7 +3,7 @@
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
 use super::pointer::{Handle, HandleMut, InfoOut, OptionalOut, Out};
-use super::status::{OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::npz::Entries;
@@ -35,8 +35,8 @@ pub struct tenslice_npz_entry {
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npz_entries(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     plain(|| {
-        let npz = file.held()?.as_npz().ok_or(Refused::new(ErrorKind::InvalidArgument))?;
-        cursor.writable()?.hold(&npz.entries());
+        let npz = file.get()?.as_npz().ok_or(ApiError::new(ErrorKind::InvalidArgument))?;
+        cursor.writable()?.store(&npz.entries());
         Ok(OK)
     })
 }
@@ -52,7 +52,7 @@ pub extern "C" fn tenslice_npz_entries_next(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let entries = cursor.held_mut::<Entries<'static>>()?;
+        let entries = cursor.get_mut::<Entries<'static>>()?;
         let entry = entry.writable()?;
         match (entries.next(), entries.error()) {
             (Some(next), _) => entry.fill(tenslice_npz_entry {

@@ -25,7 +25,7 @@ use super::decode::tenslice_decoder;
 use super::file::tenslice_file;
 use super::source::tenslice_source;
 use super::sparse::{SparseCursor, tenslice_sparse};
-use super::status::{Answer, Details, Refused, tenslice_status};
+use super::status::{ApiError, Details, FfiResult, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
@@ -79,9 +79,9 @@ pub struct Length<'a>(usize, PhantomData<&'a ()>);
 /// The first of so many bytes or numbers that are written, the result of the call: there is room for as many as the
 /// [`Capacity`] of the same call says.
 #[repr(transparent)]
-pub struct Room<'a, E>(*mut E, PhantomData<&'a mut E>);
+pub struct Buffer<'a, E>(*mut E, PhantomData<&'a mut E>);
 
-/// How many bytes or numbers a [`Room`] has.
+/// How many bytes or numbers a [`Buffer`] has.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Capacity<'a>(usize, PhantomData<&'a ()>);
@@ -166,11 +166,11 @@ fn usable<T>(pointer: *const T) -> bool {
     !pointer.is_null() && pointer.is_aligned()
 }
 
-const INVALID_ARGUMENT: Refused = Refused::new(ErrorKind::InvalidArgument);
+const INVALID_ARGUMENT: ApiError = ApiError::new(ErrorKind::InvalidArgument);
 
 impl<'a, H> Handle<'a, H> {
     /// What the handle holds.
-    pub(super) fn held<T: 'static>(&self) -> Answer<&'a T>
+    pub(super) fn get<T: 'static>(&self) -> FfiResult<&'a T>
     where
         H: Holds<T>,
     {
@@ -182,7 +182,7 @@ impl<'a, H> Handle<'a, H> {
             // was made from is still there, unmoved and unchanged.
             Ok(unsafe { &(*self.0.cast::<Slot<T>>()).held })
         } else {
-            Err(Refused::new(ErrorKind::InvalidHandle))
+            Err(ApiError::new(ErrorKind::InvalidHandle))
         }
     }
 
@@ -193,19 +193,19 @@ impl<'a, H> Handle<'a, H> {
 
 impl<'a, H> HandleMut<'a, H> {
     /// What the handle holds, to be read alone.
-    pub(super) fn held<T: 'static>(self) -> Answer<&'a T>
+    pub(super) fn get<T: 'static>(self) -> FfiResult<&'a T>
     where
         H: Holds<T>,
     {
-        Handle(self.0, PhantomData).held()
+        Handle(self.0, PhantomData).get()
     }
 
     /// What the handle holds, to be changed.
-    pub(super) fn held_mut<T: 'static>(self) -> Answer<&'a mut T>
+    pub(super) fn get_mut<T: 'static>(self) -> FfiResult<&'a mut T>
     where
         H: Holds<T>,
     {
-        Handle(self.0, PhantomData).held()?;
+        Handle(self.0, PhantomData).get()?;
         // SAFETY: `held` found the tag, so there is a `T` behind it. The header asks that nobody else uses the handle
         // meanwhile, and the call has no other way to it: this one is used up.
         Ok(unsafe { &mut (*self.0.cast::<Slot<T>>()).held })
@@ -227,7 +227,7 @@ unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
 }
 
 impl<T: Copy> In<'_, T> {
-    pub(super) fn read(&self) -> Answer<T> {
+    pub(super) fn read(&self) -> FfiResult<T> {
         // SAFETY: the header asks for a `T` that can be read, but for NULL and what is misaligned.
         if usable(self.0) { Ok(unsafe { self.0.read() }) } else { Err(INVALID_ARGUMENT) }
     }
@@ -239,7 +239,7 @@ impl<T: Copy> In<'_, T> {
 
 impl<'a> InfoIn<'a, tenslice_value> {
     /// The handle inside a value.
-    pub(super) fn items(&self) -> Answer<Handle<'a, tenslice_items>> {
+    pub(super) fn items(&self) -> FfiResult<Handle<'a, tenslice_items>> {
         let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and filled as a whole
         // SAFETY: the header asks for a value that can be read, and `writable` found that it has as many bytes.
         Ok(Handle(unsafe { &raw const (*self.0).items }, PhantomData))
@@ -251,7 +251,7 @@ impl<'a> InfoIn<'a, tenslice_value> {
 pub(super) struct Writable<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
 impl<'a, T> Out<'a, T> {
-    pub(super) fn writable(&self) -> Answer<Writable<'a, T>> {
+    pub(super) fn writable(&self) -> FfiResult<Writable<'a, T>> {
         match NonNull::new(self.0) {
             Some(place) if place.is_aligned() => Ok(Writable(place, PhantomData)),
             _ => Err(INVALID_ARGUMENT),
@@ -265,7 +265,7 @@ impl<'a, T> Out<'a, T> {
 
 impl<'a, T> OptionalOut<'a, T> {
     /// NULL is no place at all.
-    pub(super) fn writable(&self) -> Answer<Option<Writable<'a, T>>> {
+    pub(super) fn writable(&self) -> FfiResult<Option<Writable<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { Out(self.0, PhantomData).writable().map(Some) }
     }
 
@@ -275,7 +275,7 @@ impl<'a, T> OptionalOut<'a, T> {
 }
 
 impl<'a> ComplexOut<'a> {
-    pub(super) fn writable(&self) -> Answer<Writable<'a, [f64; 2]>> {
+    pub(super) fn writable(&self) -> FfiResult<Writable<'a, [f64; 2]>> {
         Out(self.0.cast(), PhantomData).writable()
     }
 
@@ -299,7 +299,7 @@ impl<H> Writable<'_, H> {
     }
 
     /// Makes the output a handle that holds a copy of `value`.
-    pub(super) fn hold<T: 'static>(self, value: &T)
+    pub(super) fn store<T: 'static>(self, value: &T)
     where
         H: Holds<T>,
     {
@@ -312,16 +312,16 @@ impl<H> Writable<'_, H> {
     }
 
     /// The same for what was found: nothing is written for an error.
-    pub(super) fn hold_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> Answer<()>
+    pub(super) fn store_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> FfiResult<()>
     where
         H: Holds<T>,
     {
         match found {
             Ok(found) => {
-                self.hold(found);
+                self.store(found);
                 Ok(())
             }
-            Err(error) => Err(details.tell(error)),
+            Err(error) => Err(details.report(error)),
         }
     }
 }
@@ -345,7 +345,7 @@ pub(super) struct WritableInfo<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
 impl<'a, T> InfoOut<'a, T> {
     /// The size must be what the first version of the struct had at least, so that nothing is filled by half.
-    pub(super) fn writable(&self) -> Answer<WritableInfo<'a, T>> {
+    pub(super) fn writable(&self) -> FfiResult<WritableInfo<'a, T>> {
         let place = Out(self.0, PhantomData).writable()?.0;
         // SAFETY: the header asks for a struct that begins with its size, and the pointer has been checked.
         let claimed = unsafe { place.cast::<u32>().read() };
@@ -358,7 +358,7 @@ impl<'a, T> InfoOut<'a, T> {
     }
 
     /// The same where the header allows NULL, which is no place at all.
-    pub(super) fn writable_or_null(&self) -> Answer<Option<WritableInfo<'a, T>>> {
+    pub(super) fn writable_or_null(&self) -> FfiResult<Option<WritableInfo<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { self.writable().map(Some) }
     }
 
@@ -461,7 +461,7 @@ unsafe impl Plain for u64 {
 
 impl<'a, E: Plain> Array<'a, E> {
     /// The `length` numbers. NULL is good for none at all.
-    pub(super) fn with_length(&self, Length(length, _): Length<'_>) -> Answer<&'a [E::Number]> {
+    pub(super) fn with_length(&self, Length(length, _): Length<'_>) -> FfiResult<&'a [E::Number]> {
         let first = range(self.0.cast(), length, size_of::<E::Number>(), align_of::<E::Number>());
         let first = first.ok_or(INVALID_ARGUMENT)?;
         // SAFETY: not NULL, aligned, no longer than memory. The header asks that there are so many, to stay for `'a`.
@@ -475,7 +475,7 @@ impl<'a, E: Plain> Array<'a, E> {
 
 impl<'a> Array<'a, c_void> {
     /// The `length` bytes, which a handle is going to refer to and must not lie in.
-    pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> Answer<&'a [u8]> {
+    pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> FfiResult<&'a [u8]> {
         let first = range_beside(self.0.cast(), length, handle).ok_or(INVALID_ARGUMENT)?;
         // SAFETY: not NULL, no longer than memory. The header asks that there are so many, to stay for `'a`.
         Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
@@ -487,45 +487,45 @@ impl<'a> Array<'a, c_void> {
 ///
 /// # Safety
 /// Where `count` is not absurd, `data` points to that many, and nobody but the call uses them for `'a`.
-unsafe fn room<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) -> Answer<&'a mut [E::Number]> {
+unsafe fn buffer<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) -> FfiResult<&'a mut [E::Number]> {
     let first = range_apart(data.cast(), count, size_of::<E::Number>(), align_of::<E::Number>(), others);
     let first = first.ok_or(INVALID_ARGUMENT)?;
     // SAFETY: not NULL, aligned, no longer than memory, and as the caller says; the call has no other way to them.
     Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_mut() })
 }
 
-impl<'a, E: Plain> Room<'a, E> {
+impl<'a, E: Plain> Buffer<'a, E> {
     /// The numbers, which must lie apart from `others`: all else that the call is given, but for the `error`. NULL is good
     /// for none at all.
     pub(super) fn with_capacity(
         self,
         Capacity(capacity, _): Capacity<'_>,
         others: &[Memory],
-    ) -> Answer<&'a mut [E::Number]> {
+    ) -> FfiResult<&'a mut [E::Number]> {
         // SAFETY: the header asks for so many that can be written, and that share no byte with anything else. This way
         // to them is used up.
-        unsafe { room(self.0, capacity, others) }
+        unsafe { buffer(self.0, capacity, others) }
     }
 }
 
 impl<'a, E: Plain> Scratch<'a, E> {
-    /// As for [`Room::with_capacity`].
+    /// As for [`Buffer::with_capacity`].
     pub(super) fn with_length(
         self,
         ScratchLength(length, _): ScratchLength<'_>,
         others: &[Memory],
-    ) -> Answer<&'a mut [E::Number]> {
-        // SAFETY: as for `Room`.
-        unsafe { room(self.0, length, others) }
+    ) -> FfiResult<&'a mut [E::Number]> {
+        // SAFETY: as for `Buffer`.
+        unsafe { buffer(self.0, length, others) }
     }
 }
 
-/// Room for the result of a call, and its scratch memory, which lie apart from each other, too.
-pub(super) fn rooms<'a>(
-    (destination, capacity): (Room<'a, c_void>, Capacity<'_>),
+/// Buffer for the result of a call, and its scratch memory, which lie apart from each other, too.
+pub(super) fn buffers<'a>(
+    (destination, capacity): (Buffer<'a, c_void>, Capacity<'_>),
     (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
     others: &[Memory],
-) -> Answer<(&'a mut [u8], &'a mut [u8])> {
+) -> FfiResult<(&'a mut [u8], &'a mut [u8])> {
     if memory(destination.0, capacity.0).shares_with(memory(scratch.0, length.0)) {
         return Err(INVALID_ARGUMENT);
     }
@@ -541,7 +541,7 @@ pub(super) struct CallersDecoder {
 
 impl OptionalIn<'_, tenslice_decoder> {
     /// None for NULL. A copy, since the function may change its struct while it runs.
-    pub(super) fn read(&self) -> Answer<Option<CallersDecoder>> {
+    pub(super) fn read(&self) -> FfiResult<Option<CallersDecoder>> {
         if self.0.is_null() {
             return Ok(None);
         }
@@ -562,7 +562,7 @@ impl CallersDecoder {
         &self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode?;
         let mut length = 0;
@@ -573,8 +573,8 @@ impl CallersDecoder {
                 u32::from(encoding.code()),
                 stored.as_ptr().cast(),
                 stored.len(),
-                room.as_mut_ptr().cast(),
-                room.len(),
+                dst.as_mut_ptr().cast(),
+                dst.len(),
                 &raw mut length,
             )
         };
@@ -590,7 +590,7 @@ impl CallersDecoder {
         &self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode_with_dictionary?;
         let mut length = 0;
@@ -604,8 +604,8 @@ impl CallersDecoder {
                 self.dictionary.len(),
                 stored.as_ptr().cast(),
                 stored.len(),
-                room.as_mut_ptr().cast(),
-                room.len(),
+                dst.as_mut_ptr().cast(),
+                dst.len(),
                 &raw mut length,
             )
         };
@@ -647,7 +647,7 @@ from_c! {
     ComplexOut<'a>(*mut f64);
     Array<'a, E>(*const E);
     Length<'a>(usize);
-    Room<'a, E>(*mut E);
+    Buffer<'a, E>(*mut E);
     Capacity<'a>(usize);
     Scratch<'a, E>(*mut E);
     ScratchLength<'a>(usize);

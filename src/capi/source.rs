@@ -35,7 +35,7 @@ pub struct tenslice_need {
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length: u64) -> tenslice_status {
     plain(|| {
-        source.writable()?.hold(&Source::new(file_length));
+        source.writable()?.store(&Source::new(file_length));
         Ok(OK)
     })
 }
@@ -61,7 +61,7 @@ pub extern "C" fn tenslice_source_add(
 ) -> tenslice_status {
     plain(|| {
         let memory = source.memory();
-        source.held_mut()?.add(offset, data.with_length_beside(length, memory)?)?;
+        source.get_mut()?.add(offset, data.with_length_beside(length, memory)?)?;
         Ok(OK)
     })
 }

@@ -5,9 +5,9 @@ use core::ffi::c_void;
 use super::component::tenslice_bytes;
 use super::decode::{chosen, tenslice_decoder};
 use super::pointer::{
-    Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out, Room, Scratch, ScratchLength,
+    Buffer, Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength,
 };
-use super::status::{END, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, END, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
 use crate::Sparse;
@@ -50,7 +50,7 @@ pub struct tenslice_sparse_info {
 /// sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
 /// tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
 ///
-/// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+/// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
 /// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -65,11 +65,11 @@ pub extern "C" fn tenslice_tensor_sparse(
     answer(&error, |details| {
         let others = &[tensor.memory(), decoder.memory(), sparse.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
-        let tensor = *tensor.held()?; // a copy: the decoder may use the handle
+        let tensor = *tensor.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
         let sparse = sparse.writable()?;
-        let found = details.of(tensor.sparse_by(&mut decoder, scratch))?;
-        sparse.hold(&SparseCursor { sparse: found, next: 0, row: 0 });
+        let found = details.of(tensor.sparse_with(&mut decoder, scratch))?;
+        sparse.store(&SparseCursor { sparse: found, next: 0, row: 0 });
         Ok(OK)
     })
 }
@@ -83,7 +83,7 @@ pub extern "C" fn tenslice_sparse_get_info(
     info: InfoOut<tenslice_sparse_info>,
 ) -> tenslice_status {
     plain(|| {
-        let SparseCursor { sparse, .. } = sparse.held()?;
+        let SparseCursor { sparse, .. } = sparse.get()?;
         info.writable()?.fill(tenslice_sparse_info {
             struct_size: 0,
             dtype: to_code(Some(sparse.dtype())),
@@ -106,22 +106,22 @@ pub extern "C" fn tenslice_sparse_get_info(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_next(
     sparse: HandleMut<tenslice_sparse>,
-    index: Room<u64>,
+    index: Buffer<u64>,
     capacity: Capacity,
     value: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |_| {
         let index = index.with_capacity(capacity, &[sparse.memory(), value.memory()])?;
-        let cursor = sparse.held_mut::<SparseCursor>()?;
+        let cursor = sparse.get_mut::<SparseCursor>()?;
         let value = value.writable()?;
         let rank = cursor.sparse.shape().rank();
         if usize::try_from(rank).is_ok_and(|rank| rank > index.len()) {
-            return Err(Refused::new(ErrorKind::TooSmall));
+            return Err(ApiError::new(ErrorKind::TooSmall));
         }
         let mut rest = cursor.sparse.iter_from(cursor.next, cursor.row);
         let Some(entry) = rest.next() else { return Ok(END) };
-        let changed = Refused::new(ErrorKind::IndexOutOfRange);
+        let changed = ApiError::new(ErrorKind::IndexOutOfRange);
         entry.indices(index).ok_or(changed)?;
         value.set(entry.bytes().ok_or(changed)?.into());
         (cursor.next, cursor.row) = rest.position();

@@ -46,23 +46,23 @@ impl tenslice_error {
 /// Small enough for a register: an error of 16 bytes that every check of an argument hands on takes more of a chip than
 /// the check.
 #[derive(Clone, Copy)]
-pub(super) struct Refused {
+pub(super) struct ApiError {
     kind: ErrorKind,
     is_told: bool,
 }
 
 /// A result of C's side of a call.
-pub(super) type Answer<T> = core::result::Result<T, Refused>;
+pub(super) type FfiResult<T> = core::result::Result<T, ApiError>;
 
-impl Refused {
+impl ApiError {
     /// For the caller's own mistake.
     pub(super) const fn new(kind: ErrorKind) -> Self {
         Self { kind, is_told: false }
     }
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Self {
+impl From<ApiError> for Error {
+    fn from(refused: ApiError) -> Self {
         Self::new(refused.kind)
     }
 }
@@ -73,14 +73,14 @@ pub(super) struct Details<'a>(Option<Writable<'a, tenslice_error>>);
 
 impl Details<'_> {
     /// What the library found, or its error told.
-    pub(super) fn of<T>(self, result: Result<T>) -> Answer<T> {
-        result.map_err(|error| self.tell(&error))
+    pub(super) fn of<T>(self, result: Result<T>) -> FfiResult<T> {
+        result.map_err(|error| self.report(&error))
     }
 
     /// What an iterator came to that gives nothing more: the end, or the `error` for which it ended early.
-    pub(super) fn end(self, error: Option<Error>) -> Answer<tenslice_status> {
+    pub(super) fn end(self, error: Option<Error>) -> FfiResult<tenslice_status> {
         match error {
-            Some(error) => Err(self.tell(&error)),
+            Some(error) => Err(self.report(&error)),
             None => Ok(END),
         }
     }
@@ -88,9 +88,9 @@ impl Details<'_> {
     /// The status of a call that came to nothing, which is told if it has not been.
     #[cold]
     #[inline(never)]
-    fn status(self, refused: Refused) -> tenslice_status {
+    fn status(self, refused: ApiError) -> tenslice_status {
         if !refused.is_told {
-            self.tell(&Error::new(refused.kind));
+            self.report(&Error::new(refused.kind));
         }
         tenslice_status::from(refused.kind.code())
     }
@@ -98,19 +98,19 @@ impl Details<'_> {
     /// Tells an error.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell(self, error: &Error) -> Refused {
+    pub(super) fn report(self, error: &Error) -> ApiError {
         if let Some(place) = self.0 {
             let (offset, entry_distance, kind, format, item) = error.parts();
             place.set(tenslice_error { offset, entry_distance, kind, format, item });
         }
-        Refused { kind: error.kind(), is_told: true }
+        ApiError { kind: error.kind(), is_told: true }
     }
 }
 
 /// The status of a call, its details written where the caller wants them.
 pub(super) fn answer<'a>(
     error: &OptionalOut<'a, tenslice_error>,
-    call: impl FnOnce(Details<'a>) -> Answer<tenslice_status>,
+    call: impl FnOnce(Details<'a>) -> FfiResult<tenslice_status>,
 ) -> tenslice_status {
     let Ok(details) = error.writable().map(Details) else {
         return tenslice_status::from(ErrorKind::InvalidArgument.code());

@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use super::attributes::tenslice_cursor;
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
-use super::pointer::{Array, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out, Room};
-use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
+use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::tens::{Chunk, Chunks, Symmetry};
@@ -48,8 +48,8 @@ pub struct tenslice_tens_chunk {
 }
 
 /// The TENS file that a handle holds.
-fn tens(file: &Handle<'_, tenslice_file>) -> Answer<tens::TensFile<'static>> {
-    file.held()?.as_tens().ok_or(Refused::new(ErrorKind::InvalidArgument))
+fn tens(file: &Handle<'_, tenslice_file>) -> FfiResult<tens::TensFile<'static>> {
+    file.get()?.as_tens().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
 /// Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
@@ -86,7 +86,7 @@ pub extern "C" fn tenslice_tens_get_dimension(
 pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     plain(|| {
         let tens = tens(&file)?;
-        cursor.writable()?.hold(&tens.chunks());
+        cursor.writable()?.store(&tens.chunks());
         Ok(OK)
     })
 }
@@ -104,7 +104,7 @@ pub extern "C" fn tenslice_tens_chunks_next(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let chunks = cursor.held_mut::<Chunks<'static>>()?;
+        let chunks = cursor.get_mut::<Chunks<'static>>()?;
         let chunk = chunk.writable()?;
         match (chunks.next(), chunks.error()) {
             (Some(next), _) => chunk.fill(of_chunk(&next)),
@@ -140,7 +140,7 @@ fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
 pub extern "C" fn tenslice_tens_permutation(
     file: Handle<tenslice_file>,
     offset: u64,
-    sources: Room<u32>,
+    sources: Buffer<u32>,
     capacity: Capacity,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
@@ -151,9 +151,9 @@ pub extern "C" fn tenslice_tens_permutation(
         let not_found = || chunks.error().unwrap_or(Error::new(ErrorKind::NotFound));
         let symmetry = details.of(symmetry.ok_or_else(not_found))?;
         let places = u32::try_from(symmetry.map().len()).unwrap_or(u32::MAX);
-        let sources = sources.get_mut(..symmetry.map().len()).ok_or(Refused::new(ErrorKind::TooSmall))?;
+        let sources = sources.get_mut(..symmetry.map().len()).ok_or(ApiError::new(ErrorKind::TooSmall))?;
         if (0..places).any(|place| symmetry.source_of(place).is_none()) {
-            return Err(Refused::new(ErrorKind::NotFound));
+            return Err(ApiError::new(ErrorKind::NotFound));
         }
         for (slot, place) in sources.iter_mut().zip(0..places) {
             *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen

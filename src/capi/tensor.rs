@@ -4,8 +4,8 @@ use core::ffi::c_char;
 
 use super::attributes::{next, tenslice_cursor};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{Array, Capacity, Handle, HandleMut, InfoOut, Length, Memory, OptionalOut, Out, Room};
-use super::status::{Answer, OK, Refused, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, Memory, OptionalOut, Out};
+use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape};
@@ -50,7 +50,7 @@ pub extern "C" fn tenslice_tensor_get_info(
     info: InfoOut<tenslice_tensor_info>,
 ) -> tenslice_status {
     plain(|| {
-        let tensor = tensor.held()?;
+        let tensor = tensor.get()?;
         let shape = tensor.shape();
         info.writable()?.fill(tenslice_tensor_info {
             struct_size: 0,
@@ -76,12 +76,12 @@ pub extern "C" fn tenslice_tensor_get_info(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_shape(
     tensor: Handle<tenslice_tensor>,
-    dimensions: Room<u64>,
+    dimensions: Buffer<u64>,
     capacity: Capacity,
     rank: OptionalOut<u32>,
 ) -> tenslice_status {
     plain(|| {
-        let shape = tensor.held()?.shape();
+        let shape = tensor.get()?.shape();
         write_shape(shape, tensor.memory(), dimensions, capacity, &rank)?;
         Ok(OK)
     })
@@ -91,10 +91,10 @@ pub extern "C" fn tenslice_tensor_shape(
 pub(super) fn write_shape(
     shape: Shape<'_>,
     handle: Memory,
-    dimensions: Room<'_, u64>,
+    dimensions: Buffer<'_, u64>,
     capacity: Capacity<'_>,
     rank: &OptionalOut<'_, u32>,
-) -> Answer<()> {
+) -> FfiResult<()> {
     let dimensions = dimensions.with_capacity(capacity, &[handle, rank.memory()])?;
     let rank = rank.writable()?;
     if let Some(rank) = rank {
@@ -102,8 +102,8 @@ pub(super) fn write_shape(
     }
     let places = usize::try_from(shape.rank()).ok().and_then(|rank| dimensions.get_mut(..rank));
     let mut lengths = shape.into_iter();
-    for place in places.ok_or(Refused::new(ErrorKind::TooSmall))? {
-        *place = lengths.next().ok_or(Refused::new(ErrorKind::Malformed))?; // the bytes have changed since
+    for place in places.ok_or(ApiError::new(ErrorKind::TooSmall))? {
+        *place = lengths.next().ok_or(ApiError::new(ErrorKind::Malformed))?; // the bytes have changed since
     }
     Ok(())
 }
@@ -116,11 +116,11 @@ pub(super) fn write_shape(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_strides(
     tensor: Handle<tenslice_tensor>,
-    strides: Room<u64>,
+    strides: Buffer<u64>,
     capacity: Capacity,
 ) -> tenslice_status {
     plain(|| {
-        tensor.held()?.strides(strides.with_capacity(capacity, &[tensor.memory()])?)?;
+        tensor.get()?.strides(strides.with_capacity(capacity, &[tensor.memory()])?)?;
         Ok(OK)
     })
 }
@@ -128,7 +128,7 @@ pub extern "C" fn tenslice_tensor_strides(
 /// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
 /// this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
 ///
-/// Errors: NOT_DENSE, WRONG_TYPE, NOT_WHOLE, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
+/// Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
 /// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_bytes(
@@ -138,7 +138,7 @@ pub extern "C" fn tenslice_tensor_bytes(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let (tensor, bytes) = (tensor.held()?, bytes.writable()?);
+        let (tensor, bytes) = (tensor.get()?, bytes.writable()?);
         let mut data = tensor.blank_component();
         details.of(tensor.data_into(&mut data))?;
         bytes.set(details.of(typed_bytes(&data, dtype))?.into());
@@ -156,8 +156,8 @@ pub extern "C" fn tenslice_tensor_data(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let data = details.of(tensor.held()?.data())?;
-        component.writable()?.hold(&data);
+        let data = details.of(tensor.get()?.data())?;
+        component.writable()?.store(&data);
         Ok(OK)
     })
 }
@@ -174,11 +174,11 @@ pub extern "C" fn tenslice_tensor_component(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let tensor = tensor.held()?;
+        let tensor = tensor.get()?;
         let component = component.writable()?;
         let mut found = tensor.blank_component();
         details.of(tensor.component_into(role.with_length(length)?, &mut found))?;
-        component.hold(&found);
+        component.store(&found);
         Ok(OK)
     })
 }
@@ -192,8 +192,8 @@ pub extern "C" fn tenslice_tensor_components(
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
     plain(|| {
-        let tensor = tensor.held()?;
-        cursor.writable()?.hold(&tensor.components());
+        let tensor = tensor.get()?;
+        cursor.writable()?.store(&tensor.components());
         Ok(OK)
     })
 }
@@ -220,8 +220,8 @@ pub extern "C" fn tenslice_tensor_attributes(
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
     plain(|| {
-        let tensor = tensor.held()?;
-        cursor.writable()?.hold(&tensor.attributes());
+        let tensor = tensor.get()?;
+        cursor.writable()?.store(&tensor.attributes());
         Ok(OK)
     })
 }

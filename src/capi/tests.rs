@@ -128,16 +128,16 @@ fn dense() {
             ok!(tenslice_component_with_bytes(component, moved.as_ptr().cast(), moved.len(), component, error));
             ok!(tenslice_component_bytes(component, 0, data, error));
             assert_eq!(data.read().data, moved.as_ptr().cast());
-            places!(room: [u8; 160]);
-            ok!(tenslice_component_read_into(component, null(), room.cast(), 160, length, error));
-            assert_eq!(read(room, length.read() as usize).len(), moved.len());
+            places!(dst: [u8; 160]);
+            ok!(tenslice_component_read_into(component, null(), dst.cast(), 160, length, error));
+            assert_eq!(read(dst, length.read() as usize).len(), moved.len());
             count += 1;
         }
         assert_eq!(count, 13);
 
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
         assert_eq!(text(about.read().name), b"t.float64");
-        places!(dimensions: [u64; 2], strides: [u64; 2], room: [f64; 6]);
+        places!(dimensions: [u64; 2], strides: [u64; 2], dst: [f64; 6]);
         ok!(tenslice_tensor_shape(tensor, dimensions.cast(), 2, rank));
         ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));
         assert_eq!((rank.read(), dimensions.read(), strides.read()), (2, [2, 3], [3, 1]));
@@ -145,8 +145,8 @@ fn dense() {
         assert_eq!(call!(tenslice_tensor_bytes(tensor, DType::F64.code().into(), data, error)), native);
         ok!(tenslice_tensor_lengths(tensor, length, scratch));
         assert_eq!((length.read(), scratch.read()), (48, 0));
-        ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 48, null_mut(), 0, length, error));
-        assert!(room.read().iter().all(|number| number.is_finite()));
+        ok!(tenslice_tensor_read_into(tensor, null(), dst.cast(), 48, null_mut(), 0, length, error));
+        assert!(dst.read().iter().all(|number| number.is_finite()));
     }
 }
 
@@ -276,7 +276,7 @@ fn sparse_tensors() {
         // SAFETY: the calls get what the header asks for.
         unsafe {
             places!(file: tenslice_file, tensor: tenslice_tensor, sparse: tenslice_sparse, error: tenslice_error);
-            places!(value: tenslice_bytes, index: [u64; 3], room: [u8; 27 * 16], length: u64);
+            places!(value: tenslice_bytes, index: [u64; 3], dst: [u8; 27 * 16], length: u64);
             infos!(about: tenslice_sparse_info);
             open(bytes, file);
             ok!(tenslice_file_find(file, of(name), name.len(), tensor, error));
@@ -289,8 +289,8 @@ fn sparse_tensors() {
             }
             assert_eq!(call!(tenslice_sparse_next(sparse, index.cast(), 3, value, error)), END);
             assert_eq!(about.read().stored, stored);
-            ok!(tenslice_tensor_read_into(tensor, null(), room.cast(), 27 * 16, null_mut(), 0, length, error));
-            assert!(read(room, length.read() as usize).contains(&0));
+            ok!(tenslice_tensor_read_into(tensor, null(), dst.cast(), 27 * 16, null_mut(), 0, length, error));
+            assert!(read(dst, length.read() as usize).contains(&0));
         }
     }
 }
@@ -330,14 +330,14 @@ fn trains() {
         ok!(tenslice_blz_get_core(file, 3, core));
         assert_eq!(core.read().shape, [2, 3, 1]);
 
-        let (scratch, room) = (scratch.cast(), needed.read().norm as usize);
-        ok!(tenslice_blz_norm(train, scratch, room, number, null_mut()));
+        let (scratch, dst) = (scratch.cast(), needed.read().norm as usize);
+        ok!(tenslice_blz_norm(train, scratch, dst, number, null_mut()));
         assert!(number.read().real > 0.0);
-        ok!(tenslice_blz_sum(train, scratch, room, number, null_mut()));
+        ok!(tenslice_blz_sum(train, scratch, dst, number, null_mut()));
         ok!(tenslice_blz_inner(train, other, scratch, 4096, number, length, null_mut()));
         assert!(number.read().real.is_finite() && length.read() <= 4096);
         let (index, all) = ([0; 4].as_ptr(), all.cast());
-        ok!(tenslice_blz_element(train, index, 4, scratch, room, element.cast(), null_mut()));
+        ok!(tenslice_blz_element(train, index, 4, scratch, dst, element.cast(), null_mut()));
         ok!(tenslice_blz_slice(train, index, 3, all, 72 * 8, scratch, 4096, length, null_mut()));
         assert_eq!((length.read(), read(all, 8)), (3 * 8, read(element, 8)));
         ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
@@ -352,7 +352,7 @@ fn chunks() {
     // SAFETY: the calls get what the header asks for.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, shape: [u64; 2], offset: u64, length: u64, needed: u64);
-        places!(room: [u8; 13 * 10 * 4], scratch: [u8; 1024]);
+        places!(dst: [u8; 13 * 10 * 4], scratch: [u8; 1024]);
         infos!(about: tenslice_b2nd_info, chunk: tenslice_b2nd_chunk, layer: tenslice_b2nd_metalayer);
         open(bytes, file);
         ok!(tenslice_b2nd_get_info(file, about), tenslice_b2nd_get_metalayer(file, 0, 0, layer));
@@ -360,20 +360,20 @@ fn chunks() {
         ok!(tenslice_b2nd_chunk_shape(file, 0, shape.cast(), 2, null_mut()));
         assert_eq!(shape.read(), [13, 6]);
 
-        let (room, scratch) = (room.cast(), scratch.cast());
+        let (dst, scratch) = (dst.cast(), scratch.cast());
         ok!(tenslice_b2nd_get_chunk(file, 1, scratch, 1024, chunk, null_mut()));
         ok!(tenslice_b2nd_chunk_extent(file, 1, scratch, 1024, offset, length, null_mut()));
         assert_eq!((offset.read(), length.read()), (chunk.read().offset, chunk.read().length));
-        ok!(tenslice_b2nd_read_chunk(file, 1, null(), room, 520, scratch, 1024, length, null_mut()));
-        assert_eq!(read(room, length.read() as usize).len() as u64, about.read().chunk_size);
+        ok!(tenslice_b2nd_read_chunk(file, 1, null(), dst, 520, scratch, 1024, length, null_mut()));
+        assert_eq!(read(dst, length.read() as usize).len() as u64, about.read().chunk_size);
         let (start, stop) = ([7, 4].as_ptr(), [9, 7].as_ptr());
         ok!(tenslice_b2nd_region_lengths(file, start, stop, 2, length, needed, null_mut()));
-        ok!(tenslice_b2nd_read_region(file, start, stop, 2, null(), room, 24, scratch, 1024, length, null_mut()));
-        let region = read(room, length.read() as usize);
+        ok!(tenslice_b2nd_read_region(file, start, stop, 2, null(), dst, 24, scratch, 1024, length, null_mut()));
+        let region = read(dst, length.read() as usize);
         ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
-        ok!(tenslice_tensor_read_into(tensor, null(), room, 520, scratch, 1024, length, null_mut()));
+        ok!(tenslice_tensor_read_into(tensor, null(), dst, 520, scratch, 1024, length, null_mut()));
         let first = (7 * 10 + 4) * 4;
-        assert_eq!(read(room, 520)[first..first + 12], region[..12]);
+        assert_eq!(read(dst, 520)[first..first + 12], region[..12]);
     }
 }
 
@@ -383,7 +383,7 @@ unsafe extern "C" fn decode(
     _: u32,
     stored: *const c_void,
     stored_length: usize,
-    room: *mut c_void,
+    dst: *mut c_void,
     capacity: usize,
     length: *mut usize,
 ) -> tenslice_status {
@@ -391,7 +391,7 @@ unsafe extern "C" fn decode(
     unsafe {
         assert!(!read(stored, stored_length).is_empty());
         *user.cast::<u32>() += 1;
-        room.cast::<u8>().write_bytes(1, capacity);
+        dst.cast::<u8>().write_bytes(1, capacity);
         length.write(capacity);
     }
     OK
@@ -403,30 +403,30 @@ fn decoders() {
     // SAFETY: the calls get what the header asks for.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, component: tenslice_component, sparse: tenslice_sparse);
-        places!(length: u64, needed: u64, calls: u32, room: [u8; 120], scratch: [u64; 64]);
+        places!(length: u64, needed: u64, calls: u32, dst: [u8; 120], scratch: [u64; 64]);
         calls.write(0);
         let decoder = tenslice_decoder { decode: Some(decode), user: calls.cast(), decode_with_dictionary: None };
-        let (decoder, room, scratch) = (&raw const decoder, room.cast(), scratch.cast());
+        let (decoder, dst, scratch) = (&raw const decoder, dst.cast(), scratch.cast());
         open(bytes, file);
         ok!(tenslice_file_find(file, of("csr_u64"), 7, tensor, null_mut()));
         ok!(tenslice_tensor_component(tensor, of("values"), 6, component, null_mut()));
-        ok!(tenslice_component_read_into(component, decoder, room, 120, length, null_mut()));
-        assert!(length.read() > 0 && read(room, length.read() as usize).iter().all(|byte| *byte == 1));
+        ok!(tenslice_component_read_into(component, decoder, dst, 120, length, null_mut()));
+        assert!(length.read() > 0 && read(dst, length.read() as usize).iter().all(|byte| *byte == 1));
         ok!(tenslice_tensor_lengths(tensor, length, needed));
         let scratch_length = needed.read() as usize;
         let status = call!(tenslice_tensor_sparse(tensor, decoder, scratch, scratch_length, sparse, null_mut()));
-        assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 4));
+        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 4));
         let status = call!(tenslice_tensor_read_into(
             tensor,
             decoder,
-            room,
+            dst,
             120,
             scratch,
             scratch_length,
             null_mut(),
             null_mut()
         ));
-        assert_eq!((status, calls.read()), (code(ErrorKind::RowPointers), 7));
+        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 7));
     }
 }
 
@@ -436,7 +436,7 @@ fn mistakes() {
     let (data, size) = (bytes.as_ptr().cast(), bytes.len());
     // SAFETY: the calls get what the header asks for, or what it says is refused.
     unsafe {
-        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, room: [u8; 200]);
+        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, dst: [u8; 200]);
         file.write_bytes(0, 1);
         assert_eq!(call!(tenslice_file_find(file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
         assert_eq!(call!(tenslice_file_open(null_mut(), data, size, error)), bad);
@@ -444,20 +444,20 @@ fn mistakes() {
         assert_eq!(call!(tenslice_file_open(file, data, usize::MAX, null_mut())), bad);
         assert_eq!(call!(tenslice_file_open(file.byte_add(1), data, size, null_mut())), bad);
         assert_eq!(call!(tenslice_file_open(file, data, size, error)), code(ErrorKind::OutOfFile));
-        ok!(tenslice_error_text(error, data, size, room.cast(), 200, needed));
-        assert!(read(room, needed.read()).ends_with(b"[at byte 199]\0"));
+        ok!(tenslice_error_text(error, data, size, dst.cast(), 200, needed));
+        assert!(read(dst, needed.read()).ends_with(b"[at byte 199]\0"));
         assert_eq!(
             call!(tenslice_error_text(error, data, size, error.cast(), size_of::<tenslice_error>(), needed)),
             bad
         );
-        assert_eq!(call!(tenslice_error_text(error, room.cast_const().cast(), 200, room.cast(), 200, needed)), bad);
+        assert_eq!(call!(tenslice_error_text(error, dst.cast_const().cast(), 200, dst.cast(), 200, needed)), bad);
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
-        let (room, read_into) = (room.cast::<c_void>(), tenslice_tensor_read_into);
-        ok!(read_into(tensor, null(), room, 100, room.byte_add(100), 100, null_mut(), error));
-        assert_eq!(call!(read_into(tensor, null(), room, 100, room.byte_add(99), 100, null_mut(), error)), bad);
-        assert_eq!(call!(read_into(tensor, null(), tensor.cast(), 192, room, 100, null_mut(), error)), bad);
+        let (dst, read_into) = (dst.cast::<c_void>(), tenslice_tensor_read_into);
+        ok!(read_into(tensor, null(), dst, 100, dst.byte_add(100), 100, null_mut(), error));
+        assert_eq!(call!(read_into(tensor, null(), dst, 100, dst.byte_add(99), 100, null_mut(), error)), bad);
+        assert_eq!(call!(read_into(tensor, null(), tensor.cast(), 192, dst, 100, null_mut(), error)), bad);
         assert_eq!(call!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut())), bad);
     }
 }

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{Array, Capacity, Handle, In, Length, Memory, OptionalOut, Room};
+use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, Memory, OptionalOut};
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
 use crate::DType;
@@ -25,7 +25,7 @@ pub struct tenslice_str {
 
 impl From<Option<&str>> for tenslice_str {
     fn from(text: Option<&str>) -> Self {
-        Self::of(text.map(Text::of))
+        Self::of(text.map(Text::new))
     }
 }
 
@@ -46,14 +46,14 @@ impl tenslice_str {
 
 /// Counts bytes, and writes those for which there is room.
 struct Writer<'a> {
-    room: &'a mut [u8],
+    dst: &'a mut [u8],
     length: usize,
 }
 
 impl Write for Writer<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
-            if let Some(place) = self.room.get_mut(self.length) {
+            if let Some(place) = self.dst.get_mut(self.length) {
                 *place = byte;
             }
             self.length = self.length.saturating_add(1);
@@ -72,7 +72,7 @@ pub extern "C" fn tenslice_error_text(
     error: In<tenslice_error>,
     data: Array<c_void>,
     length: Length,
-    buffer: Room<c_char>,
+    buffer: Buffer<c_char>,
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
@@ -87,12 +87,12 @@ pub extern "C" fn tenslice_error_text(
 pub extern "C" fn tenslice_error_text_source(
     error: In<tenslice_error>,
     source: Handle<tenslice_source>,
-    buffer: Room<c_char>,
+    buffer: Buffer<c_char>,
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
     plain(|| {
-        let input = Input::from(source.held()?);
+        let input = Input::from(source.get()?);
         write_text(&error, input, source.memory(), buffer, capacity, &needed)
     })
 }
@@ -102,7 +102,7 @@ fn write_text(
     error: &In<'_, tenslice_error>,
     input: Input<'_>,
     given: Memory,
-    buffer: Room<'_, c_char>,
+    buffer: Buffer<'_, c_char>,
     capacity: Capacity<'_>,
     needed: &OptionalOut<'_, usize>,
 ) -> Result<tenslice_status> {
@@ -110,7 +110,7 @@ fn write_text(
     let error = error.read()?.to_rust()?;
     let needed = needed.writable()?;
     let sentence = error.explain(input);
-    let mut counter = Writer { room: &mut [], length: 0 };
+    let mut counter = Writer { dst: &mut [], length: 0 };
     let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not
     if let Some(needed) = needed {
         needed.set(counter.length);
@@ -118,7 +118,7 @@ fn write_text(
     if counter.length > buffer.len() {
         return Err(Error::new(ErrorKind::TooSmall));
     }
-    let mut writer = Writer { room: buffer, length: 0 };
+    let mut writer = Writer { dst: buffer, length: 0 };
     let _ = sentence.write_to(&mut writer).and_then(|()| writer.write_str("\0"));
     Ok(OK)
 }

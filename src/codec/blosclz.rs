@@ -45,7 +45,7 @@ enum Source {
 struct Instructions<'a> {
     stored: &'a [u8],
     /// Bytes that the output has.
-    room: usize,
+    dst: usize,
     at: usize,
     written: usize,
     /// The first byte of the next one; `None` at the end.
@@ -53,8 +53,8 @@ struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    fn new(stored: &'a [u8], room: usize) -> Self {
-        Self { stored, room, at: 1, written: 0, next: stored.first().map(|first| first & 0x1f) }
+    fn new(stored: &'a [u8], dst: usize) -> Self {
+        Self { stored, dst, at: 1, written: 0, next: stored.first().map(|first| first & 0x1f) }
     }
 
     #[inline(always)]
@@ -67,7 +67,7 @@ impl<'a> Instructions<'a> {
     #[inline(always)]
     fn read(&mut self) -> Result<Option<Instruction>, DecodeError> {
         let Some(instruction) = self.next else { return Ok(None) };
-        let left = self.room.saturating_sub(self.written);
+        let left = self.dst.saturating_sub(self.written);
         let written = self.written;
         let (from, length) = if instruction < 0x20 {
             let length = usize::from(instruction).saturating_add(1);
@@ -118,13 +118,13 @@ impl<'a> Instructions<'a> {
     }
 }
 
-/// Decodes all of `stored` to the front of `room`; the number of bytes.
-pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-    let mut instructions = Instructions::new(stored, room.len());
+/// Decodes all of `stored` to the front of `dst`; the number of bytes.
+pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+    let mut instructions = Instructions::new(stored, dst.len());
     while let Some(Instruction { from, length, written }) = instructions.read()? {
         match from {
-            Source::Stored(from) => literals(stored, from, room, written, length),
-            Source::Output(distance) => repeat(room, written, distance, length),
+            Source::Stored(from) => literals(stored, from, dst, written, length),
+            Source::Output(distance) => repeat(dst, written, distance, length),
         }
     }
     Ok(instructions.written)
@@ -170,9 +170,9 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
 
 /// Copies `length` bytes that are there, [`LITERALS`] at most.
 #[inline(always)]
-fn literals(stored: &[u8], from: usize, room: &mut [u8], written: usize, length: usize) {
+fn literals(stored: &[u8], from: usize, dst: &mut [u8], written: usize, length: usize) {
     let from = stored.get(from..).unwrap_or_default();
-    let to = room.get_mut(written..).unwrap_or_default();
+    let to = dst.get_mut(written..).unwrap_or_default();
     if let (Some(from), Some(to)) = (from.first_chunk::<LITERALS>(), to.first_chunk_mut::<LITERALS>()) {
         *to = *from;
         return;
@@ -182,21 +182,21 @@ fn literals(stored: &[u8], from: usize, room: &mut [u8], written: usize, length:
 
 /// Copies what stands `distance` bytes before `written`, which may overlap what is written.
 #[inline(always)]
-fn repeat(room: &mut [u8], mut written: usize, mut distance: usize, mut length: usize) {
-    let has_slack = room.len().saturating_sub(written) >= length.saturating_add(WIDE);
+fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, mut length: usize) {
+    let has_slack = dst.len().saturating_sub(written) >= length.saturating_add(WIDE);
     if has_slack {
         if distance == 1 {
-            let value = room.get(written.saturating_sub(1)).copied().unwrap_or_default();
+            let value = dst.get(written.saturating_sub(1)).copied().unwrap_or_default();
             let end = written.saturating_add(length);
-            room.get_mut(written..end).unwrap_or_default().fill(value);
+            dst.get_mut(written..end).unwrap_or_default().fill(value);
             return;
         }
         // What is copied repeats itself with the distance, so that a short one can be doubled.
         let mut from = written.saturating_sub(distance);
         while length > 0 {
             let step = distance.min(WIDE);
-            let wide = room.get(from..).and_then(<[u8]>::first_chunk::<WIDE>).copied();
-            let to = room.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>);
+            let wide = dst.get(from..).and_then(<[u8]>::first_chunk::<WIDE>).copied();
+            let to = dst.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>);
             let (Some(wide), Some(to)) = (wide, to) else { return }; // cannot be: there is slack
             *to = wide;
             written = written.saturating_add(step);
@@ -211,8 +211,8 @@ fn repeat(room: &mut [u8], mut written: usize, mut distance: usize, mut length: 
     }
     let from = written.saturating_sub(distance);
     for k in 0..length {
-        let byte = room.get(from.saturating_add(k)).copied().unwrap_or_default();
-        if let Some(to) = room.get_mut(written.saturating_add(k)) {
+        let byte = dst.get(from.saturating_add(k)).copied().unwrap_or_default();
+        if let Some(to) = dst.get_mut(written.saturating_add(k)) {
             *to = byte;
         }
     }
@@ -227,8 +227,8 @@ mod tests {
 
     /// What a stream decodes to, as a whole and byte by byte.
     fn both(stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
-        let mut room = vec![0x55; length];
-        let whole = decode(stored, &mut room).map(|written| room[..written].to_vec());
+        let mut dst = vec![0x55; length];
+        let whole = decode(stored, &mut dst).map(|written| dst[..written].to_vec());
         // The last bytes of a long one.
         for at in length.saturating_sub(100)..length {
             let expected = whole.as_ref().map(|bytes| bytes[at]).map_err(|error| *error);

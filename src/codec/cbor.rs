@@ -11,9 +11,9 @@
 use minicbor::data::Type;
 use minicbor::decode::Decoder;
 
+use crate::bytes::keywords::{Found, Keywords};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::{Text, is_utf8};
-use crate::bytes::words::{Found, Words};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
@@ -132,7 +132,7 @@ impl Token<'_> {
 pub(crate) struct Fields {
     /// Each has the number of the [`Item`] that its value is, which is also what [`Reader::field`] answers. Those that
     /// must be there stand first; where one of the others has null it is absent.
-    pub(crate) keys: Words,
+    pub(crate) keys: Keywords,
     /// One bit a key that must be there.
     pub(crate) required: u32,
 }
@@ -141,7 +141,7 @@ pub(crate) struct Fields {
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
         $crate::codec::cbor::Fields {
-            keys: words!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
+            keys: keywords!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
             required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
         }
     };
@@ -345,7 +345,7 @@ impl<'a> Reader<'a> {
         let at = self.position;
         Text::checked(self.text_bytes()).unwrap_or_else(|| {
             self.fail(ErrorKind::InvalidUtf8, at);
-            Text::of("")
+            Text::new("")
         })
     }
 

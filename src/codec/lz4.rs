@@ -14,10 +14,10 @@ use lz4_flex::block::{DecompressError, decompress_into, decompress_into_with_dic
 
 use crate::decode::DecodeError;
 
-/// Decodes all of `stored` to the front of `room`; the number of bytes.
-pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
+/// Decodes all of `stored` to the front of `dst`; the number of bytes.
+pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     check_length(stored)?;
-    decompress_into(stored, room).map_err(named)
+    decompress_into(stored, dst).map_err(named)
 }
 
 /// No sum of lengths in the stream exceeds a `usize`: see above.
@@ -26,13 +26,9 @@ fn check_length(stored: &[u8]) -> Result<(), DecodeError> {
 }
 
 /// The same where copies may reach back into `dictionary`, as if it stood before the room.
-pub(crate) fn decode_with_dictionary(
-    dictionary: &[u8],
-    stored: &[u8],
-    room: &mut [u8],
-) -> Result<usize, DecodeError> {
+pub(crate) fn decode_with_dictionary(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     check_length(stored)?;
-    decompress_into_with_dict(stored, room, dictionary).map_err(named)
+    decompress_into_with_dict(stored, dst, dictionary).map_err(named)
 }
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over

@@ -33,15 +33,15 @@ pub struct BuiltIn {
 }
 
 impl Decoder for BuiltIn {
-    fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-        let _ = (stored, &room); // where nothing is built in
+    fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        let _ = (stored, &dst); // where nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => zstd::decode(stored, room),
+            Encoding::Zstd => zstd::decode(stored, dst),
             #[cfg(feature = "zlib")]
-            Encoding::Zlib => zlib::decode(stored, room),
+            Encoding::Zlib => zlib::decode(stored, dst),
             #[cfg(feature = "zlib")]
-            Encoding::Deflate => zlib::decode_raw(stored, room),
+            Encoding::Deflate => zlib::decode_raw(stored, dst),
             _ => Err(DecodeError::Unsupported),
         }
     }
@@ -63,12 +63,12 @@ impl Decoder for BuiltIn {
         &mut self,
         encoding: Encoding,
         stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (stored, &room); // as above
+        let _ = (stored, &dst); // as above
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, room),
+            Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, dst),
             _ => Err(DecodeError::Unsupported),
         }
     }

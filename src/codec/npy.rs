@@ -19,9 +19,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+use crate::bytes::keywords::keywords;
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::text::is_utf8;
-use crate::bytes::words::words;
 use crate::error::ErrorKind;
 use crate::place::Item;
 use crate::shape::Shape;
@@ -110,7 +110,7 @@ impl<'a> Header<'a> {
         while !reader.take(b'}') {
             reader.item = Item::Key;
             let key = reader.rest;
-            let number = words!["descr": 0, "fortran_order": 1, "shape": 2].number_of(reader.text()?);
+            let number = keywords!["descr": 0, "fortran_order": 1, "shape": 2].number_of(reader.text()?);
             let is_repeated = match number {
                 0 => descr.is_some(),
                 1 => order.is_some(),
@@ -402,11 +402,11 @@ impl Items {
             [b'|' | b'=', name @ ..] => (None, name),
             name => (None, name),
         };
-        let dtype = DType::of_numpy(name);
+        let dtype = DType::from_numpy(name);
         let count = |digits| number(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
         // The bytes of an item, and of a number of it.
         let (size, width) = match (dtype, name) {
-            (Some(dtype), _) => (dtype.size(), dtype.number_size()),
+            (Some(dtype), _) => (dtype.size(), dtype.lane_size()),
             // Wider than a double: x87, double-double or binary128, by the machine that wrote them.
             (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
             (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),

@@ -10,31 +10,31 @@ pub(crate) const WIDEST: usize = 16;
 /// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each.
 pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
 
-/// Writes elements of `width` bytes to `room` from as many planes, the first of them element `first`. `false`, and
+/// Writes elements of `width` bytes to `dst` from as many planes, the first of them element `first`. `false`, and
 /// nothing written, for a width that is none of 1, 2, 4, 8 and 16, or where there are not so many elements.
-pub(crate) fn interleave(width: usize, planes: &Planes<'_>, first: usize, room: &mut [u8]) -> bool {
+pub(crate) fn interleave(width: usize, planes: &Planes<'_>, first: usize, dst: &mut [u8]) -> bool {
     let shift = width.trailing_zeros();
-    let count = room.len().wrapping_shr(shift);
+    let count = dst.len().wrapping_shr(shift);
     let is_there = |plane: &&[u8]| plane.get(first..).is_some_and(|rest| rest.len() >= count);
     if !matches!(width, 1 | 2 | 4 | 8 | 16) || !planes.iter().take(width).all(is_there) {
         return false;
     }
     let plane = |index: usize| planes.get(index).and_then(|plane| plane.get(first..)).unwrap_or_default();
     match width {
-        1 => copy(room, plane(0)),
+        1 => copy(dst, plane(0)),
         2 => {
-            for ((a, b), to) in plane(0).iter().zip(plane(1)).zip(room.chunks_exact_mut(2)) {
+            for ((a, b), to) in plane(0).iter().zip(plane(1)).zip(dst.chunks_exact_mut(2)) {
                 put(to, u16::from_le_bytes([*a, *b]).to_le_bytes());
             }
         }
         4 => {
             let [a, b, c, d] = [plane(0), plane(1), plane(2), plane(3)];
-            for ((((a, b), c), d), to) in a.iter().zip(b).zip(c).zip(d).zip(room.chunks_exact_mut(4)) {
+            for ((((a, b), c), d), to) in a.iter().zip(b).zip(c).zip(d).zip(dst.chunks_exact_mut(4)) {
                 put(to, word(*a, *b, *c, *d).to_le_bytes());
             }
         }
-        8 => interleave_quads::<8>(planes, first, room),
-        _ => interleave_quads::<16>(planes, first, room),
+        8 => interleave_quads::<8>(planes, first, dst),
+        _ => interleave_quads::<16>(planes, first, dst),
     }
     true
 }
@@ -49,10 +49,10 @@ fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
 }
 
 /// Four planes at a time, a few elements at a time, for widths that are multiples of four.
-fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, room: &mut [u8]) {
+fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, dst: &mut [u8]) {
     const TILE: usize = 8;
     let mut at = first;
-    for to in room.chunks_mut(WIDTH.saturating_mul(TILE)) {
+    for to in dst.chunks_mut(WIDTH.saturating_mul(TILE)) {
         let mut tiles = [[0_u32; TILE]; 4];
         let (quads, _) = planes.as_slice().split_at(WIDTH.min(WIDEST));
         for (tile, quad) in tiles.iter_mut().zip(quads.chunks_exact(4)) {

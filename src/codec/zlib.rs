@@ -9,20 +9,20 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::decode::DecodeError;
 
-/// Decodes all of `stored` to the front of `room`; the number of bytes.
-pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-    inflate(stored, room, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
+/// Decodes all of `stored` to the front of `dst`; the number of bytes.
+pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+    inflate(stored, dst, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
 }
 
 /// The same for a raw stream, which has neither header nor checksum.
-pub(crate) fn decode_raw(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-    inflate(stored, room, 0)
+pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+    inflate(stored, dst, 0)
 }
 
 #[inline(never)] // so that what panics has a name of its own
-fn inflate(stored: &[u8], room: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
+fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
     let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, room, 0, flags);
+    let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, dst, 0, flags);
     match status {
         TINFLStatus::Done if read == stored.len() => Ok(written),
         TINFLStatus::HasMoreOutput => Err(DecodeError::DoesNotFit),

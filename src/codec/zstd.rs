@@ -20,8 +20,8 @@ mod by_libzstd {
 
     use super::DecodeError;
 
-    pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-        zstd_safe::decompress(room, stored).map_err(named)
+    pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        zstd_safe::decompress(dst, stored).map_err(named)
     }
 
     /// A dictionary that has been read.
@@ -37,8 +37,8 @@ mod by_libzstd {
             Ok(Self { context, dictionary })
         }
 
-        pub(crate) fn decode(&mut self, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-            self.context.decompress_using_ddict(room, stored, &self.dictionary).map_err(named)
+        pub(crate) fn decode(&mut self, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+            self.context.decompress_using_ddict(dst, stored, &self.dictionary).map_err(named)
         }
     }
 
@@ -77,11 +77,11 @@ mod by_ruzstd {
     /// RFC 8878 section 3.1.1.1.2: the smallest window.
     const MIN_WINDOW_LOG: u32 = 10;
 
-    /// A window for `room` bytes. Matches never reach behind the start of the output, so one as large as the
+    /// A window for `dst` bytes. Matches never reach behind the start of the output, so one as large as the
     /// output is enough for any stream that fits, and it bounds the memory that any other takes. By a block
     /// more, so that a block that begins inside the room has all it may ask for.
-    fn enough_log(room: u64) -> u32 {
-        let enough = room.saturating_add(LARGEST_BLOCK);
+    fn enough_log(dst: u64) -> u32 {
+        let enough = dst.saturating_add(LARGEST_BLOCK);
         u64::BITS.saturating_sub(enough.saturating_sub(1).leading_zeros())
     }
 
@@ -99,8 +99,8 @@ mod by_ruzstd {
     }
 
     impl Header {
-        /// Reads the header of the frame that `stored` begins with, which is to decode to `room` bytes at most.
-        fn read(stored: &[u8], room: u64) -> Result<Self, DecodeError> {
+        /// Reads the header of the frame that `stored` begins with, which is to decode to `dst` bytes at most.
+        fn read(stored: &[u8], dst: u64) -> Result<Self, DecodeError> {
             let descriptor = *stored.get(4).ok_or(DecodeError::Malformed)?;
             if descriptor & 0x08 != 0 {
                 return Err(DecodeError::Malformed); // reserved, and zero
@@ -126,7 +126,7 @@ mod by_ruzstd {
             content.iter_mut().zip(header.get(content_at..).unwrap_or_default()).for_each(|(to, from)| *to = *from);
             let content = u64::from_le_bytes(content).saturating_add(if content_length == 2 { 256 } else { 0 });
 
-            let log = enough_log(room);
+            let log = enough_log(dst);
             let mut is_cut = false;
             if is_single {
                 // The content is the window. What is larger than ours takes four bytes at least.
@@ -146,8 +146,8 @@ mod by_ruzstd {
         }
     }
 
-    pub(crate) fn decode(stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-        frames(None, stored, room)
+    pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        frames(None, stored, dst)
     }
 
     /// A dictionary that has been read, in a decoder that keeps it from frame to frame.
@@ -164,8 +164,8 @@ mod by_ruzstd {
             Ok(Self { id, decoder })
         }
 
-        pub(crate) fn decode(&mut self, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
-            frames(Some(self), stored, room)
+        pub(crate) fn decode(&mut self, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+            frames(Some(self), stored, dst)
         }
     }
 
@@ -184,7 +184,7 @@ mod by_ruzstd {
     fn frames(
         mut dictionary: Option<&mut Dictionary>,
         mut stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
         let mut written = 0_usize;
         while !stored.is_empty() {
@@ -192,13 +192,13 @@ mod by_ruzstd {
                 stored = rest;
                 continue;
             }
-            let room = room.get_mut(written..).unwrap_or_default();
-            let header = Header::read(stored, to_u64(room.len()))?;
+            let dst = dst.get_mut(written..).unwrap_or_default();
+            let header = Header::read(stored, to_u64(dst.len()))?;
             stored = stored.get(header.length..).unwrap_or_default();
             let length = match &mut dictionary {
-                Some(dictionary) => frame(&mut dictionary.decoder, Some(dictionary.id), &header, &mut stored, room),
+                Some(dictionary) => frame(&mut dictionary.decoder, Some(dictionary.id), &header, &mut stored, dst),
                 // A new one: one that is used again takes the whole window at once.
-                None => frame(&mut new_decoder(), None, &header, &mut stored, room),
+                None => frame(&mut new_decoder(), None, &header, &mut stored, dst),
             }?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
                 return Err(DecodeError::Malformed);
@@ -226,7 +226,7 @@ mod by_ruzstd {
         dictionary: Option<u32>,
         header: &Header,
         stored: &mut &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
         decoder.reset(header.bytes.get(..header.length).unwrap_or_default()).map_err(|_| DecodeError::Malformed)?;
         if let (Some(dictionary), false) = (dictionary, header.has_dictionary) {
@@ -237,14 +237,14 @@ mod by_ruzstd {
             // How much has been decoded is not to be had, only how many blocks. Beyond the room a match may
             // reach behind a window that was cut: then more room tells what is really wrong.
             let most = to_u64(decoder.blocks_decoded()).saturating_mul(LARGEST_BLOCK);
-            let blame = match header.is_cut && most > to_u64(room.len()) {
+            let blame = match header.is_cut && most > to_u64(dst.len()) {
                 true => DecodeError::DoesNotFit,
                 false => DecodeError::Malformed,
             };
             let is_done =
                 decoder.decode_blocks(&mut *stored, BlockDecodingStrategy::UptoBlocks(1)).map_err(|_| blame)?;
             loop {
-                let rest = room.get_mut(written..).unwrap_or_default();
+                let rest = dst.get_mut(written..).unwrap_or_default();
                 let read = decoder.read(rest).map_err(|_| DecodeError::Malformed)?;
                 written = written.saturating_add(read);
                 if read == 0 {

@@ -5,8 +5,8 @@
 //! `formats` there lists. Its folder has a type that is a file of the format, for which [`FileFormat`] says what to write.
 //!
 //! A file is positions in the bytes, parsed on demand by the code that checked them. Errors come in three ways, each where
-//! it takes the least of a chip: while a file is opened a function gives [`Parsed`], and the error stays with the
-//! [`Opening`], which also knows which bytes are missing; a reader of nested records keeps its first fault, and is asked
+//! it takes the least of a chip: while a file is opened a function gives [`ParseResult`], and the error stays with the
+//! [`ParseContext`], which also knows which bytes are missing; a reader of nested records keeps its first fault, and is asked
 //! once at the end; all else gives [`Result`].
 #![forbid(unsafe_code)]
 
@@ -28,8 +28,8 @@ pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord}
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Opening, Parsed};
-use crate::bytes::words::{Words, words};
+use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -74,7 +74,7 @@ pub(crate) trait FileFormat<'a>: Copy {
 
     /// Opens a file of which the magic is known to be the format's. Checks its structure in one pass and reads no tensor
     /// data; or stops, and says which bytes it needs first.
-    fn open(opening: &Opening<'a>) -> Parsed<Self>;
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
 
     /// What the whole file holds. Where that takes another pass over the metadata, all of which [`open`](Self::open) has
     /// asked for, this is where it is checked: in place, since files of many tensors are large for the stack of a chip.
@@ -128,12 +128,12 @@ pub(crate) trait FileFormat<'a>: Copy {
     ) -> Result<bool>;
 
     /// How many bytes [`read_whole`](Self::read_whole) writes; `None` where the file does not say, or where nobody can.
-    fn whole_len(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None
     }
 
     /// How much scratch memory [`read_whole`](Self::read_whole) needs, in bytes.
-    fn whole_scratch_len(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None
     }
 
@@ -180,7 +180,7 @@ macro_rules! any_file {
         impl<'a> AnyFile<'a> {
             /// Opens a file: of a format that is known by how the file begins, and that is built in.
             #[inline]
-            pub(crate) fn open(opening: &Opening<'a>) -> Parsed<Self> {
+            pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
                 Ok(match detect(head, length) {
@@ -215,7 +215,7 @@ macro_rules! any_file {
         }
 
         /// The kinds of files, by the bytes they begin with: those that are read, and those that are only named.
-        const MAGICS: Words = words![bytes
+        const MAGICS: Keywords = keywords![bytes
             $($($magic => Format::$variant.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
             b"GGUF" => Format::Gguf.code(),
@@ -267,8 +267,8 @@ pub(crate) fn detect(head: &[u8], length: u64) -> Format {
     }
     // safetensors has no magic: the length of a JSON object, then the object.
     if let Some((size, rest)) = head.split_first_chunk::<8>() {
-        let room = length.saturating_sub(8);
-        if rest.first() == Some(&b'{') && u64::from_le_bytes(*size) <= room {
+        let available = length.saturating_sub(8);
+        if rest.first() == Some(&b'{') && u64::from_le_bytes(*size) <= available {
             return Format::Safetensors;
         }
     }

@@ -66,8 +66,8 @@ impl<'a> TensorRecord<'a> {
     #[inline(never)] // once: it is large
     pub(crate) fn blank() -> Self {
         Self {
-            name: Text::of(""),
-            layout_name: Text::of("dense"),
+            name: Text::new(""),
+            layout_name: Text::new("dense"),
             shape: Shape::SCALAR,
             at: 0,
             index: 0,
@@ -84,7 +84,7 @@ impl<'a> TensorRecord<'a> {
     /// Gives it a layout that the file does not spell out.
     pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
-        self.layout_name = Text::of(layout.text());
+        self.layout_name = Text::new(layout.text());
     }
 }
 
@@ -130,7 +130,7 @@ impl<'a> ComponentRecord<'a> {
     #[inline]
     fn recorded_at(at: u64, entry_distance: u32) -> Self {
         Self {
-            role: Text::of("data"),
+            role: Text::new("data"),
             #[cfg(feature = "blz")]
             number: None,
             dtype: None,
@@ -138,7 +138,7 @@ impl<'a> ComponentRecord<'a> {
             order: ByteOrder::Little,
             extent: Extent::new(0, 0),
             encoding: Encoding::Raw,
-            encoding_name: Text::of("raw"),
+            encoding_name: Text::new("raw"),
             decoded_length: None,
             digest: None,
             #[cfg(feature = "npz")]
@@ -166,7 +166,7 @@ impl<'a> ComponentRecord<'a> {
     pub(crate) fn role(&self) -> Text<'a> {
         #[cfg(feature = "blz")]
         if let Some(number) = self.number {
-            return Text::of(super::blz::role(number));
+            return Text::new(super::blz::role(number));
         }
         self.role
     }
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn numbered_roles() {
         let of =
-            |number| ComponentRecord { role: Text::of("core"), number: Some(number), ..ComponentRecord::blank() };
+            |number| ComponentRecord { role: Text::new("core"), number: Some(number), ..ComponentRecord::blank() };
         for number in 0..=u8::MAX {
             let part = of(number);
             assert!(part.has_role(part.role().bytes()), "{number}");

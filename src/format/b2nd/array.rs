@@ -14,7 +14,7 @@ use zerocopy::big_endian::{U32, U64};
 use super::frame::{CHUNKSIZE_AT, Cursor, Header, NBYTES_AT, Parts, TYPESIZE_AT};
 use super::{MAX_RANK, stop};
 use crate::bytes::num::{count_of, product, to_u64, to_usize};
-use crate::bytes::source::{Opening, Parsed};
+use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::text::{Text, is_utf8};
 use crate::error::ErrorKind;
 use crate::place::Item;
@@ -38,7 +38,7 @@ pub(super) struct Array<'a> {
 
 /// The array of a frame, if it is one: found and checked, also against what the frame says. With the bytes of an
 /// element.
-pub(super) fn of<'a>(opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<Option<(Array<'a>, u32)>> {
+pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> ParseResult<Option<(Array<'a>, u32)>> {
     let metalayers = parts.metalayers();
     for (name, has_dtype) in [(&b"b2nd"[..], true), (b"caterva", false)] {
         if let Some((content, at)) = metalayers.content_of(opening, name) {
@@ -52,7 +52,7 @@ pub(super) fn of<'a>(opening: &Opening<'a>, parts: &Parts<'a>) -> Parsed<Option<
 
 impl<'a> Array<'a> {
     /// Reads a metalayer of seven fields, or of the five before the dtype that `caterva` had.
-    fn read(cursor: &mut Cursor<'_, 'a>, content: &'a [u8], has_dtype: bool) -> Parsed<Self> {
+    fn read(cursor: &mut Cursor<'_, 'a>, content: &'a [u8], has_dtype: bool) -> ParseResult<Self> {
         let marker = if has_dtype { 0x97 } else { 0x95 };
         let (version, rank) = match cursor.take(3)? {
             [found, version, rank] if *found == marker => (*version, *rank),
@@ -106,7 +106,7 @@ impl<'a> Array<'a> {
 
     /// Holds shape, chunk shape and block shape to each other, and the chunks of the frame to them; the bytes of an
     /// element.
-    fn check(&self, cursor: &Cursor<'_, 'a>, parts: &Parts<'a>) -> Parsed<u32> {
+    fn check(&self, cursor: &Cursor<'_, 'a>, parts: &Parts<'a>) -> ParseResult<u32> {
         // Products: of the three shapes, of the shape with all chunks whole; how many chunks there are, and how
         // many elements a chunk has whose blocks are whole.
         let mut products = [Some(1); 6];

@@ -73,15 +73,15 @@ impl<'d, 'a> Codec<'d, 'a> {
         &mut self,
         dictionary: Option<&'a [u8]>,
         stored: &[u8],
-        room: &mut [u8],
+        dst: &mut [u8],
     ) -> core::result::Result<usize, DecodeError> {
-        let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, room) };
+        let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, dst) };
         if !self.dictionary.is_some_and(|last| core::ptr::eq(last, dictionary)) {
             self.dictionary = None;
             self.decoder.set_dictionary(Encoding::Zstd, dictionary)?;
             self.dictionary = Some(dictionary);
         }
-        self.decoder.decode_with_dictionary(Encoding::Zstd, stored, room)
+        self.decoder.decode_with_dictionary(Encoding::Zstd, stored, dst)
     }
 }
 
@@ -209,54 +209,54 @@ impl<'a> Chunk<'a> {
         self.steps().any(|filter| filter.id == DELTA_FILTER)
     }
 
-    /// Decodes a stream to all of `room`.
+    /// Decodes a stream to all of `dst`.
     #[inline(never)] // called from three places
-    pub(super) fn decode_stream(&self, codec: &mut Codec<'_, 'a>, stream: Stream<'_>, room: &mut [u8]) -> Result<()> {
+    pub(super) fn decode_stream(&self, codec: &mut Codec<'_, 'a>, stream: Stream<'_>, dst: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
             Stream::Coded(stored, at) => (stored, at),
             Stream::Run(value) => {
-                room.fill(value);
+                dst.fill(value);
                 return Ok(());
             }
             Stream::Raw(stored) => {
-                copy(room, stored);
+                copy(dst, stored);
                 return Ok(());
             }
         };
         let dictionary = self.dictionary()?;
         let decoded = match (self.codec, dictionary) {
-            (BLOSCLZ, _) => blosclz::decode(stored, room),
-            (LZ4, None) => lz4::decode(stored, room),
-            (LZ4, Some(dictionary)) => lz4::decode_with_dictionary(dictionary, stored, room),
-            (ZLIB, _) => codec.decoder.decode(Encoding::Zlib, stored, room),
-            (ZSTD, dictionary) => codec.zstd(dictionary, stored, room),
+            (BLOSCLZ, _) => blosclz::decode(stored, dst),
+            (LZ4, None) => lz4::decode(stored, dst),
+            (LZ4, Some(dictionary)) => lz4::decode_with_dictionary(dictionary, stored, dst),
+            (ZLIB, _) => codec.decoder.decode(Encoding::Zlib, stored, dst),
+            (ZSTD, dictionary) => codec.zstd(dictionary, stored, dst),
             _ => Err(DecodeError::Unsupported),
         };
         let kind = match decoded {
-            Ok(length) if length == room.len() => return Ok(()),
+            Ok(length) if length == dst.len() => return Ok(()),
             Ok(_) | Err(DecodeError::DoesNotFit) => ErrorKind::DecodedLength,
-            Err(DecodeError::Malformed) => ErrorKind::Undecodable,
+            Err(DecodeError::Malformed) => ErrorKind::CorruptStream,
             Err(DecodeError::Checksum) => ErrorKind::ChecksumMismatch,
             Err(DecodeError::Unsupported) => return Err(self.error(ErrorKind::UnsupportedCodec, Item::Codec, 2)),
         };
         Err(self.error(kind, Item::Stream, at))
     }
 
-    /// Decodes block `index` to `room`, which is as long as it is. With shuffles `scratch` is no shorter. Where
+    /// Decodes block `index` to `dst`, which is as long as it is. With shuffles `scratch` is no shorter. Where
     /// differences are to the first block, `first` is that one; `None` for itself.
     pub(super) fn decode_block(
         &self,
         codec: &mut Codec<'_, 'a>,
         index: u32,
         first: Option<&[u8]>,
-        room: &mut [u8],
+        dst: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<()> {
         let shuffles = self.check_filters()?;
-        let needed = if shuffles > 0 { room.len() } else { 0 };
+        let needed = if shuffles > 0 { dst.len() } else { 0 };
         let scratch = scratch.get_mut(..needed);
         let scratch = scratch.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
-        let (mut from, mut to) = (room, scratch);
+        let (mut from, mut to) = (dst, scratch);
         if shuffles & 1 == 1 {
             core::mem::swap(&mut from, &mut to);
         }
@@ -277,16 +277,16 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Decodes the streams of a block to `room`, one after the other, its filters not undone.
-    fn decode_streams(&self, codec: &mut Codec<'_, 'a>, index: u32, room: &mut [u8]) -> Result<()> {
+    /// Decodes the streams of a block to `dst`, one after the other, its filters not undone.
+    fn decode_streams(&self, codec: &mut Codec<'_, 'a>, index: u32, dst: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             let block = self.variable_block(index)?;
-            let is_raw = block.stored.len() == room.len();
+            let is_raw = block.stored.len() == dst.len();
             let stream = if is_raw { Stream::Raw(block.stored) } else { Stream::Coded(block.stored, block.at) };
-            return self.decode_stream(codec, stream, room);
+            return self.decode_stream(codec, stream, dst);
         }
         let mut streams = self.streams(index)?;
-        let mut rest = room;
+        let mut rest = dst;
         while let Some(stream) = streams.read()? {
             let parts = rest.split_at_mut_checked(streams.length);
             let (part, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
@@ -315,14 +315,14 @@ impl<'a> Chunk<'a> {
         Ok(shuffles)
     }
 
-    /// Decodes all blocks of a compressed chunk to `room`, which is as long as it is.
-    pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, room: &mut [u8], scratch: &mut [u8]) -> Result<()> {
+    /// Decodes all blocks of a compressed chunk to `dst`, which is as long as it is.
+    pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             self.largest_variable_block(&mut { u32::MAX })?; // they add up
         }
         // The first block stays in view of the others, whose differences are to it.
         let mut first: Option<&[u8]> = None;
-        let mut rest = room;
+        let mut rest = dst;
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
             let (block, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;

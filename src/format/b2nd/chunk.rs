@@ -210,7 +210,7 @@ impl<'a> Chunk<'a> {
             true => setting.head(at, LONG)?.get(16..).and_then(|long| Long::ref_from_bytes(long).ok()),
             false => None,
         };
-        let room = setting.end.saturating_sub(at);
+        let dst = setting.end.saturating_sub(at);
         let size = |number: I32, field| {
             u32::try_from(number.get()).map_err(|_| error(ErrorKind::NegativeLength, Item::Chunk, field))
         };
@@ -218,7 +218,7 @@ impl<'a> Chunk<'a> {
         if cbytes < header {
             return Err(error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
         }
-        if cbytes > room {
+        if cbytes > dst {
             return Err(error(ErrorKind::OutOfPlace, Item::Chunk, CBYTES_AT));
         }
         let length = size(short.nbytes, NBYTES_AT)?;
@@ -429,7 +429,7 @@ impl<'a> Chunk<'a> {
 
     /// How much scratch memory [`read_into`](Self::read_into) needs, in bytes.
     #[must_use]
-    pub fn scratch_len(&self) -> u64 {
+    pub fn scratch_length(&self) -> u64 {
         let largest = match self.content {
             Content::Compressed => u64::from(self.block_size),
             Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }).unwrap_or(0), // reading says why
@@ -438,36 +438,36 @@ impl<'a> Chunk<'a> {
         if self.has_shuffles() { largest } else { 0 }
     }
 
-    /// Writes its bytes, decoded, to the front of `room`; the part written. `scratch` has
-    /// [`scratch_len`](Self::scratch_len) bytes.
+    /// Writes its bytes, decoded, to the front of `dst`; the part written. `scratch` has
+    /// [`scratch_length`](Self::scratch_length) bytes.
     ///
     /// # Errors
-    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with the chunk: `room` holds
+    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with the chunk: `dst` holds
     /// nothing of use then.
-    pub fn read_into<'r>(&self, room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_by(&mut BuiltIn::default(), room, scratch)
+    pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
     /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
-    pub fn read_into_by<'r>(
+    pub fn read_into_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         let too_small = || self.error(ErrorKind::TooSmall, Item::Chunk, NBYTES_AT);
-        let room = to_usize(self.decoded_length()).and_then(|length| room.get_mut(..length)).ok_or_else(too_small)?;
+        let dst = to_usize(self.decoded_length()).and_then(|length| dst.get_mut(..length)).ok_or_else(too_small)?;
         match self.content {
-            Content::Copied => copy(room, self.payload()),
+            Content::Copied => copy(dst, self.payload()),
             Content::Compressed | Content::VariableBlocks => {
-                self.decode_blocks(&mut Codec::new(decoder), room, scratch)?;
+                self.decode_blocks(&mut Codec::new(decoder), dst, scratch)?;
             }
-            _ => repeat(self.value(), 0, room),
+            _ => repeat(self.value(), 0, dst),
         }
-        Ok(room)
+        Ok(dst)
     }
 
     /// What follows the header.
@@ -551,20 +551,20 @@ fn short_filters(short: &Short) -> [u8; FILTERS] {
     [0, 0, 0, 0, delta, shuffle]
 }
 
-/// Fills `room` with a value again and again, as if it began `from` bytes before.
-pub(super) fn repeat(value: &[u8], from: u64, room: &mut [u8]) {
+/// Fills `dst` with a value again and again, as if it began `from` bytes before.
+pub(super) fn repeat(value: &[u8], from: u64, dst: &mut [u8]) {
     if let [byte] = value {
-        return room.fill(*byte);
+        return dst.fill(*byte);
     }
     let skip = to_usize(remainder(from, to_u64(value.len()))).unwrap_or(0);
     let (behind, before) = value.split_at_checked(skip).map_or((value, value), |(before, behind)| (behind, before));
     // One turn of the value, then as much again as there is.
-    let length = room.len();
-    copy(room, behind);
-    copy(room.get_mut(behind.len()..).unwrap_or_default(), before);
+    let length = dst.len();
+    copy(dst, behind);
+    copy(dst.get_mut(behind.len()..).unwrap_or_default(), before);
     let mut done = value.len().max(1);
     while done < length {
-        let Some((from, to)) = room.split_at_mut_checked(done) else { return };
+        let Some((from, to)) = dst.split_at_mut_checked(done) else { return };
         copy(to, from);
         done = done.saturating_add(done);
     }

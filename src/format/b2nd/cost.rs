@@ -26,11 +26,11 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
-    pub fn scratch_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+    pub fn scratch_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         self.scratch_for(Some((start, stop)))
     }
 
-    /// Like [`scratch_len`](Self::scratch_len), for a region or, where none is said, for all.
+    /// Like [`scratch_length`](Self::scratch_length), for a region or, where none is said, for all.
     pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
@@ -43,7 +43,7 @@ impl<'a> Frame<'a> {
         let different = self.period(&offsets)?;
         let (mut seen, mut patience) = (0_u64, MOST);
         let has_seen_all = self.look_at_chunks(&mut grid, &mut offsets, |chunk, grid| {
-            largest = largest.max(memory_len(chunk, grid, &mut patience)?);
+            largest = largest.max(memory_length(chunk, grid, &mut patience)?);
             seen = seen.saturating_add(1);
             Ok(seen < different)
         })?;
@@ -58,12 +58,12 @@ impl<'a> Frame<'a> {
     ///
     /// Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small region cost
     /// terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks that the
-    /// region touches, as [`scratch_len`](Self::scratch_len) does, and at their streams; beyond 65536 of them it is what
+    /// region touches, as [`scratch_length`](Self::scratch_length) does, and at their streams; beyond 65536 of them it is what
     /// they may be at most, and never more than all chunks of the frame have.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
-    pub fn work_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+    pub fn work_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
         if grid.is_empty() {
@@ -89,7 +89,7 @@ impl<'a> Frame<'a> {
         let codec = &mut Codec::new(&mut decoder);
         let period = self.period(offsets)?;
         // Those on the way to the region count where each takes long to look up.
-        let takes_long = offsets.memory_len() > 0;
+        let takes_long = offsets.memory_length() > 0;
         let mut looked_at = 0_u32;
         let result = self.each_chunk(grid, period, |grid, index| {
             let chunk = self.chunk_at(offsets, codec, index, &mut [], &mut [])?;
@@ -112,7 +112,7 @@ impl<'a> Frame<'a> {
 
 /// How much memory a chunk takes beside its destination. Up to `patience` blocks of different lengths are looked at.
 /// That they add up to the chunk is checked here, before any of them is decoded.
-pub(super) fn memory_len(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> Result<u64> {
+pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> Result<u64> {
     let blocks = match chunk.content {
         Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience)?,
         Content::Compressed => chunk.block_size().unwrap_or(0),

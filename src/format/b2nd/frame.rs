@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use super::stop;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Input, Opening, Parsed, Stop};
+use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::error::ErrorKind;
 use crate::place::Item;
@@ -157,7 +157,7 @@ impl Header {
 }
 
 /// Reads header and trailer, and checks all that concerns neither the chunks nor a metalayer of its own.
-pub(super) fn open<'a>(opening: &Opening<'a>) -> Parsed<Parts<'a>> {
+pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
     let length = opening.input.length();
     let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
     if length < HEADER {
@@ -177,8 +177,8 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Parsed<Parts<'a>> {
         }
         _ => return Err(wrong_marker(Item::Trailer, tail_at)),
     };
-    let room = frame_length.saturating_sub(header_length);
-    if trailer_length < MIN_TRAILER || trailer_length > room {
+    let available = frame_length.saturating_sub(header_length);
+    if trailer_length < MIN_TRAILER || trailer_length > available {
         return Err(stop(opening, ErrorKind::FrameLengths, Item::Trailer, tail_at.saturating_add(1)));
     }
     if header_length > MAX_METADATA || trailer_length > MAX_METADATA {
@@ -201,7 +201,7 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Parsed<Parts<'a>> {
 
 impl Header {
     /// Holds the fields to what they must be; the length of the header with its metalayers.
-    fn check(&self, opening: &Opening<'_>, bytes: &[u8]) -> Parsed<u64> {
+    fn check(&self, opening: &ParseContext<'_>, bytes: &[u8]) -> ParseResult<u64> {
         let fail = |kind, item, at| Err(stop(opening, kind, item, at));
         for (at, marker) in MARKERS {
             if bytes.get(usize::from(*at)) != Some(marker) {
@@ -274,7 +274,7 @@ impl<'a> Parts<'a> {
 
 /// Reads bytes one after the other; places are counted from their start, and never beyond 32 bits.
 pub(super) struct Cursor<'o, 'a> {
-    pub(super) opening: &'o Opening<'a>,
+    pub(super) opening: &'o ParseContext<'a>,
     bytes: &'a [u8],
     /// Where they stand in the file.
     start: u64,
@@ -283,13 +283,13 @@ pub(super) struct Cursor<'o, 'a> {
 }
 
 impl<'o, 'a> Cursor<'o, 'a> {
-    pub(super) const fn new(opening: &'o Opening<'a>, bytes: &'a [u8], start: u64) -> Self {
+    pub(super) const fn new(opening: &'o ParseContext<'a>, bytes: &'a [u8], start: u64) -> Self {
         Self { opening, bytes, start, at: 0 }
     }
 
     /// The next `count` bytes.
     #[inline(never)]
-    pub(super) fn take(&mut self, count: u32) -> Parsed<&'a [u8]> {
+    pub(super) fn take(&mut self, count: u32) -> ParseResult<&'a [u8]> {
         match part(self.bytes, self.at, count) {
             Some(taken) => {
                 self.at = self.at.saturating_add(count);
@@ -306,7 +306,7 @@ impl<'o, 'a> Cursor<'o, 'a> {
 
     /// Stops for a fault of `item` at `at`.
     #[inline(never)]
-    pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Stop {
+    pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Interrupted {
         stop(self.opening, kind, item, self.start.saturating_add(u64::from(at)))
     }
 }
@@ -362,12 +362,12 @@ impl<'a> Metalayers<'a> {
     }
 
     /// Reads what stands at `at`.
-    fn cursor<'o>(&self, opening: &'o Opening<'a>, at: u32) -> Cursor<'o, 'a> {
+    fn cursor<'o>(&self, opening: &'o ParseContext<'a>, at: u32) -> Cursor<'o, 'a> {
         Cursor { at, ..Cursor::new(opening, self.bytes, self.start) }
     }
 
     /// Holds all of them to the rules.
-    fn check(self, opening: &Opening<'a>) -> Parsed<()> {
+    fn check(self, opening: &ParseContext<'a>) -> ParseResult<()> {
         let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
         let all = self.cursor(opening, self.at);
@@ -407,7 +407,7 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The content at the place that the entry says which `index` has read; also where it begins.
-    fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> Parsed<(&'a [u8], u32)> {
+    fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> ParseResult<(&'a [u8], u32)> {
         let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
         let length = match part(self.bytes, place, CONTENT_HEAD) {
             Some([0xc6, a, b, c, d]) => u32::from_be_bytes([*a, *b, *c, *d]),
@@ -420,7 +420,7 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The next one: its name, its content, and where that stands.
-    fn read(&mut self, opening: &Opening<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
+    fn read(&mut self, opening: &ParseContext<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
         self.left = self.left.checked_sub(1)?;
         let mut index = self.cursor(opening, self.at);
         let (name, place) = entry(&mut index).ok()?;
@@ -430,7 +430,7 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The content of the first of that name, and where it stands.
-    pub(super) fn content_of(mut self, opening: &Opening<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
+    pub(super) fn content_of(mut self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
         loop {
             let (found, content, at) = self.read(opening)?;
             if found.bytes() == name {
@@ -449,7 +449,7 @@ impl<'a> Metalayers<'a> {
 
 /// Reads an entry of the index: a name, and where its content stands.
 #[inline(never)]
-fn entry<'a>(index: &mut Cursor<'_, 'a>) -> Parsed<(Text<'a>, u32)> {
+fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Text<'a>, u32)> {
     let at = index.at;
     let length = match index.take(1)? {
         [marker @ 0xa0..=0xbf] => u32::from(marker & 0x1f),
@@ -469,7 +469,7 @@ impl<'a> Iterator for Metalayers<'a> {
     type Item = Metalayer<'a>;
 
     fn next(&mut self) -> Option<Metalayer<'a>> {
-        let (name, content, at) = self.read(&Opening::of(self.bytes.into()))?;
+        let (name, content, at) = self.read(&ParseContext::of(self.bytes.into()))?;
         Some(Metalayer { name: name.as_str(), content, extent: Extent::new(at, to_u64(content.len())) })
     }
 }

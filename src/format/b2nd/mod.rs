@@ -29,7 +29,7 @@ pub use frame::{Metalayer, Metalayers};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
-use crate::bytes::source::{Input, Opening, Parsed, Stop};
+use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
@@ -53,7 +53,7 @@ const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
 }
 
 /// Stops opening.
-fn stop(opening: &Opening<'_>, kind: ErrorKind, item: Item, at: u64) -> Stop {
+fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
     opening.fail((kind, Format::B2nd, item), at)
 }
 
@@ -190,14 +190,14 @@ impl<'a> Frame<'a> {
     /// Chunk `index`, as far as its header goes.
     ///
     /// Of a file opened over a source the table of offsets and the chunk have to be in memory: add them before it
-    /// is opened. `scratch` is for the table: with [`table_scratch_len`](Self::table_scratch_len) bytes it is decoded.
+    /// is opened. `scratch` is for the table: with [`table_scratch_length`](Self::table_scratch_length) bytes it is decoded.
     /// With less the chunk is looked up without memory, which does for most tables, but takes long in large ones.
     ///
     /// # Errors
     /// `NotFound` beyond the last; `OutOfScratch` where it needs memory; what is wrong with the table or the chunk;
     /// `NotInMemory`, at the byte that is missing.
     pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_by(&mut BuiltIn::default(), index, scratch)
+        self.chunk_with(&mut BuiltIn::default(), index, scratch)
     }
 
     /// The same by a decoder of the caller's: a table may be compressed by Zstandard or zlib, though no known writer
@@ -205,7 +205,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// Those of [`chunk`](Self::chunk).
-    pub fn chunk_by(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
+    pub fn chunk_with(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
     }
 
@@ -236,7 +236,7 @@ impl<'a> Frame<'a> {
         }
         let mut offsets = self.offsets()?;
         let (memory, _) = offsets.memory();
-        let memory = if offsets.memory_len() > to_u64(scratch.len()) { 0 } else { memory };
+        let memory = if offsets.memory_length() > to_u64(scratch.len()) { 0 } else { memory };
         let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
         let (memory, scratch) = parts.unwrap_or_default();
         self.place_in(&mut offsets, codec, index, memory, scratch)
@@ -246,11 +246,11 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// What is wrong with the table; `NotInMemory`.
-    pub fn table_scratch_len(&self) -> Result<u64> {
+    pub fn table_scratch_length(&self) -> Result<u64> {
         if self.chunk_count == 0 {
             return Ok(0);
         }
-        Ok(self.offsets()?.memory_len())
+        Ok(self.offsets()?.memory_length())
     }
 
     /// The metalayers of the header, with those that say what the array is.
@@ -400,7 +400,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
 
     /// Checks header, trailer and metalayers, and where the chunks are said to be. The table of their offsets and the
     /// chunks are checked where they are read.
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let parts = frame::open(opening)?;
         let array = array::of(opening, &parts)?;
         let (version, typesize) =
@@ -421,7 +421,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             // The dtype may be of another size than the elements are.
             let dtype = file
                 .dtype_bytes()
-                .and_then(|text| of_numpy(text.bytes()))
+                .and_then(|text| from_numpy(text.bytes()))
                 .filter(|(dtype, _)| dtype.size() == file.item_size());
             file.dtype = dtype.map(|(dtype, _)| dtype);
             file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
@@ -431,8 +431,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
             // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
             let at = file.table_at();
-            let room = parts.trailer_at.saturating_sub(at);
-            opening.keep(Extent::new(at, room.min(chunk::LONG)))?;
+            let available = parts.trailer_at.saturating_sub(at);
+            opening.keep(Extent::new(at, available.min(chunk::LONG)))?;
             let counted = offsets::count(file.setting(parts.trailer_at), at, count);
             file.chunk_count = counted.map_err(|error| opening.stop(error))?;
             // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
@@ -447,7 +447,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
         Ok(())
     }
 
@@ -474,22 +474,22 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        part.role = Text::of("chunks");
+        part.role = Text::new("chunks");
         part.dtype = self.dtype;
         part.storage = self.dtype;
         part.order = self.byte_order;
         part.set_extent(self.region());
         part.encoding = Encoding::Blosc;
-        part.encoding_name = Text::of(Encoding::Blosc.text());
+        part.encoding_name = Text::new(Encoding::Blosc.text());
         part.decoded_length = Some(self.nbytes());
         Ok(cursor.is_first())
     }
 
-    fn whole_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.shape().elements()?.checked_mul(self.item_size())
     }
 
-    fn whole_scratch_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.scratch_for(None).ok()
     }
 
@@ -511,7 +511,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
 
 /// The dtype that NumPy writes so, and its byte order; `None` for those that have no such name here: times,
 /// texts, records.
-fn of_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
+fn from_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
     let (order, name) = text.split_first()?;
     let order = match order {
         b'<' => ByteOrder::Little,
@@ -519,6 +519,6 @@ fn of_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
         b'|' | b'=' => ByteOrder::NATIVE,
         _ => return None,
     };
-    let dtype = DType::of_numpy(name)?;
+    let dtype = DType::from_numpy(name)?;
     Some((dtype, order))
 }

@@ -68,13 +68,13 @@ impl<'a> Offsets<'a> {
     /// How much memory a block of the table takes, and how much scratch memory it takes to decode it.
     pub(super) fn memory(&self) -> (u64, u64) {
         match self.table.content {
-            Content::Compressed => (self.table.block_size().unwrap_or(0), self.table.scratch_len()),
+            Content::Compressed => (self.table.block_size().unwrap_or(0), self.table.scratch_length()),
             _ => (0, 0),
         }
     }
 
     /// The two together.
-    pub(super) fn memory_len(&self) -> u64 {
+    pub(super) fn memory_length(&self) -> u64 {
         let (memory, scratch) = self.memory();
         memory.saturating_add(scratch)
     }
@@ -124,18 +124,18 @@ impl<'a> Offsets<'a> {
         let block = u32::try_from(quotient(at, size)).map_err(|_| error())?;
         let at = at.saturating_sub(u64::from(block).saturating_mul(size));
         let length = table.block_length(block)?;
-        let room = to_usize(length).and_then(|length| memory.get_mut(..length));
-        let Some(room) = room else { return self.traced(block, at, length) };
+        let dst = to_usize(length).and_then(|length| memory.get_mut(..length));
+        let Some(dst) = dst else { return self.traced(block, at, length) };
         if self.decoded != Some(block) {
             self.decoded = None;
             // No writer makes such a table, and it would take a block more.
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
-            table.decode_block(codec, block, None, room, scratch)?;
+            table.decode_block(codec, block, None, dst, scratch)?;
             self.decoded = Some(block);
         }
-        to_usize(at).and_then(|at| room.get(at).copied()).ok_or_else(error)
+        to_usize(at).and_then(|at| dst.get(at).copied()).ok_or_else(error)
     }
 
     /// The byte at `at` of a block of the table, without memory: followed back through the shuffle and the copies of
@@ -169,7 +169,7 @@ impl<'a> Offsets<'a> {
                     byte.map_err(|kind| match kind {
                         DecodeError::Unsupported => error(), // out of patience
                         DecodeError::DoesNotFit => table.error(ErrorKind::DecodedLength, Item::Stream, from),
-                        _ => table.error(ErrorKind::Undecodable, Item::Stream, from),
+                        _ => table.error(ErrorKind::CorruptStream, Item::Stream, from),
                     })
                 }
                 Stream::Coded(..) => Err(error()),

@@ -14,7 +14,7 @@
 use super::Frame;
 use super::block::{Codec, Stream};
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
-use super::cost::memory_len;
+use super::cost::memory_length;
 use super::grid::Grid;
 use super::offsets::Offsets;
 use crate::bytes::extent::Extent;
@@ -32,7 +32,7 @@ const SHORT: usize = 256;
 struct Reader<'r, 'd, 'a> {
     codec: &'r mut Codec<'d, 'a>,
     grid: &'r mut Grid,
-    room: &'r mut [u8],
+    dst: &'r mut [u8],
 }
 
 /// Bytes of a block or of a chunk, in whatever way they are at hand.
@@ -48,36 +48,36 @@ enum View<'v> {
 }
 
 impl View<'_> {
-    /// Writes what stands `from` bytes in to all of `room`; `None` where there is less.
-    fn write(&self, from: u64, room: &mut [u8]) -> Option<()> {
+    /// Writes what stands `from` bytes in to all of `dst`; `None` where there is less.
+    fn write(&self, from: u64, dst: &mut [u8]) -> Option<()> {
         match self {
-            View::Bytes(bytes) => copy(room, Extent::new(from, to_u64(room.len())).of(bytes, 0)?),
-            View::Value(value, start) => repeat(value, start.saturating_add(from), room),
+            View::Bytes(bytes) => copy(dst, Extent::new(from, to_u64(dst.len())).of(bytes, 0)?),
+            View::Value(value, start) => repeat(value, start.saturating_add(from), dst),
             View::Planes(width, planes) => {
                 // A power of two: the region begins and ends with whole elements.
                 let element = to_usize(from)?.checked_shr(width.trailing_zeros())?;
-                return interleave(*width, planes, element, room).then_some(());
+                return interleave(*width, planes, element, dst).then_some(());
             }
-            View::Runs(width, planes) => return write_runs(*width, planes, to_usize(from)?, room),
+            View::Runs(width, planes) => return write_runs(*width, planes, to_usize(from)?, dst),
         }
         Some(())
     }
 }
 
-/// Writes elements of `width` bytes to `room`, those that stand `from` bytes in, byte by byte from their planes, of which
+/// Writes elements of `width` bytes to `dst`, those that stand `from` bytes in, byte by byte from their planes, of which
 /// those of one byte are that byte again and again.
 #[inline(never)] // what it counts is not on the stack for the others
-fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut room: &mut [u8]) -> Option<()> {
+fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]) -> Option<()> {
     let mut element = from.checked_shr(width.trailing_zeros())?;
-    while !room.is_empty() {
-        let (to, after) = room.split_at_mut_checked(width)?;
+    while !dst.is_empty() {
+        let (to, after) = dst.split_at_mut_checked(width)?;
         for (byte, plane) in to.iter_mut().zip(planes) {
             *byte = match plane {
                 [run] => *run,
                 bytes => *bytes.get(element)?,
             };
         }
-        (room, element) = (after, element.checked_add(1)?);
+        (dst, element) = (after, element.checked_add(1)?);
     }
     Some(())
 }
@@ -93,17 +93,17 @@ impl<'a> Frame<'a> {
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
-    /// The elements from index `start` up to, but without index `stop`, to the front of `room`, row-major, as they
+    /// The elements from index `start` up to, but without index `stop`, to the front of `dst`, row-major, as they
     /// are stored: in the byte order that the dtype states. The part written. In a frame without an array elements are
     /// bytes.
     ///
-    /// `room` has at least [`region_len`](Self::region_len) bytes, `scratch` [`scratch_len`](Self::scratch_len); with
+    /// `dst` has at least [`region_len`](Self::region_len) bytes, `scratch` [`scratch_length`](Self::scratch_length); with
     /// less it may do, if more slowly. Decodes the blocks that the region touches, each once and as a whole:
-    /// [`work_len`](Self::work_len) says how much that is, which is not bounded by the region.
+    /// [`work_length`](Self::work_length) says how much that is, which is not bounded by the region.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
-    /// `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `room` holds nothing of use
+    /// `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `dst` holds nothing of use
     /// then, but other regions can be read.
     ///
     /// ```
@@ -113,9 +113,9 @@ impl<'a> Frame<'a> {
     /// let mut stop: Vec<u64> = array.shape().iter().collect();
     /// stop[0] = stop[0].min(1); // the first row alone
     /// let start = vec![0; stop.len()];
-    /// let mut room = vec![0; array.region_len(&start, &stop)? as usize];
-    /// let mut scratch = vec![0; array.scratch_len(&start, &stop)? as usize];
-    /// let row = array.read_region(&start, &stop, &mut room, &mut scratch)?;
+    /// let mut dst = vec![0; array.region_len(&start, &stop)? as usize];
+    /// let mut scratch = vec![0; array.scratch_length(&start, &stop)? as usize];
+    /// let row = array.read_region(&start, &stop, &mut dst, &mut scratch)?;
     /// println!("{} bytes of dtype {:?}", row.len(), array.dtype_text());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -123,25 +123,25 @@ impl<'a> Frame<'a> {
         &self,
         start: &[u64],
         stop: &[u64],
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.read_region_by(&mut BuiltIn::default(), start, stop, room, scratch)
+        self.read_region_with(&mut BuiltIn::default(), start, stop, dst, scratch)
     }
 
     /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
     ///
     /// # Errors
     /// Those of [`read_region`](Self::read_region).
-    pub fn read_region_by<'r>(
+    pub fn read_region_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
         start: &[u64],
         stop: &[u64],
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        self.decode(decoder, Some((start, stop)), room, scratch)
+        self.decode(decoder, Some((start, stop)), dst, scratch)
     }
 
     /// The same for a region or, where none is said, for all.
@@ -149,23 +149,23 @@ impl<'a> Frame<'a> {
         &self,
         decoder: &mut dyn Decoder,
         region: Option<(&[u64], &[u64])>,
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
         let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-        let room = to_usize(length).and_then(|length| room.get_mut(..length));
-        let room = room.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
-        if room.is_empty() {
-            return Ok(room);
+        let dst = to_usize(length).and_then(|length| dst.get_mut(..length));
+        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        if dst.is_empty() {
+            return Ok(dst);
         }
         let mut found = self.offsets();
         let offsets = found.as_mut().map_err(|error| *error)?; // where it is: it is large for a stack
         let codec = &mut Codec::new(decoder);
         let (memory, _) = offsets.memory();
         // At the end of the scratch memory, if it has the room.
-        let has_room = offsets.memory_len() <= to_u64(scratch.len());
+        let has_room = offsets.memory_length() <= to_u64(scratch.len());
         let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
         let period = self.period(offsets)?;
         self.each_chunk(&mut grid, period, |grid, index| {
@@ -176,7 +176,7 @@ impl<'a> Frame<'a> {
             if !self.touches(chunk, grid) {
                 return Ok(Some(chunk.decoded_length())); // one on the way to those that are wanted
             }
-            let needed = memory_len(chunk, grid, &mut { u32::MAX })?;
+            let needed = memory_length(chunk, grid, &mut { u32::MAX })?;
             // The chunk needs the memory more than the table does.
             if needed > to_u64(work.len()) {
                 table = 0;
@@ -184,11 +184,11 @@ impl<'a> Frame<'a> {
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
-            let mut reader = Reader { codec, grid, room };
+            let mut reader = Reader { codec, grid, dst };
             if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
             Ok(Some(chunk.decoded_length()))
         })?;
-        Ok(room)
+        Ok(dst)
     }
 
     /// After how many chunks the table says the same again; of chunks of one length, which need not be passed, all.
@@ -271,7 +271,7 @@ impl<'a> Frame<'a> {
 
 impl<'a> Reader<'_, '_, 'a> {
     /// Writes what is wanted of a chunk of bytes, which says itself how long it and its blocks are. `work` has what
-    /// [`memory_len`] says.
+    /// [`memory_length`] says.
     #[inline(never)] // what is kept meanwhile lies on its stack alone
     fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let corner = self.grid.corner();
@@ -281,7 +281,7 @@ impl<'a> Reader<'_, '_, 'a> {
         result
     }
 
-    /// Writes what is wanted of a chunk. `work` has what [`memory_len`] says.
+    /// Writes what is wanted of a chunk. `work` has what [`memory_length`] says.
     fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
@@ -350,7 +350,7 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what is wanted of a chunk whose blocks are of different lengths, which [`memory_len`] has added up: one of
+    /// Decodes what is wanted of a chunk whose blocks are of different lengths, which [`memory_length`] has added up: one of
     /// bytes.
     fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
@@ -382,9 +382,9 @@ impl<'a> Reader<'_, '_, 'a> {
         let (decoded, work) =
             work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
         // All of it in one piece is decoded where it is wanted.
-        let room = to_usize(rows.to).and_then(|to| self.room.get_mut(to..)?.get_mut(..size));
-        if let (true, Some(room)) = (rows.are_one_of(length), room) {
-            return chunk.decode_block(self.codec, index, first, room, work);
+        let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
+        if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
+            return chunk.decode_block(self.codec, index, first, dst, work);
         }
         chunk.decode_block(self.codec, index, first, decoded, work)?;
         self.rows(chunk, &View::Bytes(decoded))
@@ -408,9 +408,9 @@ impl<'a> Reader<'_, '_, 'a> {
     fn rows(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
         let mut rows = self.grid.first_row();
         loop {
-            let room = to_usize(rows.to).zip(to_usize(rows.length));
-            let room = room.and_then(|(to, length)| self.room.get_mut(to..)?.get_mut(..length));
-            let written = room.and_then(|room| view.write(rows.from, room));
+            let dst = to_usize(rows.to).zip(to_usize(rows.length));
+            let dst = dst.and_then(|(to, length)| self.dst.get_mut(to..)?.get_mut(..length));
+            let written = dst.and_then(|dst| view.write(rows.from, dst));
             written.ok_or_else(|| chunk.error(ErrorKind::ChunkGrid, Item::Block, 0))?;
             if !self.grid.next_row(&mut rows) {
                 return Ok(());

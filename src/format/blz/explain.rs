@@ -6,7 +6,7 @@
 
 use super::{Cores, NUMBER, Tables, role};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Opening};
+use crate::bytes::source::{Input, ParseContext};
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -30,7 +30,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// Reads the core that does not fit the file: the first that cannot be read.
 fn core(input: Input<'_>, context: &mut Context<'_>) {
-    let Some((tables, at)) = Tables::read(&Opening::of(input)).ok() else { return };
+    let Some((tables, at)) = Tables::read(&ParseContext::of(input)).ok() else { return };
     let mut cores = Cores { tables, index: 0, at, end: input.length(), error: None };
     while cores.next().is_some() {}
     let k = usize::from(cores.index);

@@ -25,7 +25,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
-use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
@@ -88,7 +88,7 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// Reads header and tables; also where the cores begin.
-    fn read(opening: &Opening<'a>) -> Parsed<(Self, u64)> {
+    fn read(opening: &ParseContext<'a>) -> ParseResult<(Self, u64)> {
         let length = opening.input.length();
         let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
         let truncated = |item| stop(ErrorKind::Truncated, item, length);
@@ -304,7 +304,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     const HAS_STORED_ELEMENTS: bool = false;
 
     /// Everything is checked when a file is opened but the numbers.
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let (tables, start) = Tables::read(opening)?;
         let mut file =
@@ -321,7 +321,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         cores.at = cores.at.max(cursor.at);
         let Some(core) = cores.read()? else { return Ok(false) };
         *cursor = Cursor { at: cores.at, index: cores.index.into(), ..*cursor };
-        part.role = Text::of("core");
+        part.role = Text::new("core");
         part.number = Some(core.index);
         part.dtype = Some(self.tables.dtype);
         part.storage = part.dtype;
@@ -364,13 +364,13 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         Ok(true)
     }
 
-    fn whole_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         let elements =
             self.tables.lengths.iter().try_fold(1, |product: u64, length| product.checked_mul(length.get()));
         elements?.checked_mul(self.tables.dtype.size()) // no length is 0
     }
 
-    fn whole_scratch_len(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         Some(Train::new(self.tables, &[]).slice_scratch())
     }
 

@@ -50,7 +50,7 @@ impl Train<'_> {
     }
 
     /// The elements whose indices are as `fixed` says, `None` standing for all of a dimension, and so does a
-    /// dimension that `fixed` has no entry for: row-major, to the front of `room`, in this machine's byte
+    /// dimension that `fixed` has no entry for: row-major, to the front of `dst`, in this machine's byte
     /// order. The part written.
     ///
     /// Takes at most 4 (N (R² + R) + N M / L) multiplications for N elements, where R is the largest bond dimension,
@@ -62,9 +62,9 @@ impl Train<'_> {
     /// # Errors
     /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
     /// nothing was written then.
-    pub fn slice<'r>(&self, fixed: &[Option<u64>], room: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
+    pub fn slice<'r>(&self, fixed: &[Option<u64>], dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.check_rank(fixed.len())?;
-        self.slice_by(&|core| fixed.get(core).copied().flatten(), room, scratch)
+        self.slice_by(&|core| fixed.get(core).copied().flatten(), dst, scratch)
     }
 
     /// Refuses more fixed indices than there are dimensions.
@@ -75,7 +75,7 @@ impl Train<'_> {
     pub(crate) fn slice_by<'r>(
         &self,
         fixed: &Fixed<'_>,
-        room: &'r mut [u8],
+        dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         let mut dimensions = self.tables.lengths.iter().zip(0..);
@@ -83,17 +83,17 @@ impl Train<'_> {
             return Err(Error::new(ErrorKind::NoSuchElement));
         }
         let length = self.slice_len_by(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-        let room = to_usize(length).and_then(|length| room.get_mut(..length));
-        let room = room.ok_or(Error::new(ErrorKind::TooSmall))?;
+        let dst = to_usize(length).and_then(|length| dst.get_mut(..length));
+        let dst = dst.ok_or(Error::new(ErrorKind::TooSmall))?;
         if to_u64(scratch.len()) < self.slice_scratch() {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let written = match self.tables.dtype {
-            DType::F64 => self.slice_to::<f64>(fixed, room, scratch),
-            _ => self.slice_to::<[f64; 2]>(fixed, room, scratch),
+            DType::F64 => self.slice_to::<f64>(fixed, dst, scratch),
+            _ => self.slice_to::<[f64; 2]>(fixed, dst, scratch),
         };
         written.ok_or_else(|| self.error(ErrorKind::OutOfFile))?; // the bytes have changed since
-        Ok(room)
+        Ok(dst)
     }
 
     /// Where the tail begins, the cores that are multiplied from the right, once for each choice of their indices;
@@ -119,8 +119,8 @@ impl Train<'_> {
         tail.filter(|_| least < head.wrapping_shr(2)).or(Some((self.last(), 1)))
     }
 
-    fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, room: &mut [u8], scratch: &mut [u8]) -> Option<()> {
-        let elements = <Vector<N>>::mut_from_bytes(room).ok()?;
+    fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, dst: &mut [u8], scratch: &mut [u8]) -> Option<()> {
+        let elements = <Vector<N>>::mut_from_bytes(dst).ok()?;
         let (tail, choices) = self.tail(fixed, to_u64(elements.len()))?;
         let last = self.last();
         let mut end = Place { core: 0, before: 0, vector: 0 };
@@ -182,9 +182,9 @@ impl Train<'_> {
         fixed: &Fixed<'_>,
         scratch: &'s mut [u8],
     ) -> Option<(&'s [N::Stored], i32)> {
-        let room = to_usize(self.tables.largest_bond())?;
-        let (mut column, rest) = <[N::Stored]>::mut_from_prefix_with_elems(scratch, room).ok()?;
-        let (mut product, _) = <[N::Stored]>::mut_from_prefix_with_elems(rest, room).ok()?;
+        let dst = to_usize(self.tables.largest_bond())?;
+        let (mut column, rest) = <[N::Stored]>::mut_from_prefix_with_elems(scratch, dst).ok()?;
+        let (mut product, _) = <[N::Stored]>::mut_from_prefix_with_elems(rest, dst).ok()?;
         *column.first_mut()? = N::ONE.stored();
         let (mut place, mut exponent) = (end, 0_i32);
         while place.core > core {
@@ -336,19 +336,19 @@ mod tests {
         let tables = Tables { dtype: DType::F64, lengths: &lengths, bonds: &bonds };
         let train = Train::new(tables, numbers.as_bytes());
 
-        let mut room = vec![0.0; train.slice_len(&fixed).unwrap() as usize / 8];
+        let mut dst = vec![0.0; train.slice_len(&fixed).unwrap() as usize / 8];
         let mut scratch = vec![0xa5; train.slice_scratch() as usize];
         MULTIPLICATIONS.set(0);
-        train.slice_to::<Counted>(&|core| fixed[core], room.as_mut_bytes(), &mut scratch).unwrap();
+        train.slice_to::<Counted>(&|core| fixed[core], dst.as_mut_bytes(), &mut scratch).unwrap();
         let taken = MULTIPLICATIONS.get();
 
         let choices = |(length, fixed): &(u64, Option<u64>)| fixed.map_or(*length, |_| 1);
-        let elements = room.len() as u64;
+        let elements = dst.len() as u64;
         let longest = dimensions.iter().map(choices).max().unwrap();
         let all: u64 = matrices().map(|(_, numbers)| numbers).sum();
         let most = 4 * (elements * (bond * bond + bond) + elements * all / longest);
         assert!(taken <= most, "{taken}, not {most}: {dimensions:?}");
-        for (place, found) in room.iter().enumerate().step_by(1 + room.len() / 100) {
+        for (place, found) in dst.iter().enumerate().step_by(1 + dst.len() / 100) {
             let mut rest = place as u64;
             let mut index: Vec<u64> = fixed.iter().map(|fixed| fixed.unwrap_or(0)).collect();
             for (i, dimension) in index.iter_mut().zip(dimensions).rev().filter(|(_, (_, fixed))| fixed.is_none()) {

@@ -361,9 +361,9 @@ impl<'a> Train<'a> {
     }
 
     fn sum_of<N: Number>(&self, index: Option<&[u64]>, scratch: &mut [u8]) -> Option<Scaled> {
-        let room = self.tables.largest_bond();
-        let both = numbers_in::<N>(scratch, room.checked_mul(2)?)?;
-        let (mut vector, mut product) = both.split_at_mut_checked(to_usize(room)?)?;
+        let size = self.tables.largest_bond();
+        let both = numbers_in::<N>(scratch, size.checked_mul(2)?)?;
+        let (mut vector, mut product) = both.split_at_mut_checked(to_usize(size)?)?;
         vector.first_mut()?.set(N::ONE);
         let (mut before, mut exponent) = (0_u64, 0_i32);
         for core in 0..self.tables.lengths.len() {

@@ -8,7 +8,7 @@
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
-use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::codec::npy::{self, Fault, Header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
@@ -59,7 +59,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
     const FORMAT: Format = Format::Npy;
 
     /// Everything is checked when a file is opened but the items.
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (input, length) = (opening.input, opening.input.length());
         let start = opening.keep(Extent::new(0, length.min(npy::START)))?;
         let head = npy::head_length(start, length).map_err(|fault| opening.stop(error(fault)))?;
@@ -69,7 +69,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
         Ok(())
     }
 

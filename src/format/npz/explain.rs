@@ -6,7 +6,7 @@
 
 use super::{Entry, NpzFile, find_directory};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Opening};
+use crate::bytes::source::{Input, ParseContext};
 use crate::codec::npy;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
@@ -34,7 +34,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         },
         ..Context::default()
     };
-    let opening = Opening::of(input);
+    let opening = ParseContext::of(input);
     if matches!(error.item(), Item::Footer | Item::Manifest) {
         return context;
     }

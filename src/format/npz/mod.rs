@@ -22,7 +22,7 @@ use self::zip::{About, DirectoryEntry, End, End64, LocalHeader, Locator};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_usize;
-use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::npy::{self, Header};
 use crate::distinct::{self, Compared, Distinct};
@@ -105,7 +105,7 @@ impl Entries<'_> {
 impl<'a> Entries<'a> {
     fn read(&mut self) -> Result<Option<ArchiveEntry<'a>>> {
         let Some(entry) = self.file.entry(self.at)? else { return Ok(None) };
-        let opening = Opening::of(self.file.input);
+        let opening = ParseContext::of(self.file.input);
         let extent = self.file.data(&opening, &entry).map_err(|stop| opening.error(stop))?;
         self.at = entry.next;
         let (encoding, _) = entry.encoding();
@@ -194,7 +194,7 @@ impl<'a> Entry<'a> {
 
 /// Where the record at the end is: the last one whose comment ends where the file does. It has no comment in nearly all files,
 /// so its surroundings are looked at first.
-fn find_end(opening: &Opening<'_>) -> Parsed<u64> {
+fn find_end(opening: &ParseContext<'_>) -> ParseResult<u64> {
     let length = opening.input.length();
     for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
         let start = length.saturating_sub(reach);
@@ -217,7 +217,7 @@ fn find_end(opening: &Opening<'_>) -> Parsed<u64> {
 }
 
 /// Finds the directory, and how many entries it is said to have: by the record at the end, and that of zip64.
-fn find_directory<'a>(opening: &Opening<'a>) -> Parsed<(Region<'a>, u64)> {
+fn find_directory<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u64)> {
     let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
     let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
     let end_at = find_end(opening)?;
@@ -230,13 +230,13 @@ fn find_directory<'a>(opening: &Opening<'a>) -> Parsed<(Region<'a>, u64)> {
         let locator: &Locator = opening.read(locator_at, rule)?;
         let at = locator.end.get();
         if locator.signature == zip::LOCATOR {
-            let room = locator_at.checked_sub(at).filter(|room| *room >= END_64);
-            if room.is_none() || locator.disk.get() != 0 || locator.disks.get() != 1 {
+            let available = locator_at.checked_sub(at).filter(|available| *available >= END_64);
+            if available.is_none() || locator.disk.get() != 0 || locator.disks.get() != 1 {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let wide: &End64 = opening.read(at, rule)?;
             // It says how long it is without the 12 bytes that say so.
-            if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != room {
+            if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != available {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let disks = [wide.disk.get(), wide.directory_disk.get()].map(u64::from);
@@ -308,20 +308,20 @@ impl<'a> NpzFile<'a> {
     }
 
     /// The bytes of `extent`, which lies before the directory. Where they are missing, more than these are asked for.
-    fn keep(&self, opening: &Opening<'a>, extent: Extent) -> Parsed<&'a [u8]> {
+    fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
-            let room = self.directory.start.saturating_sub(extent.offset);
-            opening.keep(Extent::new(extent.offset, NEAR.max(extent.length).min(room)))?;
+            let available = self.directory.start.saturating_sub(extent.offset);
+            opening.keep(Extent::new(extent.offset, NEAR.max(extent.length).min(available)))?;
         }
         opening.keep(extent)
     }
 
     /// Where the data of an entry is, by its local header, which must say what the directory does.
-    fn data(&self, opening: &Opening<'a>, entry: &Entry<'a>) -> Parsed<Extent> {
+    fn data(&self, opening: &ParseContext<'a>, entry: &Entry<'a>) -> ParseResult<Extent> {
         let Entry { local_at, about, .. } = *entry;
         let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
-        let room = self.directory.start.checked_sub(local_at).filter(|room| *room >= LOCAL);
-        let Some(room) = room else { return Err(stop(ErrorKind::OutOfPlace, Item::Offset)) };
+        let available = self.directory.start.checked_sub(local_at).filter(|available| *available >= LOCAL);
+        let Some(available) = available else { return Err(stop(ErrorKind::OutOfPlace, Item::Offset)) };
         let head = self.keep(opening, Extent::new(local_at, LOCAL))?;
         let local_stop = |kind, item| opening.fail((kind, Format::Npz, item), local_at);
         let Ok((local, _)) = LocalHeader::ref_from_prefix(head) else {
@@ -332,7 +332,7 @@ impl<'a> NpzFile<'a> {
         }
         let length =
             LOCAL.saturating_add(local.about.name.get().into()).saturating_add(local.about.extra.get().into());
-        if length > room {
+        if length > available {
             return Err(local_stop(ErrorKind::OutOfPlace, Item::Data));
         }
         let head = self.keep(opening, Extent::new(local_at, length))?;
@@ -371,7 +371,7 @@ impl<'a> NpzFile<'a> {
     }
 
     /// What an entry is: by its name or, where it is stored, by what it begins with.
-    fn kind(&self, opening: &Opening<'a>, entry: &Entry<'a>, data: Extent) -> Parsed<Kind<'a>> {
+    fn kind(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, data: Extent) -> ParseResult<Kind<'a>> {
         let (name, is_named) = match entry.name.strip_suffix(b".npy") {
             Some(name) => (name, true),
             None => (entry.name, false),
@@ -396,7 +396,7 @@ impl<'a> NpzFile<'a> {
 
     /// The array in that entry; `None` where it is no array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
-        let opening = Opening::of(self.input);
+        let opening = ParseContext::of(self.input);
         let kind = self.data(&opening, entry).and_then(|data| self.kind(&opening, entry, data));
         match kind.map_err(|stop| opening.error(stop))? {
             Kind::Array(array) => Ok(Some(array)),
@@ -454,7 +454,7 @@ impl<'a> NpzFile<'a> {
 
     /// Says what the array of an entry is.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
-        tensor.name = Text::checked(array.name).unwrap_or(Text::of("")); // as was found when the entry was read
+        tensor.name = Text::checked(array.name).unwrap_or(Text::new("")); // as was found when the entry was read
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
         match &array.stored {
@@ -466,7 +466,7 @@ impl<'a> NpzFile<'a> {
             }
             None => {
                 tensor.layout = Layout::Other;
-                tensor.layout_name = Text::of("npy");
+                tensor.layout_name = Text::new("npy");
             }
         }
     }
@@ -505,7 +505,7 @@ struct Places<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
 
 impl<'a> Places<'_, 'a> {
     fn place(&self, entry: &Entry<'a>) -> Result<Extent> {
-        let opening = Opening::of(self.0.input);
+        let opening = ParseContext::of(self.0.input);
         let data = self.0.data(&opening, entry).map_err(|stop| opening.error(stop))?;
         Ok(entry.place(data))
     }
@@ -544,7 +544,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     const FORMAT: Format = Format::Npz;
 
     /// Everything is checked when a file is opened but the items, and what is in compressed entries.
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (directory, entries) = find_directory(opening)?;
         let input = opening.input;
         let mut file = Self::new(input, directory);
@@ -576,7 +576,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: self.arrays.into() };
+        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: self.arrays.into() };
         self.compare(&mut summary.warnings, None)
     }
 
@@ -640,7 +640,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             None => {
                 let (encoding, name) = entry.encoding();
                 part.encoding = encoding;
-                part.encoding_name = Text::of(name);
+                part.encoding_name = Text::new(name);
                 part.decoded_length = Some(entry.size);
             }
         }

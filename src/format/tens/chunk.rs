@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use super::{DimensionHeader, INDEX, TensFile, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::{Opening, Parsed, Walk};
+use crate::bytes::source::{ParseContext, ParseResult, Walk};
 use crate::error::{Error, ErrorKind};
 use crate::place::Item;
 use crate::vocab::Layout;
@@ -129,7 +129,7 @@ impl<'a> Iterator for Chunks<'a> {
         }
         let mut memory = Memory::of([0; 3]);
         memory.packed = u32::from(self.file.layout == Layout::Packed);
-        let opening = Opening::of(self.file.input);
+        let opening = ParseContext::of(self.file.input);
         match read(&self.file, &opening, at, &mut memory) {
             Ok(chunk) => {
                 self.at = if chunk.magic == DENSE { None } else { chunk.extent.end() };
@@ -148,14 +148,14 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 /// Whether a chunk of a known kind stands where the data would.
-pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<bool> {
+pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<bool> {
     /// In the memory of the walk: none does.
     const NONE: u64 = 1 << 62;
     let mut walk = opening.walk();
     if walk.at == 0 {
         let start = Extent::new(file.data.offset, 8);
         let is_known =
-            start.is_within(file.input.length()) && [&SYMMETRY[..], &DENSE].contains(&opening.pass(start)?);
+            start.is_within(file.input.length()) && [&SYMMETRY[..], &DENSE].contains(&opening.transient(start)?);
         walk.at = start.offset;
         walk.memory = [if is_known { 0 } else { NONE }, 0, volume];
         opening.set_walk(walk);
@@ -165,7 +165,7 @@ pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &Opening<'_>, volu
 }
 
 /// The number of elements, where an earlier call has come to the chunks and so through all before them.
-pub(super) fn known_volume(opening: &Opening<'_>) -> Option<u64> {
+pub(super) fn known_volume(opening: &ParseContext<'_>) -> Option<u64> {
     let Walk { at, memory: [.., volume] } = opening.walk();
     if at == 0 { None } else { Some(volume) }
 }
@@ -208,7 +208,7 @@ impl Memory {
 }
 
 /// Walks over the chunks, with every check of them, and sets where the data of `file` is.
-pub(super) fn find_data(file: &mut TensFile<'_>, opening: &Opening<'_>, volume: u64) -> Parsed<()> {
+pub(super) fn find_data(file: &mut TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<()> {
     let mut walk = opening.walk();
     if walk.at == 0 {
         walk.at = file.data.offset;
@@ -223,7 +223,7 @@ pub(super) fn find_data(file: &mut TensFile<'_>, opening: &Opening<'_>, volume: 
     file.data = Extent::new(walk.at, memory.data_length.unwrap_or(0));
     if memory.padding > 0 {
         let at = file.data.end().unwrap_or(u64::MAX);
-        if opening.pass(Extent::new(at, memory.padding.into()))?.iter().any(|byte| *byte != 0) {
+        if opening.transient(Extent::new(at, memory.padding.into()))?.iter().any(|byte| *byte != 0) {
             memory.warn(Warning::ReservedBytes);
         }
         memory.padding = 0;
@@ -240,11 +240,11 @@ pub(super) fn find_data(file: &mut TensFile<'_>, opening: &Opening<'_>, volume: 
 /// Passes what stands at `at`: a chunk, or the data. Where it stands then, and what it remembers.
 fn step(
     file: &TensFile<'_>,
-    opening: &Opening<'_>,
+    opening: &ParseContext<'_>,
     volume: u64,
     at: u64,
     mut memory: Memory,
-) -> Parsed<(u64, Memory)> {
+) -> ParseResult<(u64, Memory)> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest == 0 {
@@ -254,7 +254,7 @@ fn step(
         if rest < INDEX {
             return Err(stop(opening, ErrorKind::Truncated, Item::Pairs, length));
         }
-        let start = opening.pass(Extent::new(at, INDEX))?;
+        let start = opening.transient(Extent::new(at, INDEX))?;
         // The pairs have no magic: their number is no text, as a magic is. (As a number, eight printable
         // bytes would be more than 2^61 pairs.)
         if !start.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
@@ -291,7 +291,7 @@ fn step(
 }
 
 /// The data has been found, and what it stands in ends at `end`.
-fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Parsed<(u64, Memory)> {
+fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> ParseResult<(u64, Memory)> {
     if end < file.input.length() {
         memory.warn(Warning::TrailingBytes);
     }
@@ -300,7 +300,7 @@ fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Par
 }
 
 /// The extent of `count` pairs, whose count stands at `at` (section "Index-value storage").
-fn pairs(file: &TensFile<'_>, opening: &Opening<'_>, count: u64, at: u64, volume: u64) -> Parsed<Extent> {
+fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, volume: u64) -> ParseResult<Extent> {
     if count > volume {
         return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
     }
@@ -316,13 +316,13 @@ fn align8(n: u64) -> Option<u64> {
 }
 
 /// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
-fn read<'a>(file: &TensFile<'a>, opening: &Opening<'a>, at: u64, memory: &mut Memory) -> Parsed<Chunk<'a>> {
+fn read<'a>(file: &TensFile<'a>, opening: &ParseContext<'a>, at: u64, memory: &mut Memory) -> ParseResult<Chunk<'a>> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest < HEAD {
         return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length));
     }
-    let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.pass(Extent::new(at, HEAD))?) else {
+    let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.transient(Extent::new(at, HEAD))?) else {
         return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length)); // 16 bytes were asked for
     };
     let size = size.get();
@@ -381,15 +381,15 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
 /// Reads a symmetry (section "Symmetry chunk") with every check of it.
 fn symmetry<'a>(
     file: &TensFile<'a>,
-    opening: &Opening<'a>,
+    opening: &ParseContext<'a>,
     extent: Extent,
     memory: &mut Memory,
-) -> Parsed<Symmetry<'a>> {
+) -> ParseResult<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
     // What it takes with the longest operation, and its padding.
     let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
-    let bytes = opening.pass(Extent::new(extent.offset, extent.length.min(longest)))?;
+    let bytes = opening.transient(Extent::new(extent.offset, extent.length.min(longest)))?;
     let too_short = || stop(opening, ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
     let parts = bytes.split_at_checked(18).and_then(|(head, rest)| {
         let [.., flags, length] = *head else { return None };

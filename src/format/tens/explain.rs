@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 
 use super::{BYTES_PER_NUMBER_AT, DIMENSION, HEADER, Header, INDEX, Types, VERSION_1_0, read_dimension};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Opening};
+use crate::bytes::source::{Input, ParseContext};
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -47,7 +47,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let order = header.order.get();
     let dimensions = Extent::new(HEADER, u64::from(order).saturating_mul(DIMENSION));
     context.shape = input.get(dimensions).map(|bytes| Shape::new(bytes, order, read_dimension));
-    let dtype = Types::of(&Opening::of(input), header).ok().and_then(|types| types.element);
+    let dtype = Types::of(&ParseContext::of(input), header).ok().and_then(|types| types.element);
     context.dtype = dtype.map(DType::name);
     if let (ErrorKind::OutOfFile, Some(number)) = (error.kind(), context.number) {
         (context.offset, context.length) = match (error.item(), dtype) {

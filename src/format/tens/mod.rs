@@ -25,10 +25,10 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
+use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
 use crate::bytes::num::to_u64;
-use crate::bytes::source::{Input, Opening, Parsed, Stop};
+use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::text::Text;
-use crate::bytes::words::{UNKNOWN, Words, words};
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -93,7 +93,7 @@ const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
 }
 
 /// Stops opening.
-fn stop(opening: &Opening<'_>, kind: ErrorKind, item: Item, at: u64) -> Stop {
+fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
     opening.fail((kind, Format::Tens, item), at)
 }
 
@@ -108,7 +108,7 @@ struct Types {
 }
 
 impl Types {
-    fn of(opening: &Opening<'_>, header: &Header) -> Parsed<Self> {
+    fn of(opening: &ParseContext<'_>, header: &Header) -> ParseResult<Self> {
         let lanes = header.numbers_per_element.get();
         let kind = NUMBER_TYPES.number_of(&header.number_type);
         if kind == UNKNOWN {
@@ -118,7 +118,7 @@ impl Types {
             return Err(stop(opening, ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
         }
         let width = header.bytes_per_number.get();
-        let number = DType::of_word(kind & !BIG).and_then(|smallest| smallest.widened_to(width));
+        let number = DType::from_keyword(kind & !BIG).and_then(|smallest| smallest.widened_to(width));
         Ok(Self {
             element: number.and_then(|number| number.with_lanes(lanes)),
             order: if kind & BIG == 0 { ByteOrder::Little } else { ByteOrder::Big },
@@ -133,7 +133,7 @@ impl Types {
 
 /// The smallest dtype of each type of numbers, and whether they are big-endian. The sentence on capitals names integers
 /// alone; all real files are little-endian.
-const NUMBER_TYPES: Words = words![
+const NUMBER_TYPES: Keywords = keywords![
     "uint": DType::U8.short_code(),
     "UINT": DType::U8.short_code() | BIG,
     "sint": DType::I8.short_code(),
@@ -174,7 +174,7 @@ pub struct TensFile<'a> {
 }
 
 /// Checks the headers of the dimensions; the number of elements.
-fn check_dimensions(file: &mut TensFile<'_>, opening: &Opening<'_>) -> Parsed<u64> {
+fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> ParseResult<u64> {
     // Programs leave these bytes as they find them; the text of 1.0 has them 0.
     let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
@@ -185,7 +185,7 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &Opening<'_>) -> Parsed<u6
 
 /// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
 /// they are, or if no chunk begins there. `false` where one does.
-fn raw(file: &mut TensFile<'_>, opening: &Opening<'_>, types: Types, volume: u64) -> Parsed<bool> {
+fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume: u64) -> ParseResult<bool> {
     let rest = file.data.length;
     let bytes = |dtype: DType| volume.checked_mul(dtype.size());
     let stated = types.element.and_then(bytes);
@@ -374,7 +374,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     const FORMAT: Format = Format::Tens;
 
     /// Everything is checked when a file is opened but indices and values.
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let length = input.length();
         let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Tens, Item::Header))?;
@@ -429,7 +429,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::of_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
         Ok(())
     }
 
@@ -463,7 +463,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
             Layout::IndexValue => ("pairs", None), // indices and values: numbers of two types
             _ => ("packed", Some(self.dtype)),
         };
-        part.role = Text::of(role);
+        part.role = Text::new(role);
         part.dtype = dtype;
         part.storage = Some(self.dtype);
         part.order = self.byte_order;

@@ -6,7 +6,7 @@
 
 use super::{Generation, Manifest, entry, layout, v1};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, Opening};
+use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind};
@@ -30,7 +30,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.number = size.map(|size| u64::from_le_bytes(*size));
         context.hint = Some("has the file been cut off, or something been appended?");
     }
-    let Ok(manifest) = Manifest::locate(&Opening::of(input)) else { return context };
+    let Ok(manifest) = Manifest::locate(&ParseContext::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
     context.text = sound(&mut manifest.reader(at), text);
@@ -58,7 +58,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             fields = entry::component_fields(manifest.generation);
         }
     }
-    let dtype = context.dtype.map(Text::of);
+    let dtype = context.dtype.map(Text::new);
     let dtype = dtype.and_then(|name| {
         layout::dtype_of(layout::LONG_DTYPES, name).or(layout::dtype_of(layout::SHORT_DTYPES, name))
     });

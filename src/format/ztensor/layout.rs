@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
+use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::{product, to_usize};
 use crate::bytes::text::Text;
-use crate::bytes::words::{Words, words};
 use crate::codec;
 use crate::codec::cbor::Reader;
 use crate::error::ErrorKind;
@@ -19,16 +19,16 @@ use crate::warning::Warning;
 
 /// Declares a list of names with a dtype each.
 macro_rules! dtypes {
-    ($($name:literal: $dtype:ident),* $(,)?) => { words![$($name: DType::$dtype.short_code()),*] };
+    ($($name:literal: $dtype:ident),* $(,)?) => { keywords![$($name: DType::$dtype.short_code()),*] };
 }
 
 /// The dtype of that name in such a list.
-pub(super) fn dtype_of(known: Words, name: Text<'_>) -> Option<DType> {
-    DType::of_word(known.number_of(name.bytes()))
+pub(super) fn dtype_of(known: Keywords, name: Text<'_>) -> Option<DType> {
+    DType::from_keyword(known.number_of(name.bytes()))
 }
 
 /// 0.1 "Supported Data Types", 1.0 section 4.2.
-pub(super) const LONG_DTYPES: Words = dtypes! {
+pub(super) const LONG_DTYPES: Keywords = dtypes! {
     "float32": F32,
     "float16": F16,
     "bfloat16": BF16,
@@ -45,7 +45,7 @@ pub(super) const LONG_DTYPES: Words = dtypes! {
 };
 
 /// 1.1 and 1.2. The last four are in the text of 1.1 alone, and no program writes them.
-pub(super) const SHORT_DTYPES: Words = dtypes! {
+pub(super) const SHORT_DTYPES: Keywords = dtypes! {
     "f32": F32,
     "f16": F16,
     "bf16": BF16,
@@ -66,7 +66,7 @@ pub(super) const SHORT_DTYPES: Words = dtypes! {
 };
 
 /// 1.2: the logical types.
-const LOGICAL_TYPES: Words = dtypes! {
+const LOGICAL_TYPES: Keywords = dtypes! {
     "f8_e4m3fn": F8_E4M3FN,
     "f8_e5m2": F8_E5M2,
     "f8_e4m3fnuz": F8_E4M3FNUZ,
@@ -85,7 +85,7 @@ fn storage_of(logical: DType) -> DType {
 }
 
 /// Reads a dtype: one of `known`, and nothing else.
-pub(super) fn dtype(reader: &mut Reader<'_>, known: Words) -> Option<DType> {
+pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
     let at = reader.position();
     let found = dtype_of(known, reader.text());
     if found.is_none() {
@@ -111,7 +111,7 @@ pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
     const V0_1: u8 = 0x10;
     const V1_0: u8 = 0x20;
     const V1_2: u8 = 0x40;
-    let names = words![
+    let names = keywords![
         "dense": Layout::Dense.code() | V0_1 | V1_0 | V1_2,
         "sparsecsr": Layout::SparseCsr.code() | V0_1,
         "sparsecoo": Layout::SparseCoo.code() | V0_1,
@@ -132,7 +132,7 @@ pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
 /// Reads the byte order of 0.1.
 pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     let at = reader.position();
-    let orders = words!["little": ByteOrder::Little.code(), "big": ByteOrder::Big.code()];
+    let orders = keywords!["little": ByteOrder::Little.code(), "big": ByteOrder::Big.code()];
     let found = ByteOrder::from_code(orders.number_of(reader.text().bytes()));
     if found.is_none() {
         reader.fail(ErrorKind::InvalidByteOrder, at);
@@ -143,7 +143,7 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
 /// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     part.encoding_name = reader.text();
-    let encodings = words!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
+    let encodings = keywords!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
     let found = Encoding::from_code(encodings.number_of(part.encoding_name.bytes()));
     part.encoding = found.unwrap_or(Encoding::Other);
 }
@@ -255,7 +255,7 @@ impl Measure {
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
         let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
         if !dtype.is_whole(self.bytes) {
-            self.fail(reader, ErrorKind::NotWhole);
+            self.fail(reader, ErrorKind::PartialElement);
         }
         Some(self.bytes.wrapping_shr(dtype.log2_size()))
     }
@@ -283,7 +283,7 @@ pub(super) enum Role {
 }
 
 static ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr, Role::Coords];
-const ROLE_NAMES: Words = words!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
+const ROLE_NAMES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
 impl Role {
     pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn layouts_of_each_version() {
         let names = ["dense", "sparsecsr", "sparsecoo", "sparse_csr", "sparse_coo", "quantized_group", "denser", ""];
-        let of = |generation| names.map(|name| of_name(generation, Text::of(name)));
+        let of = |generation| names.map(|name| of_name(generation, Text::new(name)));
         let (dense, csr, coo, other) = (Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::Other);
         assert_eq!(of(Generation::V0_1), [dense, csr, coo, other, other, other, other, other]);
         assert_eq!(of(Generation::V1_0), [dense, other, other, csr, coo, other, other, other]);

@@ -28,10 +28,10 @@ use self::layout::Role;
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
+use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{product, to_u64};
-use crate::bytes::source::{Input, Opening, Parsed};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::is_before;
-use crate::bytes::words::Words;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::distinct::{self, Clash, Distinct};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
@@ -80,7 +80,7 @@ pub(crate) struct Manifest<'a> {
 
 impl<'a> Manifest<'a> {
     /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
-    fn locate(opening: &Opening<'a>) -> Parsed<Self> {
+    fn locate(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let fail = |kind, at| Err(opening.fail((kind, Format::Ztensor, Item::Footer), at));
         let length = opening.input.length();
         let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
@@ -169,7 +169,7 @@ impl<'a> Manifest<'a> {
         if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
 
-    fn attributes(&self, position: u32, hidden: Words) -> Attributes<'a> {
+    fn attributes(&self, position: u32, hidden: Keywords) -> Attributes<'a> {
         if position == 0 {
             return Attributes::NONE;
         }
@@ -326,7 +326,7 @@ fn position(at: u64) -> u32 {
 impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     const FORMAT: Format = Format::Ztensor;
 
-    fn open(opening: &Opening<'a>) -> Parsed<Self> {
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let manifest = Manifest::locate(opening)?;
         let input = opening.input;
         Ok(Self { input, manifest, version: 0, entries: 0, attributes: 0, left: Left::NONE, is_sorted: true })
@@ -351,7 +351,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 
     fn attributes(&self) -> Attributes<'a> {
-        self.manifest.attributes(self.attributes, Words::NONE)
+        self.manifest.attributes(self.attributes, Keywords::NONE)
     }
 
     #[inline(never)]
@@ -417,7 +417,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 
     fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
-        let hidden = if self.manifest.is_list() { v0::ENTRY.keys } else { Words::NONE };
+        let hidden = if self.manifest.is_list() { v0::ENTRY.keys } else { Keywords::NONE };
         self.manifest.attributes(tensor.attributes, hidden)
     }
 
@@ -489,7 +489,7 @@ mod tests {
     #[test]
     fn listing_says_why_it_ends_early() {
         let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");
-        let file = ZtensorFile::open(&Opening::of(bytes[..].into())).unwrap();
+        let file = ZtensorFile::open(&ParseContext::of(bytes[..].into())).unwrap();
         let Region { bytes, start } = file.manifest.region;
         let mut list = bytes.to_vec();
         assert_eq!(list[0] & 0xe0, 0x80); // of a stated length

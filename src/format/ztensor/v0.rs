@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::ZtensorFile;
-use crate::bytes::words::words;
+use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::format::Summary;
 use crate::place::Item;

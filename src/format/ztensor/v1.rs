@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Generation, ZtensorFile};
-use crate::bytes::words::words;
+use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::ErrorKind;
 use crate::format::Summary;

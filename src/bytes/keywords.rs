@@ -5,20 +5,20 @@
 
 /// A list of words, with a number for each: a word stands behind its length and its number, a byte each.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words(&'static [u8]);
+pub(crate) struct Keywords(&'static [u8]);
 
-/// The [`Words`] of some texts or bytes, and their numbers.
-macro_rules! words {
-    ($($word:literal: $number:expr),* $(,)?) => { words!(bytes $($word.as_bytes() => $number),*) };
+/// The [`Keywords`] of some texts or bytes, and their numbers.
+macro_rules! keywords {
+    ($($word:literal: $number:expr),* $(,)?) => { keywords!(bytes $($word.as_bytes() => $number),*) };
     (bytes $($word:expr => $number:expr),* $(,)?) => {{
         const WORDS: &[(&[u8], u8)] = &[$(($word, $number)),*];
-        const PACKED: [u8; $crate::bytes::words::packed_length(WORDS)] = $crate::bytes::words::pack(WORDS);
-        $crate::bytes::words::Words::packed(&PACKED)
+        const PACKED: [u8; $crate::bytes::keywords::packed_length(WORDS)] = $crate::bytes::keywords::pack(WORDS);
+        $crate::bytes::keywords::Keywords::packed(&PACKED)
     }};
 }
-pub(crate) use words;
+pub(crate) use keywords;
 
-impl Words {
+impl Keywords {
     /// No words.
     pub(crate) const NONE: Self = Self(&[]);
 
@@ -79,7 +79,7 @@ impl Found {
 }
 
 /// The words, one after the other, with their numbers.
-impl Iterator for Words {
+impl Iterator for Keywords {
     type Item = (&'static [u8], u8);
 
     #[inline(never)]
