@@ -330,7 +330,7 @@ impl Reader {
             self.add(component.extent().length);
         }
         if reading.verdict.is_ok() && is_sparse(tensor) {
-            let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings()));
+            let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings().bits()));
             reading.verdict = checked.map(|warnings| self.warnings |= warnings);
         }
         reading
@@ -510,7 +510,7 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
 fn tens_json(tens: &tens::TensFile<'_>) -> Json {
     let dimension =
         |d: tens::Dimension| json!({"name": index_name(d.name), "length": d.length, "sparse": d.is_sparse});
-    let chunk = |chunk: tens::Chunk<'_>| {
+    let chunk = |chunk: tens::TensChunk<'_>| {
         json!({
             "magic": chunk.magic.escape_ascii().to_string(),
             "offset": chunk.extent.offset,

@@ -3,6 +3,8 @@
 //! Depends on `vocab`.
 #![forbid(unsafe_code)]
 
+use core::fmt;
+
 use crate::vocab::Encoding;
 
 /// Why a decoder did not decode.
@@ -18,6 +20,19 @@ pub enum DecodeError {
     /// This decoder does not know the encoding.
     Unsupported,
 }
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the bytes are not a stream of this encoding",
+            Self::DoesNotFit => "the stream decodes to more bytes than the destination has",
+            Self::Checksum => "the stream decodes to other bytes than its checksum was made of",
+            Self::Unsupported => "the encoding is not known",
+        })
+    }
+}
+
+impl core::error::Error for DecodeError {}
 
 /// Decodes components on behalf of the library: for a server that brings libzstd, or a chip with a
 /// decompressor of its own.

@@ -10,14 +10,14 @@ use crate::error::ErrorKind;
 use crate::vocab::{ByteOrder, DType};
 
 mod sealed {
-    pub trait Sealed: zerocopy::FromBytes + zerocopy::Immutable {}
+    pub trait Sealed: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
 }
 
 /// A Rust type that elements can be read as: the integers, `f32`, `f64`; for complex numbers `[f32; 2]`,
 /// `[f64; 2]`; for elements of several numbers their array, such as `[i16; 4]`.
 ///
 /// `u8` also reads `bool` and the 8-bit floats, `u16` also `f16` and `bf16`, `u128` also `f128`: their bits.
-/// [`binary128_to_f64`] makes a number of the last.
+/// [`DType::binary128_to_f64`] makes a number of the last.
 pub trait Element: Copy + sealed::Sealed + 'static {
     /// Whether elements of `dtype` may be read as this type.
     fn reads(dtype: DType) -> bool;
@@ -88,48 +88,50 @@ macro_rules! arrays {
 
 arrays! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
 
-/// The `f64` nearest to an IEEE binary128, given by its bits; of two that are as near, the even one.
-/// Too large becomes infinite, too small zero; a NaN stays one, with the upper bits of its payload.
-///
-/// ```
-/// assert_eq!(tenslice::binary128_to_f64(0x3fff_8000_0000_0000_0000_0000_0000_0000), 1.5);
-/// ```
-#[must_use]
-pub fn binary128_to_f64(bits: u128) -> f64 {
-    /// Bits of a fraction in either format, and of the exponent that stands for infinities and NaN.
-    const WIDE: u32 = 112;
-    const NARROW: u32 = 52;
-    const ENDLESS: u64 = 0x7fff;
-    /// What a binary128's exponent exceeds that of the same binary64 by.
-    const BIAS: i64 = 16383 - 1023;
+impl DType {
+    /// The `f64` nearest to an IEEE binary128, given by its bits; of two that are as near, the even one.
+    /// Too large becomes infinite, too small zero; a NaN stays one, with the upper bits of its payload.
+    ///
+    /// ```
+    /// assert_eq!(tenslice::DType::binary128_to_f64(0x3fff_8000_0000_0000_0000_0000_0000_0000), 1.5);
+    /// ```
+    #[must_use]
+    pub fn binary128_to_f64(bits: u128) -> f64 {
+        /// Bits of a fraction in either format, and of the exponent that stands for infinities and NaN.
+        const WIDE: u32 = 112;
+        const NARROW: u32 = 52;
+        const ENDLESS: u64 = 0x7fff;
+        /// What a binary128's exponent exceeds that of the same binary64 by.
+        const BIAS: i64 = 16383 - 1023;
 
-    let low64 = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-    let sign = low64(bits.wrapping_shr(64)) & 1_u64.wrapping_shl(63);
-    let exponent = low64(bits.wrapping_shr(WIDE)) & ENDLESS;
-    let fraction = bits & 1_u128.wrapping_shl(WIDE).wrapping_sub(1);
-    let infinity = 0x7ff_u64.wrapping_shl(NARROW);
-    if exponent == ENDLESS {
-        let quiet = if fraction == 0 { 0 } else { 1_u64.wrapping_shl(NARROW.wrapping_sub(1)) };
-        let payload = low64(fraction.wrapping_shr(WIDE.wrapping_sub(NARROW)));
-        return f64::from_bits(sign | infinity | payload | quiet);
+        let low64 = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
+        let sign = low64(bits.wrapping_shr(64)) & 1_u64.wrapping_shl(63);
+        let exponent = low64(bits.wrapping_shr(WIDE)) & ENDLESS;
+        let fraction = bits & 1_u128.wrapping_shl(WIDE).wrapping_sub(1);
+        let infinity = 0x7ff_u64.wrapping_shl(NARROW);
+        if exponent == ENDLESS {
+            let quiet = if fraction == 0 { 0 } else { 1_u64.wrapping_shl(NARROW.wrapping_sub(1)) };
+            let payload = low64(fraction.wrapping_shr(WIDE.wrapping_sub(NARROW)));
+            return f64::from_bits(sign | infinity | payload | quiet);
+        }
+        // The fraction with its leading bit, and how far it has to be shifted to that of an f64; below the
+        // smallest normal number, further. (A subnormal binary128 is far below: it becomes 0.)
+        let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
+        let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
+        let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
+        if shift > WIDE.wrapping_add(1) {
+            return f64::from_bits(sign); // below half of the smallest subnormal number
+        }
+        let significand = fraction | 1_u128.wrapping_shl(WIDE);
+        let kept = low64(significand.wrapping_shr(shift));
+        let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
+        let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
+        let round_up = rest > half || (rest == half && kept & 1 == 1);
+        // A carry out of the fraction raises the exponent, as it must.
+        let biased = u64::try_from(exponent.max(1)).unwrap_or(1).wrapping_sub(1).min(0x7ff);
+        let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
+        f64::from_bits(sign | magnitude.min(infinity))
     }
-    // The fraction with its leading bit, and how far it has to be shifted to that of an f64; below the
-    // smallest normal number, further. (A subnormal binary128 is far below: it becomes 0.)
-    let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
-    let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
-    let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
-    if shift > WIDE.wrapping_add(1) {
-        return f64::from_bits(sign); // below half of the smallest subnormal number
-    }
-    let significand = fraction | 1_u128.wrapping_shl(WIDE);
-    let kept = low64(significand.wrapping_shr(shift));
-    let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
-    let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
-    let round_up = rest > half || (rest == half && kept & 1 == 1);
-    // A carry out of the fraction raises the exponent, as it must.
-    let biased = u64::try_from(exponent.max(1)).unwrap_or(1).wrapping_sub(1).min(0x7ff);
-    let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
-    f64::from_bits(sign | magnitude.min(infinity))
 }
 
 /// `bytes` as a slice of `T`, without a copy.

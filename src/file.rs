@@ -114,7 +114,7 @@ impl<'a> File<'a> {
     /// The tensors, in the order of the file.
     #[must_use]
     pub const fn tensors(&self) -> Tensors<'a> {
-        Tensors { file: self.inner, cursor: Cursor::START, error: None }
+        Tensors { file: self.inner, count: self.summary.tensor_count, cursor: Cursor::START, error: None }
     }
 
     /// The first tensor of that name, compared byte by byte. Linear in the bytes of the metadata.
@@ -214,6 +214,7 @@ fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
 #[derive(Clone, Copy, Debug)]
 pub struct Tensors<'a> {
     file: AnyFile<'a>,
+    count: u64,
     cursor: Cursor,
     error: Option<Error>,
 }
@@ -247,6 +248,20 @@ impl<'a> Iterator for Tensors<'a> {
         let is_there = self.read_next(&mut tensor);
         self.error = is_there.err();
         is_there.unwrap_or(false).then_some(tensor)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // It may end early.
+        (0, usize::try_from(self.count.saturating_sub(self.cursor.index.into())).ok())
+    }
+}
+
+impl<'a> IntoIterator for &File<'a> {
+    type Item = Tensor<'a>;
+    type IntoIter = Tensors<'a>;
+
+    fn into_iter(self) -> Tensors<'a> {
+        self.tensors()
     }
 }
 

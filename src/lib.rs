@@ -11,6 +11,7 @@
 )]
 //!
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![deny(missing_docs, unreachable_pub, unused_qualifications, rustdoc::broken_intra_doc_links)]
 #![deny(clippy::all, clippy::incompatible_msrv, clippy::undocumented_unsafe_blocks)]
@@ -61,7 +62,7 @@ mod format;
 mod pinned;
 mod place;
 mod shape;
-mod sparse;
+pub mod sparse;
 mod tensor;
 mod vocab;
 mod warning;
@@ -72,13 +73,13 @@ pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
 pub use codec::BuiltIn;
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
-pub use element::{Element, Elements, binary128_to_f64};
+pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Result};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
 pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};
-pub use sparse::{Entries, Entry, Sparse};
+pub use sparse::Sparse;
 #[cfg(feature = "digest")]
 pub use tensor::Verified;
 pub use tensor::{Components, Tensor};

@@ -54,10 +54,29 @@ impl<'a> Shape<'a> {
         self.iter().nth(usize::try_from(index).ok()?)
     }
 
+    /// The lengths, where there are just `N` dimensions.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let file = tenslice::File::open(bytes)?;
+    /// let Some([rows, columns]) = file.find("t.float32")?.shape().dims() else { return Ok(()) };
+    /// println!("{rows} x {columns}");
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn dims<const N: usize>(&self) -> Option<[u64; N]> {
+        let mut dims = [0; N];
+        let mut lengths = self.iter();
+        for dim in &mut dims {
+            *dim = lengths.next()?;
+        }
+        (lengths.left == 0).then_some(dims)
+    }
+
     /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may. With a length
     /// of 0 it is 0, whatever the others are.
     #[must_use]
-    pub fn elements(&self) -> Option<u64> {
+    pub fn element_count(&self) -> Option<u64> {
         let mut product = Some(1_u64);
         let mut dimensions = self.iter();
         for length in dimensions.by_ref() {
@@ -88,6 +107,12 @@ impl PartialEq for Shape<'_> {
 impl PartialEq<[u64]> for Shape<'_> {
     fn eq(&self, other: &[u64]) -> bool {
         self.iter().eq(other.iter().copied())
+    }
+}
+
+impl<const N: usize> PartialEq<[u64; N]> for Shape<'_> {
+    fn eq(&self, other: &[u64; N]) -> bool {
+        *self == other[..]
     }
 }
 

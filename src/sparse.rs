@@ -9,7 +9,7 @@ use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Layout};
-use crate::warning::Warning;
+use crate::warning::{Warning, Warnings};
 
 /// Numbers in memory: the first at `start`, and one every `step` bytes.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +177,7 @@ impl<'a> Sparse<'a> {
 
     /// Checks places: that they are inside the shape; whether they rise.
     fn check_places(&mut self, places: Column<'a>) -> Option<()> {
-        let elements = self.shape.elements()?;
+        let elements = self.shape.element_count()?;
         let mut last = None;
         for k in 0..self.count {
             let place = places.index(k).filter(|&place| place < elements)?;
@@ -297,10 +297,10 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// What the check found to warn of: [`Warning::bit`]s.
+    /// What the check found to warn of.
     #[must_use]
-    pub const fn warnings(&self) -> u32 {
-        self.warnings
+    pub const fn warnings(&self) -> Warnings {
+        Warnings::from_bits(self.warnings)
     }
 
     /// How many values are stored, zeros and repeated places included.

@@ -5,20 +5,24 @@
 
 use core::iter::FusedIterator;
 
+use zerocopy::IntoBytes;
+
 use crate::attributes::Attributes;
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
 use crate::codec::BuiltIn;
 use crate::component::Component;
 #[cfg(feature = "digest")]
 use crate::component::Verification;
 use crate::decode::Decoder;
+use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{AnyFile, Cursor, FileFormat, HAS_STORED_ELEMENTS, TensorRecord, dispatch};
 use crate::place::Item;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
-use crate::vocab::{DType, Encoding, Layout, Order};
+use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+use crate::warning::Warnings;
 
 /// A tensor of an open file: what it is, and the components that it is made of.
 ///
@@ -96,8 +100,8 @@ impl<'a> Tensor<'a> {
     /// tensors too, a repeated name, is among those of the file; in a format of one tensor those of the file are
     /// its own.
     #[must_use]
-    pub const fn warnings(&self) -> u32 {
-        self.record.warnings
+    pub const fn warnings(&self) -> Warnings {
+        Warnings::from_bits(self.record.warnings)
     }
 
     /// What else the file says about it.
@@ -189,7 +193,7 @@ impl<'a> Tensor<'a> {
         match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
-                self.shape().elements()?.checked_mul(self.dtype()?.size())
+                self.shape().element_count()?.checked_mul(self.dtype()?.size())
             }
             _ => dispatch!(&self.file, file => file.whole_length(&self.record)),
         }
@@ -237,6 +241,34 @@ impl<'a> Tensor<'a> {
     /// ```
     pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst, scratch)
+    }
+
+    /// The tensor as numbers: what [`read_into`](Self::read_into) writes, as elements of type `T`, in this machine's byte
+    /// order whatever the layout. The part of `dst` written.
+    ///
+    /// # Errors
+    /// `WrongType` where the elements are of another type, and those of [`read_into`](Self::read_into).
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let mut numbers = [0_f32; 5 * 6];
+    /// let numbers = file.find("csr_i32")?.read_elements(&mut numbers, &mut [])?;
+    /// println!("{numbers:?}");
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn read_elements<'d, T: Element>(&self, dst: &'d mut [T], scratch: &mut [u8]) -> Result<&'d mut [T]> {
+        let Some(dtype) = self.dtype().filter(|dtype| T::reads(*dtype)) else {
+            return Err(self.error(ErrorKind::WrongType));
+        };
+        let written = self.read_into(dst.as_mut_bytes(), scratch)?;
+        // Chunks stay in the order in which they are stored.
+        if self.layout() == Layout::Chunked {
+            let order = self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
+            order.to_native(written, dtype);
+        }
+        let count = to_u64(written.len()).wrapping_shr(dtype.log2_size());
+        to_usize(count).and_then(|count| dst.get_mut(..count)).ok_or_else(|| self.error(ErrorKind::TooSmall))
     }
 
     /// The same by a decoder of the caller's.
@@ -379,7 +411,7 @@ pub struct Verified {
     /// Those whose digest is of a kind that is not known here.
     pub unknown_digest: u64,
     /// What there is to warn of the data, as bits: [`Warning::bit`](crate::Warning::bit) each.
-    pub warnings: u32,
+    pub warnings: Warnings,
 }
 
 #[cfg(feature = "digest")]
@@ -397,7 +429,7 @@ impl Verified {
         self.verified = self.verified.saturating_add(other.verified);
         self.without_digest = self.without_digest.saturating_add(other.without_digest);
         self.unknown_digest = self.unknown_digest.saturating_add(other.unknown_digest);
-        self.warnings |= other.warnings;
+        self.warnings = Warnings::from_bits(self.warnings.bits() | other.warnings.bits());
     }
 }
 

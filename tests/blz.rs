@@ -344,7 +344,7 @@ fn what_cannot_be_computed_is_refused() {
     let bytes = fixture("blz/good/nd255_r2_f64.blz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
-    assert_eq!((tensor.dense_length(), tensor.shape().elements()), (None, None));
+    assert_eq!((tensor.dense_length(), tensor.shape().element_count()), (None, None));
     let result = tensor.read_into(&mut room, &mut vec![0; 1 << 16]).map(drop).map_err(kind);
     assert_eq!(result, Err(ErrorKind::ShapeOverflow));
 }

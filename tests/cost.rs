@@ -160,7 +160,7 @@ fn frame(bytes: &[u8]) -> tenslice::b2nd::Frame<'_> {
 #[cfg(feature = "b2nd")]
 fn read_a_byte(bytes: &[u8]) {
     let frame = frame(bytes);
-    let at = frame.shape().elements().unwrap() - 10;
+    let at = frame.shape().element_count().unwrap() - 10;
     let mut dst = [0];
     frame.read_region(&[at], &[at + 1], &mut dst, &mut [0; 4096]).unwrap();
     assert_eq!(dst, [7]);
@@ -169,14 +169,14 @@ fn read_a_byte(bytes: &[u8]) {
 #[cfg(feature = "b2nd")]
 fn ask_for_memory(bytes: &[u8]) {
     let frame = frame(bytes);
-    let at = frame.shape().elements().unwrap() - 10;
+    let at = frame.shape().element_count().unwrap() - 10;
     black_box(frame.scratch_length(&[at], &[at + 1]).unwrap());
 }
 
 #[cfg(feature = "b2nd")]
 fn ask_for_all_memory(bytes: &[u8]) {
     let frame = frame(bytes);
-    black_box(frame.scratch_length(&[0], &[frame.shape().elements().unwrap()]).unwrap());
+    black_box(frame.scratch_length(&[0], &[frame.shape().element_count().unwrap()]).unwrap());
 }
 
 #[cfg(feature = "b2nd")]

@@ -509,7 +509,10 @@ fn both_byte_orders_come_out_native() {
 fn digests() {
     let bytes = fixture("v1.2/digests.zt");
     let file = File::open(&bytes).unwrap();
-    assert_eq!(file.verify(), Ok(Verified { verified: 6, without_digest: 0, unknown_digest: 0, warnings: 0 }));
+    assert_eq!(
+        file.verify(),
+        Ok(Verified { verified: 6, without_digest: 0, unknown_digest: 0, warnings: tenslice::Warnings::default() })
+    );
     for component in file.tensors().flat_map(|tensor| tensor.components()) {
         assert_eq!(component.verify(), Ok(Verification::Verified));
         let mut bytes = bytes.clone();

@@ -4,7 +4,7 @@
 mod support;
 
 use support::fixture;
-use tenslice::{ByteOrder, DType, ErrorKind, File, Layout};
+use tenslice::{ByteOrder, DType, Elements, ErrorKind, File, Layout};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
 fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
@@ -114,4 +114,39 @@ fn other_files_are_named() {
     assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not read yet [at byte 0]");
     assert_eq!(refusal(b"\x02\0\0\0\0\0\0\0{}"), "safetensors: files of this kind are not read yet [at byte 0]");
     assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: files of this kind are not read yet [at byte 0]");
+}
+
+#[cfg(all(feature = "npy", feature = "b2nd"))]
+#[test]
+fn typed_numbers_are_in_this_machines_order() {
+    let bytes = fixture("npy/dt_be_i4.npy");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("").unwrap();
+    let count = tensor.shape().element_count().unwrap() as usize;
+    let expected: Vec<i32> = tensor.data().unwrap().elements().unwrap().collect();
+    let mut numbers = vec![0; count + 1];
+    assert_eq!(tensor.read_elements(&mut numbers, &mut []).unwrap(), expected);
+    assert_eq!(tensor.read_elements(&mut vec![0_i32; count - 1], &mut []).unwrap_err().kind(), ErrorKind::TooSmall);
+    assert_eq!(tensor.read_elements(&mut vec![0_f32; count], &mut []).unwrap_err().kind(), ErrorKind::WrongType);
+    assert!(expected.iter().any(|number| *number != 0));
+
+    // Chunks stay as they are stored: here in the other order on most machines.
+    let mut big = 0;
+    for case in support::cases_of("b2nd") {
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        let tensor = file.tensors().next().unwrap();
+        let chunks = tensor.components().next().unwrap();
+        let length = tensor.dense_length().filter(|length| *length < 1 << 16 && tensor.dtype() == Some(DType::F32));
+        let Some(length) = length else { continue };
+        let mut scratch = vec![0; tensor.scratch_length().unwrap_or(0) as usize];
+        let (mut stored, mut numbers) = (vec![0; length as usize], vec![0_f32; length as usize / 4]);
+        if tensor.read_into(&mut stored, &mut scratch).is_err() {
+            continue;
+        }
+        let expected: Vec<f32> = Elements::new(&stored, chunks.byte_order()).collect();
+        let numbers = tensor.read_elements(&mut numbers, &mut scratch).unwrap();
+        assert!(numbers.iter().map(|x| x.to_bits()).eq(expected.iter().map(|x| x.to_bits())), "{}", case.name());
+        big += usize::from(chunks.byte_order() == ByteOrder::Big);
+    }
+    assert!(big > 0);
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 use support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
-use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Source, Warning, binary128_to_f64};
+use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Source, Warning};
 
 /// What the side-cars call a warning.
 fn warning(code: &str) -> Warning {
@@ -35,7 +35,7 @@ fn warning(code: &str) -> Warning {
 /// All warnings of a file, those of its pairs too.
 fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
     let pairs = match file.as_tens().unwrap().pairs() {
-        Ok(pairs) => pairs.warnings(),
+        Ok(pairs) => pairs.warnings().bits(),
         Err(error) if error.kind() == ErrorKind::UnsupportedLayout => 0,
         Err(error) => return Err(error),
     };
@@ -71,7 +71,7 @@ fn every_field() {
         let tensor = file.find("").unwrap();
         let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
         assert_eq!(tensor.shape(), shape[..], "{context}");
-        let elements = tensor.shape().elements().map(|n| n.to_string());
+        let elements = tensor.shape().element_count().map(|n| n.to_string());
         assert_eq!(elements.as_deref(), expected["num_elements"].as_str(), "{context}");
         let dtype = tensor.dtype().unwrap();
         assert_eq!(dtype.size(), expected["element_bytes"], "{context}");
@@ -178,7 +178,7 @@ fn as_f64(bytes: &[u8], dtype: DType, order: ByteOrder) -> Vec<f64> {
         "i128" => each::<i128>(bytes, order, |x| x as f64),
         "f32" | "c64" => each::<f32>(bytes, order, f64::from),
         "f64" | "c128" => each::<f64>(bytes, order, |x| x),
-        "f128" => each::<u128>(bytes, order, binary128_to_f64),
+        "f128" => each::<u128>(bytes, order, DType::binary128_to_f64),
         _ => panic!("{name}"),
     }
 }
@@ -242,7 +242,11 @@ fn every_sample() {
             let places: BTreeSet<Vec<_>> = nonzero
                 .map(|pair| (0..tensor.shape().rank()).map(|dimension| pair.index(dimension).unwrap()).collect())
                 .collect();
-            assert_eq!(zeros.count() as u64, tensor.shape().elements().unwrap() - places.len() as u64, "{context}");
+            assert_eq!(
+                zeros.count() as u64,
+                tensor.shape().element_count().unwrap() - places.len() as u64,
+                "{context}"
+            );
         }
     }
     assert!(compared > 600 && rounded > compared, "{compared} {rounded}");
@@ -368,11 +372,11 @@ fn binary128_is_rounded_to_the_nearest() {
         (wide(0, 1), 0.0),
         (wide(0x7fff, 0), f64::INFINITY),
     ] {
-        assert_eq!(binary128_to_f64(bits).to_bits(), expected.to_bits(), "{bits:032x}");
-        assert_eq!(binary128_to_f64(bits | 1 << 127).to_bits(), (-expected).to_bits(), "{bits:032x}");
+        assert_eq!(DType::binary128_to_f64(bits).to_bits(), expected.to_bits(), "{bits:032x}");
+        assert_eq!(DType::binary128_to_f64(bits | 1 << 127).to_bits(), (-expected).to_bits(), "{bits:032x}");
     }
-    assert!(binary128_to_f64(wide(0x7fff, 1)).is_nan());
-    assert_eq!(binary128_to_f64(wide(0x7fff, 0xabc << 100)).to_bits(), 0x7ffa_bc00_0000_0000);
+    assert!(DType::binary128_to_f64(wide(0x7fff, 1)).is_nan());
+    assert_eq!(DType::binary128_to_f64(wide(0x7fff, 0xabc << 100)).to_bits(), 0x7ffa_bc00_0000_0000);
 }
 
 #[test]

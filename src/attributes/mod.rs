@@ -84,6 +84,42 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The text; `None` for another kind.
+    #[must_use]
+    pub const fn as_str(&self) -> Option<&'a str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The bytes of a byte string; `None` for another kind.
+    #[must_use]
+    pub const fn as_bytes(&self) -> Option<&'a [u8]> {
+        if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
+    }
+
+    /// The boolean; `None` for another kind.
+    #[must_use]
+    pub const fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// The integer; `None` for another kind, and where it does not fit.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        if let Self::Integer(integer) = self { i64::try_from(*integer).ok() } else { None }
+    }
+
+    /// The integer; `None` for another kind, and where it does not fit.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        if let Self::Integer(integer) = self { u64::try_from(*integer).ok() } else { None }
+    }
+
+    /// The floating-point number; `None` for another kind, integers too.
+    #[must_use]
+    pub const fn as_f64(&self) -> Option<f64> {
+        if let Self::Float(number) = self { Some(*number) } else { None }
+    }
+
     /// The values inside it; `None` for a single value.
     #[must_use]
     pub const fn items(&self) -> Option<Attributes<'a>> {

@@ -47,6 +47,23 @@ impl Extent {
     }
 }
 
+/// The offsets of the bytes; up to `u64::MAX` where the end would lie beyond it.
+impl From<Extent> for core::ops::Range<u64> {
+    fn from(extent: Extent) -> Self {
+        extent.offset..extent.offset.saturating_add(extent.length)
+    }
+}
+
+/// The offsets of the bytes, to index a slice that is the whole file.
+impl TryFrom<Extent> for core::ops::Range<usize> {
+    type Error = core::num::TryFromIntError;
+
+    fn try_from(extent: Extent) -> Result<Self, Self::Error> {
+        let core::ops::Range { start, end } = extent.into();
+        Ok(usize::try_from(start)?..usize::try_from(end)?)
+    }
+}
+
 /// Bytes that stand in one piece, and where in the file they begin.
 #[derive(Clone, Copy)]
 pub(crate) struct Region<'a> {

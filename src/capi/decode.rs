@@ -266,7 +266,7 @@ impl From<Verified> for tenslice_verified {
     fn from(counts: Verified) -> Self {
         Self {
             struct_size: 0,
-            warnings: counts.warnings,
+            warnings: counts.warnings.bits(),
             verified: counts.verified,
             without_digest: counts.without_digest,
             unknown_digest: counts.unknown_digest,

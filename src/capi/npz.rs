@@ -6,7 +6,7 @@ use super::pointer::{Handle, HandleMut, InfoOut, OptionalOut, Out};
 use super::status::{ApiError, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
-use crate::npz::Entries;
+use crate::npz::ArchiveEntries;
 
 /// An entry of an NPZ archive, an array or not. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
@@ -52,7 +52,7 @@ pub extern "C" fn tenslice_npz_entries_next(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let entries = cursor.get_mut::<Entries<'static>>()?;
+        let entries = cursor.get_mut::<ArchiveEntries<'static>>()?;
         let entry = entry.writable()?;
         match (entries.next(), entries.error()) {
             (Some(next), _) => entry.fill(tenslice_npz_entry {

@@ -134,12 +134,12 @@ held! {
 
 #[cfg(feature = "tens")]
 held! {
-    tenslice_cursor: crate::tens::Chunks<'static> = b"CHNK";
+    tenslice_cursor: crate::tens::TensChunks<'static> = b"CHNK";
 }
 
 #[cfg(feature = "npz")]
 held! {
-    tenslice_cursor: crate::npz::Entries<'static> = b"NPZE";
+    tenslice_cursor: crate::npz::ArchiveEntries<'static> = b"NPZE";
 }
 
 #[cfg(feature = "blz")]

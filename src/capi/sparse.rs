@@ -90,7 +90,7 @@ pub extern "C" fn tenslice_sparse_get_info(
             stored: sparse.stored(),
             rank: sparse.shape().rank(),
             layout: u32::from(sparse.layout().code()),
-            warnings: sparse.warnings(),
+            warnings: sparse.warnings().bits(),
             byte_order: u32::from(sparse.byte_order().code()),
         });
         Ok(OK)

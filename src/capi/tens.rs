@@ -9,8 +9,8 @@ use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length
 use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
-use crate::tens::{Chunk, Chunks, Symmetry};
-use crate::{binary128_to_f64, tens};
+use crate::tens::{Symmetry, TensChunk, TensChunks};
+use crate::{DType, tens};
 
 /// A dimension of a TENS file. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
@@ -104,7 +104,7 @@ pub extern "C" fn tenslice_tens_chunks_next(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let chunks = cursor.get_mut::<Chunks<'static>>()?;
+        let chunks = cursor.get_mut::<TensChunks<'static>>()?;
         let chunk = chunk.writable()?;
         match (chunks.next(), chunks.error()) {
             (Some(next), _) => chunk.fill(of_chunk(&next)),
@@ -114,7 +114,7 @@ pub extern "C" fn tenslice_tens_chunks_next(
     })
 }
 
-fn of_chunk(chunk: &Chunk<'static>) -> tenslice_tens_chunk {
+fn of_chunk(chunk: &TensChunk<'static>) -> tenslice_tens_chunk {
     let symmetry = chunk.symmetry();
     let text = |of: fn(&Symmetry<'static>) -> &'static [u8]| {
         symmetry.as_ref().map_or(tenslice_str::from(None), |symmetry| tenslice_str::of_bytes(of(symmetry)))
@@ -191,5 +191,5 @@ pub extern "C" fn tenslice_tens_element(
 /// as near, the even one.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_binary128_to_double(low: u64, high: u64) -> f64 {
-    binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))
+    DType::binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))
 }

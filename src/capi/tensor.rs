@@ -60,9 +60,9 @@ pub extern "C" fn tenslice_tensor_get_info(
             order: u32::from(tensor.order().code()),
             layout_name: tenslice_str::of(Some(tensor.layout_name_text())),
             index: tensor.index(),
-            elements: shape.elements().unwrap_or(u64::MAX),
+            elements: shape.element_count().unwrap_or(u64::MAX),
             rank: shape.rank(),
-            warnings: tensor.warnings(),
+            warnings: tensor.warnings().bits(),
         });
         Ok(OK)
     })

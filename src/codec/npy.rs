@@ -162,7 +162,7 @@ impl<'a> Header<'a> {
 
     /// How many bytes the items have; `None` beyond 64 bits. No items, or items of no bytes, have none.
     fn size(&self) -> Option<u64> {
-        if self.items.size == 0 { Some(0) } else { product(self.shape.elements(), self.items.size) }
+        if self.items.size == 0 { Some(0) } else { product(self.shape.element_count(), self.items.size) }
     }
 }
 
@@ -355,7 +355,8 @@ impl<'a> Reader<'a> {
                 let Some(record) = records.last_mut() else { return Some(Items { is_native, ..items }) };
                 if self.take(b',') {
                     let shape = self.shape()?;
-                    items.size = if items.size == 0 { 0 } else { self.sized(product(shape.elements(), items.size))? };
+                    items.size =
+                        if items.size == 0 { 0 } else { self.sized(product(shape.element_count(), items.size))? };
                 }
                 self.item = Item::DType;
                 self.expect(b')')?;

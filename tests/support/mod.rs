@@ -218,7 +218,7 @@ pub fn describe(file: &File<'_>) -> String {
     for tensor in file.tensors() {
         let _ = writeln!(
             out,
-            "{:?} {:?} {} {:?} {} {:?} {}",
+            "{:?} {:?} {} {:?} {} {:?} {:?}",
             tensor.name(),
             tensor.dtype(),
             tensor.shape(),

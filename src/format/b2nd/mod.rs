@@ -486,7 +486,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     }
 
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
-        self.shape().elements()?.checked_mul(self.item_size())
+        self.shape().element_count()?.checked_mul(self.item_size())
     }
 
     fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {

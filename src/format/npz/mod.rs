@@ -9,7 +9,7 @@
 //! -22   the end of the directory, and a comment
 //! ```
 //!
-//! The directory is what counts; local headers, which some readers follow instead, must agree with it. Entries are stored,
+//! The directory is what counts; local headers, which some readers follow instead, must agree with it. ArchiveEntries are stored,
 //! and read where they lie, or compressed: then all that is known of them is how long they are.
 #![forbid(unsafe_code)]
 
@@ -88,13 +88,13 @@ pub struct ArchiveEntry<'a> {
 
 /// The entries of an archive. See [`NpzFile::entries`].
 #[derive(Clone, Copy, Debug)]
-pub struct Entries<'a> {
+pub struct ArchiveEntries<'a> {
     file: NpzFile<'a>,
     at: u32,
     error: Option<Error>,
 }
 
-impl Entries<'_> {
+impl ArchiveEntries<'_> {
     /// Why the iterator ended early: the bytes are not what they were when the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
@@ -102,7 +102,7 @@ impl Entries<'_> {
     }
 }
 
-impl<'a> Entries<'a> {
+impl<'a> ArchiveEntries<'a> {
     fn read(&mut self) -> Result<Option<ArchiveEntry<'a>>> {
         let Some(entry) = self.file.entry(self.at)? else { return Ok(None) };
         let opening = ParseContext::of(self.file.input);
@@ -115,7 +115,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
+impl<'a> Iterator for ArchiveEntries<'a> {
     type Item = ArchiveEntry<'a>;
 
     fn next(&mut self) -> Option<ArchiveEntry<'a>> {
@@ -417,8 +417,8 @@ impl<'a> NpzFile<'a> {
 
     /// All entries, arrays or not, in the order of the directory.
     #[must_use]
-    pub fn entries(&self) -> Entries<'a> {
-        Entries { file: *self, at: 0, error: None }
+    pub fn entries(&self) -> ArchiveEntries<'a> {
+        ArchiveEntries { file: *self, at: 0, error: None }
     }
 
     /// Whether an entry is an array, by its name where that tells.

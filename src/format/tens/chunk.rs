@@ -1,6 +1,6 @@
 //! The chunks behind the dimensions: walked once to find the data, and listed by the same walk.
 //!
-//! Depends on `super`. Chunks are passed one by one, so that a file of which parts are fetched is opened
+//! Depends on `super`. TensChunks are passed one by one, so that a file of which parts are fetched is opened
 //! whatever their number; all that has to be remembered of them fits a word.
 #![forbid(unsafe_code)]
 
@@ -38,7 +38,7 @@ const SYMMETRY_HEAD: u64 = 18;
 
 /// A chunk of a TENS file.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk<'a> {
+pub struct TensChunk<'a> {
     /// What it is: `SYMMETRY`, `DENSDATA`, or eight bytes that nobody here knows.
     pub magic: [u8; 8],
     /// All of it, its head of 16 bytes included.
@@ -46,7 +46,7 @@ pub struct Chunk<'a> {
     symmetry: Option<Symmetry<'a>>,
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> TensChunk<'a> {
     /// The symmetry that it states.
     #[must_use]
     pub const fn symmetry(&self) -> Option<Symmetry<'a>> {
@@ -98,14 +98,14 @@ impl<'a> Symmetry<'a> {
 
 /// The chunks of a TENS file. See [`TensFile::chunks`].
 #[derive(Clone, Debug)]
-pub struct Chunks<'a> {
+pub struct TensChunks<'a> {
     file: TensFile<'a>,
     /// Where the next one begins; `None` behind the last.
     at: Option<u64>,
     error: Option<Error>,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> TensChunks<'a> {
     pub(super) fn new(file: &TensFile<'a>) -> Self {
         let at = if file.has_chunks { Some(to_u64(file.head.len())) } else { None };
         Self { file: *file, at, error: None }
@@ -118,10 +118,10 @@ impl<'a> Chunks<'a> {
     }
 }
 
-impl<'a> Iterator for Chunks<'a> {
-    type Item = Chunk<'a>;
+impl<'a> Iterator for TensChunks<'a> {
+    type Item = TensChunk<'a>;
 
-    fn next(&mut self) -> Option<Chunk<'a>> {
+    fn next(&mut self) -> Option<TensChunk<'a>> {
         let at = self.at.take()?;
         // Pairs have no head.
         if self.file.layout == Layout::IndexValue && at.saturating_add(INDEX) >= self.file.data.offset {
@@ -316,7 +316,12 @@ fn align8(n: u64) -> Option<u64> {
 }
 
 /// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
-fn read<'a>(file: &TensFile<'a>, opening: &ParseContext<'a>, at: u64, memory: &mut Memory) -> ParseResult<Chunk<'a>> {
+fn read<'a>(
+    file: &TensFile<'a>,
+    opening: &ParseContext<'a>,
+    at: u64,
+    memory: &mut Memory,
+) -> ParseResult<TensChunk<'a>> {
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest < HEAD {
@@ -330,7 +335,7 @@ fn read<'a>(file: &TensFile<'a>, opening: &ParseContext<'a>, at: u64, memory: &m
     if size < HEAD {
         return Err(refused(ErrorKind::ChunkSize));
     }
-    let mut chunk = Chunk { magic, extent: Extent::new(at, size), symmetry: None };
+    let mut chunk = TensChunk { magic, extent: Extent::new(at, size), symmetry: None };
     if magic == DENSE {
         if file.layout == Layout::IndexValue {
             return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at));
@@ -360,7 +365,7 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
     }
-    let payload = file.shape().elements().and_then(|volume| volume.checked_mul(file.dtype.size()));
+    let payload = file.shape().element_count().and_then(|volume| volume.checked_mul(file.dtype.size()));
     let least = payload.and_then(|payload| payload.checked_add(HEAD)).ok_or(ErrorKind::ShapeOverflow)?;
     let padded = align8(least).ok_or(ErrorKind::ShapeOverflow)?;
     if size < least {

@@ -58,7 +58,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     }
     if error.kind() == ErrorKind::SizeMismatch {
         context.length = context.number.and_then(|size| size.checked_sub(super::chunk::HEAD));
-        let volume = context.shape.and_then(|shape| shape.elements());
+        let volume = context.shape.and_then(|shape| shape.element_count());
         context.expected_length = volume.zip(dtype).and_then(|(volume, dtype)| volume.checked_mul(dtype.size()));
     }
     context

@@ -18,7 +18,7 @@
 mod chunk;
 mod explain;
 
-pub use chunk::{Chunk, Chunks, Symmetry};
+pub use chunk::{Symmetry, TensChunk, TensChunks};
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -180,7 +180,7 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> Pars
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
         file.warn(Warning::ReservedBytes);
     }
-    file.shape().elements().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
+    file.shape().element_count().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
 }
 
 /// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
@@ -261,8 +261,8 @@ impl<'a> TensFile<'a> {
     /// The variable chunks with the data chunk, in the order of the file; none where the data follows the
     /// dimensions. Of a file opened over a source the chunks have to be in memory: add them before it is opened.
     #[must_use]
-    pub fn chunks(&self) -> Chunks<'a> {
-        Chunks::new(self)
+    pub fn chunks(&self) -> TensChunks<'a> {
+        TensChunks::new(self)
     }
 
     /// The global index of an element: its place among all elements, column-major.

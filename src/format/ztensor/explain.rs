@@ -63,7 +63,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         layout::dtype_of(layout::LONG_DTYPES, name).or(layout::dtype_of(layout::SHORT_DTYPES, name))
     });
     let size = dtype.map(DType::size);
-    let elements = context.shape.and_then(|shape| shape.elements());
+    let elements = context.shape.and_then(|shape| shape.element_count());
     context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
     if error.kind() == ErrorKind::MissingKey {
         let mut keys = fields.keys;

@@ -474,7 +474,7 @@ fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut Compon
             (Layout::SparseCsr, Some(Role::Indptr)) => (1, 1),
             _ => return,
         };
-        let elements = tensor.shape.first(rank).elements().and_then(|elements| elements.checked_add(more));
+        let elements = tensor.shape.first(rank).element_count().and_then(|elements| elements.checked_add(more));
         part.decoded_length = product(elements, dtype.size());
     }
 }
