@@ -91,8 +91,10 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-/// Compares `count` items by means of `scratch` or, without any, with a little memory of its own.
+/// Compares `count` items by means of `scratch` or, without any, with a little memory of its own. Unlike
+/// [`clash_of_few`] it reads no item more than log n times a block: for items that are more to read than a name is.
 #[cfg(feature = "npz")]
+#[inline(never)] // the memory is not there for items in order
 pub(crate) fn compare<D: Distinct>(
     items: &mut D,
     start: D::Place,
@@ -102,9 +104,8 @@ pub(crate) fn compare<D: Distinct>(
     let found = match scratch {
         Some(scratch) => clash(items, start, scratch)?,
         None if count > MAX_COMPARED => return Ok(Compared::TooMany),
-        None => clash_of_few(items, start),
+        None => clash(items, start, &mut [0; BLOCK])?,
     };
-    items.check()?;
     Ok(found.map_or(Compared::Distinct, |(_, position)| Compared::Clash(position)))
 }
 
@@ -143,9 +144,8 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    let (mut next, mut first) = (start, 0_u32);
+    let mut next = start;
     loop {
-        let mut place = next;
         let mut filled = 0_u64;
         for slot in scratch.iter_mut() {
             let Some((_, at)) = items.next(&mut next) else { break };
@@ -154,26 +154,37 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
         }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
         sort_by(sorted, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
-        let mut index = first;
-        while let Some((item, at)) = items.next(&mut place) {
-            // Those beside it in the block: the last before it, and the first that is not, or the next where that is itself.
-            let found = sorted.partition_point(|&other| items.at(other).order(item).then(other.cmp(&at)).is_lt());
-            let is_itself = sorted.get(found) == Some(&at);
-            let beside = [found.checked_sub(1), found.checked_add(usize::from(is_itself))];
-            let beside = beside.into_iter().flatten().filter_map(|place| sorted.get(place));
-            // Of two that clash the later one is told.
-            let earlier = beside.copied().find(|&other| other < at && items.at(other).clashes_with(item));
-            if earlier.is_some() {
-                return Ok(Some((index, at)));
-            }
-            index = index.wrapping_add(1);
+        // Of two that clash the later one is reported: the first of those in the block, else the first after it.
+        let clashing = sorted.windows(2).filter_map(|two| {
+            let [a, b] = two else { return None };
+            items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
+        });
+        let mut later = clashing.min();
+        let mut place = next;
+        while later.is_none() {
+            let Some((item, at)) = items.next(&mut place) else { break };
+            let after = sorted.partition_point(|&other| items.at(other).order(item).is_lt());
+            let beside = [after.checked_sub(1), Some(after)].into_iter().flatten();
+            let is_clash = |place| sorted.get(place).is_some_and(|&other| items.at(other).clashes_with(item));
+            later = beside.into_iter().any(is_clash).then_some(at);
         }
         items.check()?;
+        if let Some(position) = later {
+            return Ok(Some((index_of(items, start, position), position)));
+        }
         if filled < to_u64(scratch.len()) {
             return Ok(None);
         }
-        first = first.saturating_add(u32::try_from(filled).unwrap_or(u32::MAX));
     }
+}
+
+/// The index of the item at that position.
+fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
+    let (mut place, mut index) = (start, 0_u32);
+    while items.next(&mut place).is_some_and(|(_, at)| at != position) {
+        index = index.wrapping_add(1);
+    }
+    index
 }
 
 /// Heapsort: in place, without recursion, and no order of the input makes it slow. (The one of `core`

@@ -12,7 +12,6 @@ mod support;
 use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks, repeated};
 #[cfg(feature = "ztensor")]
 use support::{Cbor, component, file_1_2, manifest_1_2};
-#[cfg(feature = "ztensor")]
 use tenslice::File;
 
 /// How often the work may be done when the size is doubled.
@@ -44,6 +43,20 @@ const CASES: &[Case] = &[
     ("bytes between empty chunks", 100, empty_chunks, read_between),
     #[cfg(feature = "b2nd")]
     ("elements in long rows of padding", 1 << 12, padding, read_all),
+    #[cfg(feature = "npy")]
+    ("fields of records", 2000, fields, open),
+    #[cfg(feature = "npy")]
+    ("lengths of a shape", 2000, lengths, list),
+    #[cfg(feature = "npz")]
+    ("entries in falling order", 450, falling_entries, open),
+    #[cfg(feature = "npz")]
+    ("more of them than are compared", 1100, falling_entries, open),
+    #[cfg(feature = "npz")]
+    ("more of them, compared with memory", 1100, falling_entries, check),
+    #[cfg(feature = "npz")]
+    ("entries whose names do not tell that they are arrays", 450, unnamed_entries, list),
+    #[cfg(feature = "npz")]
+    ("an end of an archive that is not there", 1 << 14, no_end, open),
 ];
 
 /// What is measured; the name is what valgrind looks for.
@@ -97,6 +110,73 @@ fn work_grows_as_the_file_does() {
         }
     }
     assert!(too_much.is_empty(), "{too_much:#?}");
+}
+
+/// Records of so many fields.
+#[cfg(feature = "npy")]
+fn fields(size: usize) -> Vec<u8> {
+    npy(&format!("[{}]", "('x', '<f4'), ".repeat(size)), "(0,)")
+}
+
+/// So many lengths.
+#[cfg(feature = "npy")]
+fn lengths(size: usize) -> Vec<u8> {
+    npy("'|u1'", &format!("(0, {})", "1, ".repeat(size)))
+}
+
+/// An array without items.
+#[cfg(feature = "npy")]
+fn npy(descr: &str, shape: &str) -> Vec<u8> {
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}\n");
+    [&b"\x93NUMPY\x02\0"[..], &(header.len() as u32).to_le_bytes(), header.as_bytes()].concat()
+}
+
+/// Entries whose names and places fall.
+#[cfg(feature = "npz")]
+fn falling_entries(size: usize) -> Vec<u8> {
+    npz(size, ".npy")
+}
+
+#[cfg(feature = "npz")]
+fn unnamed_entries(size: usize) -> Vec<u8> {
+    npz(size, ".dat")
+}
+
+/// Entries of empty arrays, in the directory from the last to the first, so that both names and places fall.
+#[cfg(feature = "npz")]
+fn npz(size: usize, suffix: &str) -> Vec<u8> {
+    let array = npy("'|u1'", "(0,)");
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for i in 0..size {
+        let name = format!("{i:06}{suffix}");
+        let mut about = vec![0; 12]; // flags, method, time, sum
+        for number in [array.len() as u32, array.len() as u32, name.len() as u32] {
+            about.extend(number.to_le_bytes());
+        }
+        let at = (bytes.len() as u32).to_le_bytes();
+        bytes.extend([b"PK\x03\x04\0\0", &about[..], name.as_bytes(), &array].concat());
+        directory.push([b"PK\x01\x02\0\0\0\0", &about[..], &[0; 10], &at, name.as_bytes()].concat());
+    }
+    directory.reverse();
+    let (directory, start, count) = (directory.concat(), bytes.len() as u32, (size as u16).to_le_bytes());
+    bytes.extend(&directory);
+    bytes.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &(directory.len() as u32).to_le_bytes()].concat());
+    bytes.extend([&start.to_le_bytes()[..], &[0; 2]].concat());
+    bytes
+}
+
+/// What may be a record of the end, again and again, with comments that end too early.
+#[cfg(feature = "npz")]
+fn no_end(size: usize) -> Vec<u8> {
+    let mut bytes = b"PK\x03\x04".to_vec();
+    bytes.extend(b"PK\x05\x06".repeat(size));
+    bytes
+}
+
+/// Compares names and places with memory for all of them.
+#[cfg(feature = "npz")]
+fn check(bytes: &[u8]) {
+    let _ = black_box(File::open(bytes).unwrap().check(&mut [0; 4096]).unwrap());
 }
 
 /// As many chunks as the one that all of them share has blocks. All but the last block are empty.
@@ -187,12 +267,10 @@ fn read_all(bytes: &[u8]) {
     assert_eq!(dst, [0; 100]);
 }
 
-#[cfg(feature = "ztensor")]
 fn open(bytes: &[u8]) {
-    black_box(File::open(bytes).unwrap());
+    let _ = black_box(File::open(bytes));
 }
 
-#[cfg(feature = "ztensor")]
 fn list(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let components = file.tensors().flat_map(|tensor| tensor.components());

@@ -291,12 +291,6 @@ impl<'a> NpzFile<'a> {
         let (name, rest) = rest.split_at_checked(about.name.get().into()).ok_or(truncated)?;
         let (extra, rest) = rest.split_at_checked(about.extra.get().into()).ok_or(truncated)?;
         let rest = rest.get(usize::from(header.comment.get())..).ok_or(truncated)?;
-        if Text::checked(name).is_none() {
-            return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, at));
-        }
-        if name.contains(&0) {
-            return Err(self.error(ErrorKind::InvalidName, Item::Name, at));
-        }
         let wide = zip::widened(about, header.offset.get(), header.disk.get(), extra);
         let wide = wide.ok_or(self.error(ErrorKind::Malformed, Item::Entry, at))?;
         if wide.disk != 0 {
@@ -305,6 +299,17 @@ impl<'a> NpzFile<'a> {
         let next = self.directory.bytes.len().saturating_sub(rest.len());
         let next = u32::try_from(next).unwrap_or(u32::MAX); // the directory has no more than 1 GiB
         Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+    }
+
+    /// Holds the name of an entry to UTF-8 without NUL, when the file is opened.
+    fn check_name(&self, entry: &Entry<'_>) -> Result<()> {
+        if Text::checked(entry.name).is_none() {
+            return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, entry.at));
+        }
+        if entry.name.contains(&0) {
+            return Err(self.error(ErrorKind::InvalidName, Item::Name, entry.at));
+        }
+        Ok(())
     }
 
     /// The bytes of `extent`, which lies before the directory. Where they are missing, more than these are asked for.
@@ -372,10 +377,8 @@ impl<'a> NpzFile<'a> {
 
     /// What an entry is: by its name or, where it is stored, by what it begins with.
     fn kind(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, data: Extent) -> ParseResult<Kind<'a>> {
-        let (name, is_named) = match entry.name.strip_suffix(b".npy") {
-            Some(name) => (name, true),
-            None => (entry.name, false),
-        };
+        let name = array_name(entry.name);
+        let is_named = name.len() < entry.name.len();
         if entry.name.ends_with(b"/") {
             return Ok(Kind::Folder);
         }
@@ -427,6 +430,17 @@ impl<'a> NpzFile<'a> {
         Ok(is_named || entry.is_stored() && self.array(entry)?.is_some())
     }
 
+    /// The entry of an array at that position of the directory, or the next one, without a look at what is in it.
+    fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
+        while let Some(entry) = self.entry(at)? {
+            if self.is_array(&entry)? {
+                return Ok(Some(entry));
+            }
+            at = entry.next;
+        }
+        Ok(None)
+    }
+
     /// Compares names and places, with the caller's memory or with the little that opening a file has.
     fn compare(&self, warnings: &mut Warnings, mut scratch: Option<&mut [u32]>) -> Result<()> {
         if !self.are_names_sorted {
@@ -472,6 +486,11 @@ impl<'a> NpzFile<'a> {
     }
 }
 
+/// The name of the array in an entry of that name.
+fn array_name(name: &[u8]) -> &[u8] {
+    name.strip_suffix(b".npy").unwrap_or(name)
+}
+
 /// The names of arrays, by the position of their entry and 1.
 struct Names<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
 
@@ -480,19 +499,18 @@ impl<'a> Distinct for Names<'_, 'a> {
     type Place = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
-        let found = self.0.next_array(*place).unwrap_or_else(|error| {
+        let found = self.0.next_named(*place).unwrap_or_else(|error| {
             self.1 = Some(error);
             None
         });
-        let (entry, array) = found?;
+        let entry = found?;
         *place = entry.next;
-        Some((array.name, entry.at.saturating_add(1)))
+        Some((array_name(entry.name), entry.at.saturating_add(1)))
     }
 
     fn at(&self, position: u32) -> &'a [u8] {
         let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
-        let name = entry.map(|entry| entry.name).unwrap_or_default();
-        name.strip_suffix(b".npy").unwrap_or(name)
+        array_name(entry.map(|entry| entry.name).unwrap_or_default())
     }
 
     fn check(&self) -> Result<()> {
@@ -504,15 +522,12 @@ impl<'a> Distinct for Names<'_, 'a> {
 struct Places<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
 
 impl<'a> Places<'_, 'a> {
-    fn place(&self, entry: &Entry<'a>) -> Result<Extent> {
-        let opening = ParseContext::of(self.0.input);
-        let data = self.0.data(&opening, entry).map_err(|stop| opening.error(stop))?;
-        Ok(entry.place(data))
-    }
-
-    fn read(&self, at: u32) -> Result<Option<(Entry<'a>, Extent)>> {
-        let Some(entry) = self.0.entry(at)? else { return Ok(None) };
-        Ok(Some((entry, self.place(&entry)?)))
+    /// What has been checked when the file was opened is not checked again: each place is read many times.
+    fn place(&self, entry: &Entry<'a>) -> Extent {
+        let local = self.0.input.get(Extent::new(entry.local_at, LOCAL));
+        let about = local.and_then(|local| LocalHeader::ref_from_bytes(local).ok()).map(|local| &local.about);
+        let lengths = about.map_or(0, |about| u64::from(about.name.get()).saturating_add(about.extra.get().into()));
+        Extent::new(entry.local_at, LOCAL.saturating_add(lengths).saturating_add(entry.stored))
     }
 }
 
@@ -521,18 +536,18 @@ impl Distinct for Places<'_, '_> {
     type Place = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
-        let found = self.read(*place).unwrap_or_else(|error| {
+        let found = self.0.entry(*place).unwrap_or_else(|error| {
             self.1 = Some(error);
             None
         });
-        let (entry, extent) = found?;
+        let entry = found?;
         *place = entry.next;
-        Some((extent, entry.at.saturating_add(1)))
+        Some((self.place(&entry), entry.at.saturating_add(1)))
     }
 
     fn at(&self, position: u32) -> Extent {
-        let found = self.read(position.saturating_sub(1)).ok().flatten();
-        found.map(|(_, place)| place).unwrap_or_default()
+        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
+        entry.map(|entry| self.place(&entry)).unwrap_or_default()
     }
 
     fn check(&self) -> Result<()> {
@@ -550,6 +565,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let mut file = Self::new(input, directory);
         let (mut at, mut last_name, mut last_end) = (0, None, 0);
         while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {
+            file.check_name(&entry).map_err(|error| opening.stop(error))?;
             let data = file.data(opening, &entry)?;
             match file.kind(opening, &entry, data)? {
                 Kind::Array(array) => {
