@@ -17,6 +17,10 @@ use tenslice::File;
 /// How often the work may be done when the size is doubled.
 const MOST: f64 = 2.2;
 
+/// The same where items are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
+const MOST_SORTED: f64 = 2.25;
+const SORTED: [&str; 2] = ["entries in falling order", "more of them, compared with memory"];
+
 /// A name, the smaller size, a file of a size, and what is done with it.
 type Case = (&'static str, usize, fn(usize) -> Vec<u8>, fn(&[u8]));
 
@@ -105,7 +109,8 @@ fn work_grows_as_the_file_does() {
         let work = [size, 2 * size].map(|size| instructions(name, size));
         let [[small, large], [little, much]] = [bytes, work];
         println!("{name}: {small} bytes {little} instructions, {large} bytes {much}");
-        if much / little > MOST * (large / small) / 2.0 {
+        let most = if SORTED.contains(&name) { MOST_SORTED } else { MOST };
+        if much / little > most * (large / small) / 2.0 {
             too_much.push(format!("{name}: {little} instructions for {small} bytes, {much} for {large}"));
         }
     }
