@@ -17,7 +17,7 @@
 //!
 //! let tensor = file.find("t.float64")?;
 //! assert_eq!(tensor.dtype(), Some(DType::F64));
-//! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // in place; `as_slice` gives `&[f64]` where they are aligned
+//! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // in place; `as_slice` gives `&[f64]` if aligned
 //!
 //! let mut numbers = [0_f64; 64];
 //! let numbers = tensor.read_elements(&mut numbers, &mut [])?; // copied, from any layout and encoding
@@ -28,10 +28,10 @@
 //!
 //! # The levels of the API
 //!
-//! **What all formats share:** a [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes in the
-//! file. [`Tensor::data`] is the component of a dense tensor; [`Component::bytes`], [`as_slice`](Component::as_slice) and
-//! [`elements`](Component::elements) show it in place; [`Tensor::read_into`] and [`Tensor::read_elements`] write any tensor
-//! that can be materialized into the caller's memory.
+//! **What all formats share:** a [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes
+//! in the file. [`Tensor::data`] is the component of a dense tensor; [`Component::bytes`],
+//! [`as_slice`](Component::as_slice) and [`elements`](Component::elements) show it in place; [`Tensor::read_into`] and
+//! [`Tensor::read_elements`] write any tensor that can be materialized into the caller's memory.
 //!
 //! **What only one format has:**
 //!
@@ -50,12 +50,12 @@
 )]
 #![cfg_attr(
     feature = "blz",
-    doc = "- [`File::as_blz`], module [`blz`]: cores; elements, slices, sums, norms and inner products of a tensor train."
+    doc = "- [`File::as_blz`], module [`blz`]: cores; elements, slices, sums, norms, inner products of a tensor train."
 )]
 #![cfg_attr(feature = "b2nd", doc = "- [`File::as_b2nd`], module [`b2nd`]: regions of an array, chunks, metalayers.")]
 //!
-//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the [`Sparse`] that it gives
-//! is iterated over, or asked for one value.
+//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the [`Sparse`] that it
+//! gives is iterated over, or asked for one value.
 //!
 //! **Files that are not in memory:** [`File::open_source`] asks for the ranges that it needs, and takes them from a
 //! [`Source`]. The data stays outside: [`Component::extent`] is its place, [`Component::with_bytes`] takes its bytes.
@@ -64,9 +64,9 @@
 //!
 //! # Errors
 //!
-//! An [`Error`] has 16 bytes and no text: the rule that was broken ([`ErrorKind`]), the part of the file ([`Item`]), the byte.
-//! [`Error::explain`] reads the names and numbers from the file again and writes the message. What a specification says to
-//! warn about is no error: see [`File::warnings`].
+//! An [`Error`] has 16 bytes and no text: the rule that was broken ([`ErrorKind`]), the part of the file ([`Item`]),
+//! the byte. [`Error::explain`] reads the names and numbers from the file again and writes the message. What a
+//! specification says to warn about is no error: see [`File::warnings`].
 //!
 //! # Features
 //!
@@ -80,8 +80,8 @@
 //! | `std` | links `std`; nothing else changes |
 //! | `capi`, `panic-handler`, `c-alloc` | for the C library alone |
 //!
-//! The default is `std`, `formats`, `digest`, `zstd` and `zlib`. For a microcontroller switch the defaults off and name the
-//! formats.
+//! The default is `std`, `formats`, `digest`, `zstd` and `zlib`. For a microcontroller switch the defaults off and name
+//! the formats.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
