@@ -85,7 +85,10 @@ for built_in in 0 1; do
     fi
 done
 
-# The example that the README shows.
+# The C and C++ blocks of the documentation, and its links.
+c-tests/docs.sh "$lib"
+
+# The example that `make demo` runs.
 $c -D_GNU_SOURCE examples/load.c "$lib/libtenslice.a" -o "$out/load"
 "$out/load" tests/fixtures/v1.2/converted_safetensors.zt a.w > "$out/load.txt"
 grep -q 'sum -2.472' "$out/load.txt" || { cat "$out/load.txt"; echo "load: the sum is wrong" >&2; exit 1; }

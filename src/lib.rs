@@ -1,15 +1,87 @@
-#![doc = include_str!("../README.md")]
-//! ## The levels of the API
+//! Opens tensor files from borrowed byte slices, without allocating and without copying.
 //!
-//! - The common view: [`File`], [`Tensor`], [`Component`], for every format.
-#![cfg_attr(feature = "ztensor", doc = "- What only zTensor files have: [`File::as_ztensor`].")]
-#![cfg_attr(feature = "tens", doc = "- What only TENS files have: [`File::as_tens`].")]
-#![cfg_attr(feature = "blz", doc = "- What only BLZ files have, and computing with them: [`File::as_blz`].")]
+//! The bytes may be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
+//! itself. Opening checks the whole structure in one pass over the metadata; tensors are then listed, found and read in
+//! place. Files are taken to be hostile: nothing in them makes the crate panic, recurse or (but for the feature `zstd`)
+//! allocate.
+//!
+//! ```
+//! # #[cfg(feature = "ztensor")] {
+//! # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+//! use tenslice::{DType, File};
+//!
+//! let file = File::open(bytes)?; // any address does
+//! for tensor in &file {
+//!     println!("{} {:?} {}", tensor.name(), tensor.dtype(), tensor.shape());
+//! }
+//!
+//! let tensor = file.find("t.float64")?;
+//! assert_eq!(tensor.dtype(), Some(DType::F64));
+//! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // in place; `as_slice` gives `&[f64]` if aligned
+//!
+//! let mut numbers = [0_f64; 64];
+//! let numbers = tensor.read_elements(&mut numbers, &mut [])?; // copied, from any layout and encoding
+//! assert_eq!(numbers.iter().sum::<f64>(), sum);
+//! # }
+//! # Ok::<(), tenslice::Error>(())
+//! ```
+//!
+//! # The levels of the API
+//!
+//! **What all formats share:** a [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes
+//! in the file. [`Tensor::data`] is the component of a dense tensor; [`Component::bytes`],
+//! [`as_slice`](Component::as_slice) and [`elements`](Component::elements) show it in place; [`Tensor::read_into`] and
+//! [`Tensor::read_elements`] write any tensor that can be materialized into the caller's memory.
+//!
+//! **What only one format has:**
+//!
 #![cfg_attr(
-    feature = "b2nd",
-    doc = "- What only Blosc2 frames have, and reading parts of arrays: [`File::as_b2nd`]."
+    feature = "ztensor",
+    doc = "- [`File::as_ztensor`], module [`ztensor`]: the generation of the file, the manifest."
 )]
+#![cfg_attr(
+    feature = "npy",
+    doc = "- [`File::as_npy`], module [`npy`]: the type of the items as the file writes it."
+)]
+#![cfg_attr(feature = "npz", doc = "- [`File::as_npz`], module [`npz`]: all entries of the archive.")]
+#![cfg_attr(
+    feature = "tens",
+    doc = "- [`File::as_tens`], module [`tens`]: dimensions, symmetries, single elements, pairs of index and value."
+)]
+#![cfg_attr(
+    feature = "blz",
+    doc = "- [`File::as_blz`], module [`blz`]: cores; elements, slices, sums, norms, inner products of a tensor train."
+)]
+#![cfg_attr(feature = "b2nd", doc = "- [`File::as_b2nd`], module [`b2nd`]: regions of an array, chunks, metalayers.")]
 //!
+//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the [`Sparse`] that it
+//! gives is iterated over, or asked for one value.
+//!
+//! **Files that are not in memory:** [`File::open_source`] asks for the ranges that it needs, and takes them from a
+//! [`Source`]. The data stays outside: [`Component::extent`] is its place, [`Component::with_bytes`] takes its bytes.
+//!
+//! **Decoders:** calls that end in `_with` take a [`Decoder`] of the caller's instead of what is [built in](BuiltIn).
+//!
+//! # Errors
+//!
+//! An [`Error`] has 16 bytes and no text: the rule that was broken ([`ErrorKind`]), the part of the file ([`Item`]),
+//! the byte. [`Error::explain`] reads the names and numbers from the file again and writes the message. What a
+//! specification says to warn about is no error: see [`File::warnings`].
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `ztensor`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all; at least one is needed |
+//! | `digest` | verifies CRC-32C and SHA-256, and the CRC-32 of NPZ |
+//! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
+//! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
+//! | `zlib` | decodes zlib and deflate, with 11 KiB of stack |
+//! | `std` | links `std`; nothing else changes |
+//! | `capi`, `panic-handler`, `c-alloc` | for the C library alone |
+//!
+//! The default is `std`, `formats`, `digest`, `zstd` and `zlib`. For a microcontroller switch the defaults off and name
+//! the formats.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
@@ -100,3 +172,28 @@ macro_rules! modules {
     };
 }
 format::formats!(modules!);
+
+/// The pages of the documentation: their examples are tests.
+#[cfg(doctest)]
+mod pages {
+    macro_rules! pages {
+        ($($page:ident $path:literal)*) => { $(#[doc = include_str!($path)] mod $page {})* };
+    }
+    // The examples need these of the default features.
+    #[cfg(all(feature = "formats", feature = "digest", feature = "zlib"))]
+    pages! {
+        readme "../README.md"
+        b2nd "../docs/b2nd.md"
+        blz "../docs/blz.md"
+        c_library "../docs/c-library.md"
+        chip "../docs/chip.md"
+        features_and_figures "../docs/features-and-figures.md"
+        npy "../docs/npy.md"
+        parts "../docs/parts.md"
+        promises "../docs/promises.md"
+        reading "../docs/reading.md"
+        strange_files "../docs/strange-files.md"
+        tens "../docs/tens.md"
+        ztensor "../docs/ztensor.md"
+    }
+}

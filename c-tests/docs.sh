@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Compiles every C and C++ block of the documentation, and runs those that say how: docs.sh FOLDER_OF_THE_LIBRARY.
+#
+# Each block is a file of its own: a reader may copy it and compile it. C blocks are compiled as C99 and as C++11, C++ blocks
+# as C++17 and C++20. A comment before a block has it run, from the folder of the repository:
+#
+#     <!-- run: main -->             the block is a program
+#     <!-- run: NAME FILE -->        int NAME(const void *bytes, size_t size) is called with the bytes of the file
+#
+# (Rust blocks are doc tests: src/lib.rs includes the pages.)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+lib=$1
+out=target/c-tests/docs
+rm -rf "$out"
+mkdir -p "$out"
+flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -Ic-tests"
+
+# PAGE-LINE.c or .cpp for each block, and PAGE-LINE.run with what its comment says.
+for page in README.md docs/*.md; do
+    awk -v out="$out/$(basename "$page" .md)" '
+        /^```(c|cpp)$/ { language = substr($0, 4); file = out "-" NR "." language; blocks++
+            if (run != "") print run > (out "-" NR ".run")
+            printf "#line %d \"%s\"\n", NR + 1, FILENAME > file; next }
+        /^```/ { if (file != "") close(file); file = "" }
+        file != "" { print > file; next }
+        { run = "" }
+        /^<!-- run: .* -->$/ { run = $0; sub(/^<!-- run: /, "", run); sub(/ -->$/, "", run) }
+        END { if (file != "") exit 1 }' "$page"
+done
+
+count=0
+ran=0
+build() { # LANGUAGE STANDARD BLOCK: compiles it and, where it says how, runs it
+    local compiler="${CC:-cc}" run function file
+    [ "$1" = c++ ] && compiler="${CXX:-c++}"
+    $compiler -x "$1" "-std=$2" $flags -fsyntax-only "$3"
+    if [ -f "${3%.*}.run" ]; then
+        read -r function file < "${3%.*}.run" || true
+        if [ "$function" = main ]; then
+            $compiler -x "$1" "-std=$2" $flags "$3" -x none "$lib/libtenslice.a" -lm -o "$out/program"
+            run="$out/program"
+        else
+            $compiler -x "$1" "-std=$2" $flags "-DFUNCTION=$function" "$3" c-tests/docs.c -x none "$lib/libtenslice.a" -lm \
+                -o "$out/program"
+            run="$out/program . $file"
+        fi
+        $run > "$out/printed" || { echo "$3: failed" >&2; exit 1; }
+        [ -s "$out/printed" ] || { echo "$3: printed nothing" >&2; exit 1; }
+        ran=$((ran + 1))
+    fi
+    count=$((count + 1))
+}
+for block in "$out"/*.c; do
+    build c c99 "$block"
+    build c++ c++11 "$block"
+done
+for block in "$out"/*.cpp; do
+    build c++ c++17 "$block"
+    build c++ c++20 "$block"
+done
+
+# No link of the documentation leads nowhere.
+for page in *.md docs/*.md include/README.md fuzz/README.md benches/README.md; do
+    for link in $(grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v ':' || true); do
+        [ -e "$(dirname "$page")/$link" ] || { echo "$page: $link is not there" >&2; exit 1; }
+    done
+done
+echo "docs: ok ($count compiled, $ran run)"
