@@ -33,6 +33,7 @@ done
 cp include/tenslice.h include/tenslice.hpp "$tree/include/"
 cp include/README.md "$tree/ABI.md"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
+cp -r docs "$tree/"
 (cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
 
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C $out -cf - "$name" | gzip -n -9 \

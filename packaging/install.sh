@@ -54,5 +54,7 @@ configure tensliceConfig.cmake "$lib/cmake/tenslice"
 configure tensliceConfigVersion.cmake "$lib/cmake/tenslice"
 install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE examples/*.c examples/*.cpp "$doc"
 install -m 644 include/README.md "$doc/ABI.md"
+mkdir -p "$doc/docs"
+install -m 644 docs/*.md "$doc/docs"
 # The licences of what is linked in.
 cp -r "$LIB/third-party" "$doc/"

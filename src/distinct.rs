@@ -235,7 +235,7 @@ fn swap(items: &mut [u32], a: u64, b: u64) {
 mod tests {
     use std::prelude::v1::*;
 
-    use super::*;
+    use super::{Distinct, Extent, Result, clash, clash_of_few, sort_by};
 
     #[test]
     fn sorts_every_order() {
@@ -270,7 +270,7 @@ mod tests {
             self.0[position as usize - 1]
         }
 
-        fn check(&self) -> crate::Result<()> {
+        fn check(&self) -> Result<()> {
             Ok(())
         }
     }

@@ -60,6 +60,8 @@ const CASES: &[Case] = &[
     #[cfg(feature = "npz")]
     ("entries whose names do not tell that they are arrays", 450, unnamed_entries, list),
     #[cfg(feature = "npz")]
+    ("entries that share a head", 1100, shared_head, open),
+    #[cfg(feature = "npz")]
     ("an end of an archive that is not there", 1 << 14, no_end, open),
 ];
 
@@ -164,6 +166,24 @@ fn npz(size: usize, suffix: &str) -> Vec<u8> {
     }
     directory.reverse();
     let (directory, start, count) = (directory.concat(), bytes.len() as u32, (size as u16).to_le_bytes());
+    bytes.extend(&directory);
+    bytes.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &(directory.len() as u32).to_le_bytes()].concat());
+    bytes.extend([&start.to_le_bytes()[..], &[0; 2]].concat());
+    bytes
+}
+
+/// So many entries of the directory for one local header, before a head that is as long.
+#[cfg(feature = "npz")]
+fn shared_head(size: usize) -> Vec<u8> {
+    let name = "a.npy";
+    let array = npy(&format!("[{}]", "('x', '<f4'), ".repeat(size)), "(0,)");
+    let mut about = vec![0; 12];
+    for number in [array.len() as u32, array.len() as u32, name.len() as u32] {
+        about.extend(number.to_le_bytes());
+    }
+    let mut bytes = [b"PK\x03\x04\0\0", &about[..], name.as_bytes(), &array].concat();
+    let directory = [b"PK\x01\x02\0\0\0\0", &about[..], &[0; 14], name.as_bytes()].concat().repeat(size);
+    let (start, count) = (bytes.len() as u32, (size as u16).to_le_bytes());
     bytes.extend(&directory);
     bytes.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &(directory.len() as u32).to_le_bytes()].concat());
     bytes.extend([&start.to_le_bytes()[..], &[0; 2]].concat());

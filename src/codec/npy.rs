@@ -33,6 +33,9 @@ const MAX_DEPTH: usize = 32;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
+/// Larger heads are refused: a limit of ours, as for the metadata of other formats.
+const MAX_HEAD: u64 = 1 << 30;
+
 /// How many bytes tell how many come before the items.
 pub(crate) const START: u64 = 12;
 
@@ -55,11 +58,23 @@ pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
         return Err((ErrorKind::Malformed, Item::Header, 0));
     }
     start.get(..8).ok_or(truncated)?;
-    let (_, _, before) = version(start).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
-    let bytes = start.get(8..before).ok_or(truncated)?;
-    let header = bytes.iter().rev().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
-    let head = to_u64(before).saturating_add(header);
-    if head > length { Err((ErrorKind::OutOfFile, Item::Header, 8)) } else { Ok(head) }
+    version(start).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
+    let head = stated_length(start).ok_or(truncated)?;
+    if head > length {
+        return Err((ErrorKind::OutOfFile, Item::Header, 8));
+    }
+    if head > MAX_HEAD {
+        return Err((ErrorKind::ManifestTooLarge, Item::Header, 8));
+    }
+    Ok(head)
+}
+
+/// How many bytes come before the items, as an array that begins with `start` states it.
+pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
+    let (_, _, before) = version(start)?;
+    let header =
+        start.get(8..before)?.iter().rev().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
+    Some(to_u64(before).saturating_add(header))
 }
 
 /// What a header says of its array.

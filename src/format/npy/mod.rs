@@ -109,7 +109,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         let start = input.get(Extent::new(0, input.length().min(npy::START))).unwrap_or_default();
         let Some((_, name, before)) = npy::version(start) else { return Context::default() };
         let version = Some(name);
-        let Ok(length) = npy::head_length(start, u64::MAX) else { return Context { version, ..Context::default() } };
+        let Some(length) = npy::stated_length(start) else { return Context { version, ..Context::default() } };
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
         let npy::Explained { rule, text, hint, needed } =
             npy::explain(head, error.kind(), error.item(), error.offset().unwrap_or(0));

@@ -44,7 +44,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     while let Ok(Some(entry)) = file.entry(position) {
         position = entry.next;
         let record = Extent::new(directory.start.saturating_add(entry.at.into()), entry.length());
-        let data = file.data(&opening, &entry).ok();
+        let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
         let place = data.map_or(Extent::new(entry.local_at, 1), |data| entry.place(data));
         let has = |extent: Extent| at.checked_sub(extent.offset).is_some_and(|distance| distance < extent.length);
         // At the end of its data where that ends too early.

@@ -40,9 +40,11 @@ const LOCAL: u64 = 30;
 const MAX_COMMENT: u64 = 0xffff;
 /// Larger directories are refused: positions in them have 32 bits.
 const MAX_DIRECTORY: u64 = 1 << 30;
-/// How many bytes are asked for where an entry begins: they have the head of its array, too, and in an archive of small arrays
-/// the entries after it, so that it does not come in as many pieces.
+/// How many bytes are asked for where an entry begins, at least and at most: a sixteenth of the archive between them. They
+/// have the head of its array, too, and in an archive of small arrays the entries after it, so that it does not come in as
+/// many pieces.
 const NEAR: u64 = 4096;
+const FAR: u64 = 1 << 16;
 /// What `deflate` makes of a byte at most; of none it makes a few.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -106,7 +108,7 @@ impl<'a> ArchiveEntries<'a> {
     fn read(&mut self) -> Result<Option<ArchiveEntry<'a>>> {
         let Some(entry) = self.file.entry(self.at)? else { return Ok(None) };
         let opening = ParseContext::of(self.file.input);
-        let extent = self.file.data(&opening, &entry).map_err(|stop| opening.error(stop))?;
+        let extent = self.file.data(&opening, &entry, &mut { u64::MAX }).map_err(|stop| opening.error(stop))?;
         self.at = entry.next;
         let (encoding, _) = entry.encoding();
         let name = Text::checked(entry.name).map_or("", Text::as_str);
@@ -141,6 +143,14 @@ struct Entry<'a> {
     stored: u64,
     size: u64,
     local_at: u64,
+}
+
+/// An entry of the directory as it is there.
+struct Record<'a> {
+    header: &'a DirectoryEntry,
+    name: &'a [u8],
+    extra: &'a [u8],
+    next: u32,
 }
 
 /// What an entry is.
@@ -278,6 +288,18 @@ impl<'a> NpzFile<'a> {
 
     /// Reads the entry at that position of the directory; `None` at its end.
     fn entry(&self, at: u32) -> Result<Option<Entry<'a>>> {
+        let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
+        let about = &header.about;
+        let wide = zip::widened(about, header.offset.get(), header.disk.get(), extra);
+        let wide = wide.ok_or(self.error(ErrorKind::Malformed, Item::Entry, at))?;
+        if wide.disk != 0 {
+            return Err(self.error(ErrorKind::CountsDiffer, Item::Entry, at));
+        }
+        Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+    }
+
+    /// Reads an entry without a look at its extra fields.
+    fn record(&self, at: u32) -> Result<Option<Record<'a>>> {
         let rest = to_usize(at.into()).and_then(|at| self.directory.bytes.get(at..)).unwrap_or_default();
         if rest.is_empty() {
             return Ok(None);
@@ -291,14 +313,9 @@ impl<'a> NpzFile<'a> {
         let (name, rest) = rest.split_at_checked(about.name.get().into()).ok_or(truncated)?;
         let (extra, rest) = rest.split_at_checked(about.extra.get().into()).ok_or(truncated)?;
         let rest = rest.get(usize::from(header.comment.get())..).ok_or(truncated)?;
-        let wide = zip::widened(about, header.offset.get(), header.disk.get(), extra);
-        let wide = wide.ok_or(self.error(ErrorKind::Malformed, Item::Entry, at))?;
-        if wide.disk != 0 {
-            return Err(self.error(ErrorKind::CountsDiffer, Item::Entry, at));
-        }
         let next = self.directory.bytes.len().saturating_sub(rest.len());
         let next = u32::try_from(next).unwrap_or(u32::MAX); // the directory has no more than 1 GiB
-        Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+        Ok(Some(Record { header, name, extra, next }))
     }
 
     /// Holds the name of an entry to UTF-8 without NUL, when the file is opened.
@@ -316,13 +333,17 @@ impl<'a> NpzFile<'a> {
     fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
             let available = self.directory.start.saturating_sub(extent.offset);
-            opening.keep(Extent::new(extent.offset, NEAR.max(extent.length).min(available)))?;
+            let near = self.directory.start.wrapping_shr(4).clamp(NEAR, FAR);
+            opening.keep(Extent::new(extent.offset, near.max(extent.length).min(available)))?;
         }
         opening.keep(extent)
     }
 
     /// Where the data of an entry is, by its local header, which must say what the directory does.
-    fn data(&self, opening: &ParseContext<'a>, entry: &Entry<'a>) -> ParseResult<Extent> {
+    ///
+    /// `left` is how many bytes before the directory no entry has taken yet: entries that do not overlap take no more than
+    /// there are, and so no work on them does.
+    fn data(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, left: &mut u64) -> ParseResult<Extent> {
         let Entry { local_at, about, .. } = *entry;
         let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
         let available = self.directory.start.checked_sub(local_at).filter(|available| *available >= LOCAL);
@@ -340,6 +361,14 @@ impl<'a> NpzFile<'a> {
         if length > available {
             return Err(local_stop(ErrorKind::OutOfPlace, Item::Data));
         }
+        let taken = left.checked_sub(length).and_then(|left| left.checked_sub(entry.stored));
+        let Some(after_this) = taken else {
+            let is_too_long = entry.stored > available;
+            let (kind, item) =
+                if is_too_long { (ErrorKind::OutOfPlace, Item::Data) } else { (ErrorKind::Overlap, Item::Entry) };
+            return Err(stop(kind, item));
+        };
+        *left = after_this;
         let head = self.keep(opening, Extent::new(local_at, length))?;
         let after = head.get(size_of::<LocalHeader>()..).unwrap_or_default();
         let (name, extra) = after.split_at_checked(local.about.name.get().into()).unwrap_or_default();
@@ -369,7 +398,9 @@ impl<'a> NpzFile<'a> {
         }
         let largest = entry.stored.saturating_add(1).saturating_mul(MAX_EXPANSION);
         match entry.about.method.get() {
-            STORED if entry.size != entry.stored => Err(stop(ErrorKind::SizeMismatch, Item::Length)),
+            STORED if entry.size != entry.stored && !entry.is_locked() => {
+                Err(stop(ErrorKind::SizeMismatch, Item::Length))
+            }
             DEFLATED if entry.size > largest => Err(stop(ErrorKind::TooMany, Item::DecodedLength)),
             _ => Ok(data),
         }
@@ -400,7 +431,7 @@ impl<'a> NpzFile<'a> {
     /// The array in that entry; `None` where it is no array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
         let opening = ParseContext::of(self.input);
-        let kind = self.data(&opening, entry).and_then(|data| self.kind(&opening, entry, data));
+        let kind = self.data(&opening, entry, &mut { u64::MAX }).and_then(|data| self.kind(&opening, entry, data));
         match kind.map_err(|stop| opening.error(stop))? {
             Kind::Array(array) => Ok(Some(array)),
             Kind::Folder | Kind::Other => Ok(None),
@@ -509,8 +540,8 @@ impl<'a> Distinct for Names<'_, 'a> {
     }
 
     fn at(&self, position: u32) -> &'a [u8] {
-        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
-        array_name(entry.map(|entry| entry.name).unwrap_or_default())
+        let record = self.0.record(position.saturating_sub(1)).ok().flatten();
+        array_name(record.map(|record| record.name).unwrap_or_default())
     }
 
     fn check(&self) -> Result<()> {
@@ -563,10 +594,11 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let (directory, entries) = find_directory(opening)?;
         let input = opening.input;
         let mut file = Self::new(input, directory);
+        let mut left = file.directory.start;
         let (mut at, mut last_name, mut last_end) = (0, None, 0);
         while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {
             file.check_name(&entry).map_err(|error| opening.stop(error))?;
-            let data = file.data(opening, &entry)?;
+            let data = file.data(opening, &entry, &mut left)?;
             match file.kind(opening, &entry, data)? {
                 Kind::Array(array) => {
                     file.warnings |= array.stored.map_or(0, |(_, _, warnings)| warnings);
@@ -584,6 +616,10 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         }
         if u64::from(file.entries) != entries {
             return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Item::Manifest, 0)));
+        }
+        // Without entries there is nothing before the directory: not even entries that it leaves out.
+        if file.entries == 0 && file.directory.start > 0 {
+            return Err(opening.stop(file.error(ErrorKind::ManifestSize, Item::Footer, 0)));
         }
         if file.arrays == 0 && file.entries > 0 {
             return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Item::File), 0));
@@ -617,7 +653,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let (mut at, mut index) = (0, 0_u32);
         while let Some(entry) = self.entry(at)? {
-            if entry.name.strip_suffix(b".npy") == Some(name) || entry.name == name {
+            if array_name(entry.name) == name {
                 if let Some(array) = self.array(&entry)? {
                     tensor.index = index;
                     self.fill(tensor, &entry, &array);
