@@ -11,53 +11,52 @@
  *     if (tenslice_tensor_bytes(&weight, TENSLICE_F32, &bytes, NULL) != TENSLICE_OK) return fail();
  *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
  *
- * Bytes that are not in memory: the library says which it needs, and never reads by itself.
+ * Files that are not in memory: the library requests the ranges it needs, and never reads by itself.
  *
  *     tenslice_source source; tenslice_need need; tenslice_status status;
  *     tenslice_source_init(&source, file_length);
  *     while ((status = tenslice_file_open_source(&file, &source, &need, &error)) == TENSLICE_NEED) {
- *         if (need.length > (uint64_t)(room_end - room)) return fail();      never trust the sizes of a file
- *         read_from_card(need.offset, room, (size_t)need.length);
- *         tenslice_source_add(&source, need.offset, room, (size_t)need.length);
- *         room += need.length;
+ *         if (need.length > (uint64_t)(buffer_end - buffer)) return fail();  never trust the sizes in a file
+ *         read_from_card(need.offset, buffer, (size_t)need.length);
+ *         tenslice_source_add(&source, need.offset, buffer, (size_t)need.length);
+ *         buffer += need.length;
  *     }
  *
- * The data stays outside: tenslice_component_get_info tells where it stands, and
- * tenslice_component_with_bytes takes what was read from there.
+ * Tensor data is not fetched this way: tenslice_component_get_info returns where it is in the file, and
+ * tenslice_component_with_bytes takes the bytes read from there.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
  * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source, tenslice_sparse, tenslice_train), which
- * are plain structs to be placed anywhere and copied by assignment (a source only as long as nothing has been opened from it).
- * Nothing is allocated, so nothing is freed. What is inside a handle is nobody's business, and its size is
- * the same on every machine and in every build. (A library with Zstandard built in does allocate, while it
- * decodes: up to about twice the smaller of a stream's window and its output. Out of memory, it ends the
- * program.)
+ * are plain structs that may be placed anywhere and copied by assignment (a source only until something has been
+ * opened from it). Nothing is allocated, so nothing is freed. The contents of a handle are private; its size is
+ * the same on every machine and in every build. (A library with Zstandard built in does allocate while it
+ * decodes: up to about twice the smaller of a stream's window and its output. If it runs out of memory, it
+ * terminates the program.)
  *
- * Lifetimes. A handle, a text or a pointer to bytes is good for as long as the bytes that the file was
- * opened from stay where they are, unchanged; those opened from a source need the source too, unmoved and
- * unchanged; a component over bytes of the caller's needs those.
+ * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was
+ * opened from stay in place, unchanged. If the file was opened from a source, the source must stay in place,
+ * unchanged, too. A component over bytes of the caller's needs those bytes.
  *
  * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END,
- * TENSLICE_NEED, or a code from 100 on. A call that fails leaves its outputs as they were, but for those
- * whose comment says so. Where there is a tenslice_error *error, it may be NULL; else it gets the details,
- * and tenslice_error_text makes a sentence of them: which rule is broken, by which tensor, at which byte.
+ * TENSLICE_NEED, or a code from 100 on. A call that fails leaves its outputs unchanged, except where its
+ * comment says otherwise. A tenslice_error *error may be NULL; if it is not, it receives the details, which
+ * tenslice_error_text turns into a message: which rule is broken, by which tensor, at which byte.
  *
- * Arguments. NULL, misaligned pointers, absurd lengths, handles set to zero (tenslice_file file = {0};) and
- * handles of another kind give a code, not a crash. Texts in are a pointer and a length; texts out are a
- * tenslice_str, which is not closed by a NUL: print it with printf("%.*s", (int)name.length, name.data), and
- * mind that a file may put any character into it.
+ * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles
+ * of another kind result in an error code, not a crash. Strings are passed in as a pointer and a length, and
+ * returned as a tenslice_str, which is not NUL-terminated: print it with
+ * printf("%.*s", (int)name.length, name.data), and note that a file may put any character into it.
  *
- * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, the buffer
- * of a text) must share no byte with anything else that the call is given but `error`, and a handle none with
- * the bytes that it is made over: else the call gives TENSLICE_INVALID_ARGUMENT and leaves both as they were.
- * Nothing looks for outputs that lie in the bytes of an open file, or in a part of another argument: they must
- * not.
+ * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string
+ * buffer) must share no byte with any other argument except `error`, and a handle must share none with the bytes
+ * that it is made over: otherwise the call returns TENSLICE_INVALID_ARGUMENT and leaves both unchanged. Outputs
+ * must not be inside the bytes of an open file, or inside part of another argument, either: this is not checked.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of
  * threads at once.
  *
  * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct
- * before the call. A newer library fills no more than an older program has room for.
+ * before the call. A newer library fills no more than that size.
  */
 
 
@@ -81,92 +80,92 @@ enum {
     TENSLICE_OK = 0, /**< success */
     TENSLICE_END = 1, /**< there is no further one */
     TENSLICE_NEED = 2, /**< bytes have to be fetched first */
-    TENSLICE_INVALID_ARGUMENT = 100, /**< an argument is NULL, too large or otherwise unusable */
-    TENSLICE_INVALID_HANDLE = 101, /**< the handle is not of the kind that this call takes, or was never set */
-    TENSLICE_NOT_FOUND = 102, /**< there is nothing of that name or at that place in the file */
-    TENSLICE_WRONG_TYPE = 103, /**< the elements are not of the type asked for */
-    TENSLICE_MISALIGNED = 104, /**< the bytes are not aligned for the type asked for */
+    TENSLICE_INVALID_ARGUMENT = 100, /**< an argument is NULL, too large or otherwise invalid */
+    TENSLICE_INVALID_HANDLE = 101, /**< the handle is of another kind than this call takes, or uninitialized */
+    TENSLICE_NOT_FOUND = 102, /**< the file has nothing with that name or at that position */
+    TENSLICE_WRONG_TYPE = 103, /**< the elements are not of the requested type */
+    TENSLICE_MISALIGNED = 104, /**< the bytes are not aligned for the requested type */
     TENSLICE_FOREIGN_ENDIAN = 105, /**< the elements are stored in the other byte order */
-    TENSLICE_NOT_DENSE = 106, /**< the tensor is not one dense array */
-    TENSLICE_NOT_IN_MEMORY = 107, /**< the bytes are in none of the segments given */
-    TENSLICE_WRONG_LENGTH = 108, /**< the bytes given are not as long as the component */
+    TENSLICE_NOT_DENSE = 106, /**< the tensor is not a single dense array */
+    TENSLICE_NOT_IN_MEMORY = 107, /**< the bytes are in none of the segments added */
+    TENSLICE_WRONG_LENGTH = 108, /**< the bytes supplied are not as long as the component */
     TENSLICE_ENCODED = 109, /**< the component is stored encoded */
-    TENSLICE_WRONG_RANK = 110, /**< another number of indices is given than there are dimensions */
-    TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index lies outside its dimension, or a region ends before it begins */
-    TENSLICE_TRUNCATED = 200, /**< the bytes end too early */
+    TENSLICE_WRONG_RANK = 110, /**< the number of indices differs from the number of dimensions */
+    TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index is outside its dimension, or a region ends before it begins */
+    TENSLICE_TRUNCATED = 200, /**< unexpected end of input */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */
-    TENSLICE_TRAILING_BYTES = 203, /**< bytes follow where the manifest ends */
+    TENSLICE_TRAILING_BYTES = 203, /**< bytes follow the end of the metadata */
     TENSLICE_UNEXPECTED_TYPE = 204, /**< the value is of the wrong type */
-    TENSLICE_CHUNKED_TEXT = 205, /**< the text is in chunks; it must be one piece */
-    TENSLICE_INVALID_UTF8 = 206, /**< the text is not UTF-8 */
-    TENSLICE_COUNT_TOO_LARGE = 207, /**< more items are announced than bytes are left */
+    TENSLICE_CHUNKED_TEXT = 205, /**< the text string is in chunks; it must be in one piece */
+    TENSLICE_INVALID_UTF8 = 206, /**< the text is not valid UTF-8 */
+    TENSLICE_COUNT_TOO_LARGE = 207, /**< the item count exceeds the bytes left */
     TENSLICE_MISSING_KEY = 208, /**< a required key is missing */
-    TENSLICE_REPEATED_KEY = 209, /**< a key stands twice */
-    TENSLICE_REPEATED_NAME = 210, /**< a tensor name stands twice */
-    TENSLICE_INVALID_VERSION = 211, /**< the version is not of the form MAJOR.MINOR */
-    TENSLICE_UNKNOWN_DTYPE = 212, /**< the dtype is not in the list of this format version */
+    TENSLICE_REPEATED_KEY = 209, /**< a key appears twice */
+    TENSLICE_REPEATED_NAME = 210, /**< a tensor name appears twice */
+    TENSLICE_INVALID_VERSION = 211, /**< the version is not in the form MAJOR.MINOR */
+    TENSLICE_UNKNOWN_DTYPE = 212, /**< the dtype is not defined in this format version */
     TENSLICE_INVALID_BYTE_ORDER = 213, /**< the byte order is neither little nor big */
     TENSLICE_TYPE_MISMATCH = 214, /**< the logical type cannot be stored in this dtype */
     TENSLICE_SHAPE_OVERFLOW = 215, /**< the product of the shape, in bytes, exceeds 64 bits */
-    TENSLICE_OUT_OF_FILE = 216, /**< offset + length exceeds the file */
-    TENSLICE_OVER_HEADER = 217, /**< the bytes would lie over the header */
-    TENSLICE_OVER_MANIFEST = 218, /**< the bytes would lie over the manifest */
+    TENSLICE_OUT_OF_FILE = 216, /**< offset + length exceeds the file size */
+    TENSLICE_OVER_HEADER = 217, /**< the bytes overlap the header */
+    TENSLICE_OVER_MANIFEST = 218, /**< the bytes overlap the manifest */
     TENSLICE_SIZE_MISMATCH = 219, /**< the length does not match the shape and the dtype */
     TENSLICE_PARTIAL_ELEMENT = 220, /**< the length is not a multiple of the element size */
     TENSLICE_MISSING_COMPONENT = 221, /**< the layout lacks a component that it requires */
-    TENSLICE_RANK_MISMATCH = 222, /**< the layout does not go with this rank */
+    TENSLICE_RANK_MISMATCH = 222, /**< the layout does not allow this rank */
     TENSLICE_INDEX_TYPE = 223, /**< the index component is not of an integer type */
-    TENSLICE_COUNT_MISMATCH = 224, /**< the index component has not as many elements as the layout requires */
+    TENSLICE_COUNT_MISMATCH = 224, /**< the index component has a wrong number of elements for the layout */
     TENSLICE_NUMBER_TYPE = 225, /**< the format has no numbers of this type and width */
-    TENSLICE_NUMBER_COUNT = 226, /**< an element has 1, 2, 4 or 8 numbers */
+    TENSLICE_NUMBER_COUNT = 226, /**< an element must have 1, 2, 4 or 8 lanes */
     TENSLICE_UNKNOWN_FLAGS = 227, /**< flags are set that the format does not define */
-    TENSLICE_CHUNK_SIZE = 228, /**< a chunk cannot be of this size */
+    TENSLICE_CHUNK_SIZE = 228, /**< a chunk cannot have this size */
     TENSLICE_MISSING_DATA = 229, /**< there is no data */
-    TENSLICE_UNEXPECTED_DATA = 230, /**< the data is not stored in the way that the header announces */
+    TENSLICE_UNEXPECTED_DATA = 230, /**< the data is not stored as the header states */
     TENSLICE_UNKNOWN_INDEX_NAME = 231, /**< a symmetry names an index that the tensor does not have */
     TENSLICE_NOT_PERMUTATION = 232, /**< a symmetry does not permute indices of equal lengths */
-    TENSLICE_TOO_MANY_PAIRS = 233, /**< more pairs are announced than the tensor has elements */
+    TENSLICE_TOO_MANY_PAIRS = 233, /**< the pair count exceeds the elements of the tensor */
     TENSLICE_BOUNDARY_RANK = 234, /**< the first and the last bond dimension must be 1 */
-    TENSLICE_ZERO_LENGTH = 235, /**< a length is 0 that must not be */
-    TENSLICE_WRONG_MARKER = 236, /**< a value of another type must be here */
-    TENSLICE_OUT_OF_PLACE = 237, /**< the place lies outside the part of the file that it must be in */
-    TENSLICE_FRAME_LENGTHS = 238, /**< header, chunks and trailer do not fit into the frame */
+    TENSLICE_ZERO_LENGTH = 235, /**< a length is 0 but must not be */
+    TENSLICE_WRONG_MARKER = 236, /**< a value of another type is expected here */
+    TENSLICE_OUT_OF_PLACE = 237, /**< the position is outside the part of the file that it must be in */
+    TENSLICE_FRAME_LENGTHS = 238, /**< header, chunks and trailer do not fit in the frame */
     TENSLICE_CHUNK_GRID = 239, /**< the chunks do not add up to the shape */
-    TENSLICE_BLOCK_SHAPE = 240, /**< chunks and blocks have elements, and a block no more than its chunk */
-    TENSLICE_SPECIAL_CHUNK = 241, /**< there is no such special chunk, or its value does not fill it */
-    TENSLICE_INVALID_RUN = 242, /**< a run of equal bytes is not written as one */
+    TENSLICE_BLOCK_SHAPE = 240, /**< chunks and blocks must not be empty, nor a block exceed its chunk */
+    TENSLICE_SPECIAL_CHUNK = 241, /**< there is no such special chunk, or it is not a whole number of its values */
+    TENSLICE_INVALID_RUN = 242, /**< a run of equal bytes is not encoded as one */
     TENSLICE_UNEVEN_SPLIT = 243, /**< a block is split into streams of different lengths */
     TENSLICE_NEGATIVE_LENGTH = 244, /**< a length is negative */
-    TENSLICE_COUNTS_DIFFER = 245, /**< two counts of the same things differ */
-    TENSLICE_TOO_MANY = 246, /**< there are more of them than the format allows */
+    TENSLICE_COUNTS_DIFFER = 245, /**< two counts of the same thing differ */
+    TENSLICE_TOO_MANY = 246, /**< there are more than the format allows */
     TENSLICE_HEADERS_DIFFER = 247, /**< two records of the same thing differ */
-    TENSLICE_OVERLAP = 248, /**< the bytes of two of them overlap */
-    TENSLICE_INVALID_NAME = 249, /**< a name has a character that it must not have */
-    TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a tensor file of a kind known here */
-    TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not read yet */
-    TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without this */
-    TENSLICE_UNSUPPORTED_VERSION = 303, /**< this version is not read */
-    TENSLICE_UNSUPPORTED_ENCODING = 304, /**< the encoding cannot be decoded here */
+    TENSLICE_OVERLAP = 248, /**< the bytes of two entries overlap */
+    TENSLICE_INVALID_NAME = 249, /**< a name contains a character that is not allowed */
+    TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
+    TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
+    TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
+    TENSLICE_UNSUPPORTED_VERSION = 303, /**< this version is not supported */
+    TENSLICE_UNSUPPORTED_ENCODING = 304, /**< there is no decoder for the encoding */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
     TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than 1 GiB */
     TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< the elements of tensors of this layout cannot be read */
     TENSLICE_BYTE_SWAPPED = 308, /**< the header was written in the other byte order */
-    TENSLICE_UNSUPPORTED_CODEC = 309, /**< chunks of this codec cannot be decoded here */
-    TENSLICE_UNSUPPORTED_FILTER = 310, /**< this filter cannot be undone here */
-    TENSLICE_UNSUPPORTED_CHUNK = 311, /**< chunks of this kind are not read */
-    TENSLICE_SPARSE_FRAME = 312, /**< the chunks lie in files of their own, beside this one */
-    TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes are not those that the digest was made of */
-    TENSLICE_INVALID_DIGEST = 401, /**< the digest has not as many hexadecimal digits as its kind */
-    TENSLICE_CORRUPT_STREAM = 402, /**< the stored bytes do not decode */
-    TENSLICE_DECODED_LENGTH = 403, /**< the stored bytes decode to another length than stated */
-    TENSLICE_CHECKSUM_MISMATCH = 404, /**< the stored bytes decode to others than their checksum was made of */
-    TENSLICE_INVALID_ROW_POINTERS = 405, /**< the row pointers do not rise from 0 to the number of values */
-    TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index lies outside the shape */
-    TENSLICE_PACKED_LENGTH = 407, /**< the length does not come out even as indices and values */
+    TENSLICE_UNSUPPORTED_CODEC = 309, /**< there is no decoder for chunks of this codec */
+    TENSLICE_UNSUPPORTED_FILTER = 310, /**< this filter is not supported */
+    TENSLICE_UNSUPPORTED_CHUNK = 311, /**< chunks of this kind are not supported */
+    TENSLICE_SPARSE_FRAME = 312, /**< the chunks are in separate files */
+    TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes do not match the digest */
+    TENSLICE_INVALID_DIGEST = 401, /**< the digest has a wrong number of hexadecimal digits for its kind */
+    TENSLICE_CORRUPT_STREAM = 402, /**< the stored bytes cannot be decoded */
+    TENSLICE_DECODED_LENGTH = 403, /**< the decoded length differs from the one stated */
+    TENSLICE_CHECKSUM_MISMATCH = 404, /**< the decoded bytes do not match their checksum */
+    TENSLICE_INVALID_ROW_POINTERS = 405, /**< the row pointers do not increase from 0 to the number of values */
+    TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index is outside the shape */
+    TENSLICE_PACKED_LENGTH = 407, /**< the length does not match a whole number of indices and values */
     TENSLICE_TOO_SMALL = 500, /**< the destination is too small */
     TENSLICE_OUT_OF_SCRATCH = 501, /**< the scratch memory is too small */
-    TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds as many segments as it can */
+    TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds the maximum number of segments */
 };
 
 /** The type of an element (uint32_t dtype); 0 is none, or any. */
@@ -311,7 +310,7 @@ enum {
 enum {
     TENSLICE_VALUE_NULL = 1, /**< null */
     TENSLICE_VALUE_UNDEFINED = 2, /**< undefined */
-    TENSLICE_VALUE_BOOL = 3, /**< truth value */
+    TENSLICE_VALUE_BOOL = 3, /**< boolean */
     TENSLICE_VALUE_INTEGER = 4, /**< integer */
     TENSLICE_VALUE_FLOAT = 5, /**< floating-point number */
     TENSLICE_VALUE_SIMPLE = 6, /**< simple value */
@@ -320,52 +319,52 @@ enum {
     TENSLICE_VALUE_ARRAY = 9, /**< list */
     TENSLICE_VALUE_MAP = 10, /**< map */
     TENSLICE_VALUE_TAGGED = 11, /**< tagged value */
-    TENSLICE_VALUE_TEXT_CHUNKS = 12, /**< text in pieces */
-    TENSLICE_VALUE_BYTE_CHUNKS = 13, /**< byte string in pieces */
+    TENSLICE_VALUE_TEXT_CHUNKS = 12, /**< text in chunks */
+    TENSLICE_VALUE_BYTE_CHUNKS = 13, /**< byte string in chunks */
 };
 
 /** What a format's text says to warn about, as bits. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
-    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is shown */
+    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is used */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
-    TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name stands twice; find gives the first */
+    TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name appears twice; find returns the first */
     TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check does */
-    TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file is of a newer minor version; new features may be missed */
+    TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file has a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
     TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check does */
     TENSLICE_WARNING_TRAILING_BYTES = 2048, /**< bytes follow that belong to nothing */
     TENSLICE_WARNING_RESERVED_BYTES = 4096, /**< bytes that must be 0 are not */
-    TENSLICE_WARNING_LEGACY_LAYOUT = 8192, /**< the data follows without a chunk, as programs write it against the format's text */
-    TENSLICE_WARNING_LEGACY_COMPLEX_WIDTH = 16384, /**< the width of a number was stated as that of a complex one; the file's length tells */
-    TENSLICE_WARNING_LEGACY_VERSION = 32768, /**< chunks are used in a version that has none */
-    TENSLICE_WARNING_CHUNK_LENGTH = 65536, /**< a chunk is not as long as its contents ask for */
+    TENSLICE_WARNING_LEGACY_LAYOUT = 8192, /**< the data is not in a chunk, as programs write it contrary to the specification */
+    TENSLICE_WARNING_LEGACY_COMPLEX_WIDTH = 16384, /**< the number width was stated as that of a complex number; the file length shows it */
+    TENSLICE_WARNING_LEGACY_VERSION = 32768, /**< the file has chunks in a version that defines none */
+    TENSLICE_WARNING_CHUNK_LENGTH = 65536, /**< a chunk is not as long as its contents require */
     TENSLICE_WARNING_UNCLEAR_SYMMETRY = 131072, /**< a symmetry has no operation, or permutes indices that share a name */
     TENSLICE_WARNING_OPAQUE_ORDER = 262144, /**< the elements are packed in an order that the format does not define */
-    TENSLICE_WARNING_UNSORTED_INDICES = 524288, /**< the indices do not rise */
-    TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index stands twice; the last value counts */
-    TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the format's text does not foresee */
+    TENSLICE_WARNING_UNSORTED_INDICES = 524288, /**< the indices are not sorted */
+    TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index appears twice; the last value counts */
+    TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the specification does not foresee */
     TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304, /**< numbers are in the byte order of the machine that wrote them; read as little-endian */
     TENSLICE_WARNING_NO_ARRAY = 8388608, /**< an entry of the archive is not an array */
-    TENSLICE_WARNING_PLACES_UNCHECKED = 16777216, /**< too many unsorted places to compare without memory; check does */
+    TENSLICE_WARNING_PLACES_UNCHECKED = 16777216, /**< too many unsorted byte ranges to compare without memory; check does */
 };
 
 
 /**
- * What a call came to: TENSLICE_OK, or one of the codes above.
+ * The result of a call: TENSLICE_OK, or one of the codes above.
  */
 typedef int32_t tenslice_status;
 
 /**
- * The details of an error: plain numbers, to be kept and copied at will.
+ * The details of an error: plain numbers, to be stored and copied at will.
  */
 typedef struct {
     /**
-     * The byte of the file at which the rule is broken; UINT64_MAX for the caller's own errors.
+     * The offset in the file at which the rule is broken; UINT64_MAX for the caller's own errors.
      */
     uint64_t offset;
     /**
-     * How many bytes before it the record of the tensor concerned begins; UINT32_MAX where no tensor is concerned.
+     * How many bytes before `offset` the record of the tensor begins; UINT32_MAX where no tensor is involved.
      */
     uint32_t entry_distance;
     /**
@@ -384,8 +383,8 @@ typedef struct {
 
 /**
  * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
- * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Once a file has
- * been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
+ * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added once a
+ * file has been opened: bytes read later go to tenslice_component_with_bytes.
  */
 typedef struct {
     uint64_t opaque[112];
@@ -399,11 +398,11 @@ typedef struct {
 } tenslice_file;
 
 /**
- * A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.
+ * A range of bytes that must be fetched. Always shorter than 4 GiB, and inside the file.
  */
 typedef struct {
     /**
-     * Where it begins in the file.
+     * Offset of the first byte in the file.
      */
     uint64_t offset;
     /**
@@ -411,20 +410,20 @@ typedef struct {
      */
     uint64_t length;
     /**
-     * 1: the bytes must stay for as long as anything opened from the source is used.
-     * 0: they may be dropped, or overwritten, when the next call of tenslice_file_open_source has returned.
+     * 1: the bytes must stay for as long as anything opened from the source is used. 0: they may be dropped or
+     * overwritten once the next call of tenslice_file_open_source has returned.
      */
     uint32_t keep;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
 } tenslice_need;
 
 /**
- * A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
- * It lies in the bytes that the file was opened from or, where they leave it to a default, in the
- * library. `data` is NULL where the file has no such text.
+ * A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
+ * the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
+ * where the file has no such string.
  */
 typedef struct {
     /**
@@ -438,7 +437,7 @@ typedef struct {
 } tenslice_str;
 
 /**
- * What there is to know of a file. Set `struct_size` to `sizeof` before the call.
+ * Information about a file. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -454,7 +453,7 @@ typedef struct {
      */
     uint64_t length;
     /**
-     * How many tensors there are.
+     * Number of tensors.
      */
     uint64_t tensor_count;
     /**
@@ -462,11 +461,11 @@ typedef struct {
      */
     tenslice_str version;
     /**
-     * What the format's text says to warn about: TENSLICE_WARNING_ bits.
+     * Warnings that the format's specification calls for: TENSLICE_WARNING_ bits.
      */
     uint32_t warnings;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
 } tenslice_file_info;
@@ -479,14 +478,15 @@ typedef struct {
 } tenslice_tensor;
 
 /**
- * A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
+ * A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a TENS
+ * file or the entries of an NPZ archive.
  */
 typedef struct {
     uint64_t opaque[32];
 } tenslice_cursor;
 
 /**
- * What there is to know of a tensor. Set `struct_size` to `sizeof` before the call.
+ * Information about a tensor. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -494,7 +494,7 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * The type of its elements; 0 where it is not known.
+     * The dtype of its elements; 0 where it is unknown.
      */
     uint32_t dtype;
     /**
@@ -502,7 +502,7 @@ typedef struct {
      */
     tenslice_str name;
     /**
-     * How its components add up to it, a TENSLICE_LAYOUT_ code.
+     * How its components make up the tensor, a TENSLICE_LAYOUT_ code.
      */
     uint32_t layout;
     /**
@@ -514,25 +514,25 @@ typedef struct {
      */
     tenslice_str layout_name;
     /**
-     * Its place among the tensors of the file, from 0.
+     * Its index among the tensors of the file, from 0.
      */
     uint64_t index;
     /**
-     * The product of the dimensions; UINT64_MAX where it exceeds 64 bits, as a sparse tensor's may.
+     * The product of the dimensions; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may.
      */
     uint64_t elements;
     /**
-     * How many dimensions there are; 0 for a scalar.
+     * Number of dimensions; 0 for a scalar.
      */
     uint32_t rank;
     /**
-     * What there is to warn of it: TENSLICE_WARNING_ bits.
+     * Warnings about the tensor: TENSLICE_WARNING_ bits.
      */
     uint32_t warnings;
 } tenslice_tensor_info;
 
 /**
- * Bytes of the file, where they lie.
+ * Bytes of the file, in place.
  */
 typedef struct {
     /**
@@ -553,7 +553,7 @@ typedef struct {
 } tenslice_component;
 
 /**
- * What there is to know of a component. Set `struct_size` to `sizeof` before the call.
+ * Information about a component. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -561,11 +561,11 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * The type of its elements; 0 where the format does not say.
+     * The dtype of its elements; 0 where the format does not specify one.
      */
     uint32_t dtype;
     /**
-     * The type that they are stored as; another one where the file states a logical type over it.
+     * The dtype that they are stored as, which differs where the file states a logical type over it.
      */
     uint32_t storage_dtype;
     /**
@@ -577,11 +577,11 @@ typedef struct {
      */
     uint32_t encoding;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
     /**
-     * What it is to its tensor, in the format's own words: "data", "values", "indices", ...
+     * Its role in the tensor, in the format's own terms: "data", "values", "indices", ...
      */
     tenslice_str role;
     /**
@@ -589,29 +589,29 @@ typedef struct {
      */
     tenslice_str encoding_name;
     /**
-     * Its digest, as the file spells it; not verified.
+     * Its digest as the file spells it, not verified.
      */
     tenslice_str digest;
     /**
-     * Where its bytes are stored in the file, for a caller that reads them from elsewhere: checked to be inside.
+     * Offset of its bytes in the file, for a caller that reads them from elsewhere: checked to be inside the file.
      */
     uint64_t offset;
     /**
-     * How many bytes are stored.
+     * Its stored length in bytes.
      */
     uint64_t length;
     /**
-     * How many bytes it decodes to; UINT64_MAX where the file does not say.
+     * Its decoded length in bytes; UINT64_MAX where the file does not state it.
      */
     uint64_t decoded_length;
 } tenslice_component_info;
 
 /**
- * Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
- * the front of the `capacity` bytes at `destination`, and says in `length` how many there are. Never trusts a size
- * that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
- * is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
- * decode.
+ * Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the
+ * front of the `capacity` bytes at `destination`, and sets `length` to the number of decoded bytes. Must not trust a
+ * size that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where the decoded bytes do not fit into
+ * the destination; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where the bytes
+ * cannot be decoded.
  */
 typedef tenslice_status (*tenslice_decode)(void *user,
                                            uint32_t encoding,
@@ -623,8 +623,8 @@ typedef tenslice_status (*tenslice_decode)(void *user,
 
 /**
  * Like tenslice_decode, for a stream that was compressed with the dictionary of `dictionary_length` bytes at
- * `dictionary`, as chunks of Blosc2 may be. While one call of this library runs, streams at one address and length have
- * one dictionary: to read it takes longer than to decode a short stream, so keep what was read of it.
+ * `dictionary`, as chunks of Blosc2 may be. Within one call of this library, the same address and length mean the
+ * same dictionary: parsing one takes longer than decoding a short stream, so keep the parsed form.
  */
 typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
                                                            uint32_t encoding,
@@ -637,27 +637,28 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
                                                            size_t *length);
 
 /**
- * A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
- * while the call that it was given to runs.
+ * A caller-supplied decoder: libzstd on a server, a hardware decompressor on a microcontroller. It is called only
+ * during the call that it was passed to.
  */
 typedef struct {
     /**
-     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD, and by chunks of Blosc2 for TENSLICE_ENCODING_ZLIB, too.
+     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD and, for chunks of Blosc2, also for
+     * TENSLICE_ENCODING_ZLIB.
      */
     tenslice_decode decode;
     /**
-     * Handed to it.
+     * Passed to the functions.
      */
     void *user;
     /**
-     * The function for streams with a dictionary; NULL where there is none.
+     * The function for streams with a dictionary; NULL if unsupported.
      */
     tenslice_decode_with_dictionary decode_with_dictionary;
 } tenslice_decoder;
 
 /**
- * What became of a component that was to be verified, or how many of several it became of. Set `struct_size` to
- * `sizeof` before the call.
+ * The outcome of verifying a component, or the counts of the outcomes for several. Set `struct_size` to `sizeof`
+ * before the call.
  */
 typedef struct {
     /**
@@ -665,11 +666,11 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * What there is to warn of the data: TENSLICE_WARNING_ bits.
+     * Warnings about the data: TENSLICE_WARNING_ bits.
      */
     uint32_t warnings;
     /**
-     * Components whose stored bytes are the ones that their digest was made of.
+     * Components whose stored bytes match their digest.
      */
     uint64_t verified;
     /**
@@ -677,7 +678,7 @@ typedef struct {
      */
     uint64_t without_digest;
     /**
-     * Components whose digest is of a kind that is not known here.
+     * Components whose digest is of an unknown kind.
      */
     uint64_t unknown_digest;
 } tenslice_verified;
@@ -690,7 +691,7 @@ typedef struct {
 } tenslice_sparse;
 
 /**
- * What there is to know of a sparse tensor. Set `struct_size` to `sizeof` before the call.
+ * Information about a sparse tensor. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -698,15 +699,15 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * The type of the values.
+     * The dtype of the values.
      */
     uint32_t dtype;
     /**
-     * How many values are stored, zeros and repeated places included.
+     * Number of stored values, zeros and duplicate indices included.
      */
     uint64_t stored;
     /**
-     * How many dimensions there are.
+     * Number of dimensions.
      */
     uint32_t rank;
     /**
@@ -714,7 +715,7 @@ typedef struct {
      */
     uint32_t layout;
     /**
-     * What the check found to warn of: TENSLICE_WARNING_ bits.
+     * The warnings that the check produced: TENSLICE_WARNING_ bits.
      */
     uint32_t warnings;
     /**
@@ -743,16 +744,16 @@ typedef struct {
      */
     uint32_t kind;
     /**
-     * The text, or the bytes: in the file, not closed by a NUL. NULL for the other kinds.
+     * The text or byte string: in the file, not NUL-terminated. NULL for the other kinds.
      */
     const char *data;
     /**
-     * Number of bytes of the text or byte string.
+     * Length of the text or byte string in bytes.
      */
     size_t length;
     /**
-     * The integer without its sign. -2^64, the one number too large for it, is negative with 0 here.
-     * Also a truth value (0 or 1), the number of a simple value, the number of a tag.
+     * The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
+     * Also a boolean (0 or 1), the number of a simple value, the number of a tag.
      */
     uint64_t magnitude;
     /**
@@ -764,11 +765,11 @@ typedef struct {
      */
     uint32_t negative;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
     /**
-     * For tenslice_value_items.
+     * The values inside this value, for tenslice_value_items.
      */
     tenslice_items items;
 } tenslice_value;
@@ -782,19 +783,19 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * How many indices it has.
+     * Its length: the number of indices.
      */
     uint32_t length;
     /**
-     * The name of its index: one byte, 'a' and so on in most files, but it may be any.
+     * The name of its index, a single byte: 'a', 'b' and so on in most files, but it may be any byte.
      */
     uint8_t name;
     /**
-     * 1 where the file calls it sparse: for information only.
+     * 1 where the file marks it as sparse: informational only.
      */
     uint8_t is_sparse;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint8_t reserved[6];
 } tenslice_tens_dimension;
@@ -808,34 +809,34 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * 1 for a symmetry by which elements are left out of the data.
+     * 1 for a symmetry because of which elements are omitted from the data.
      */
     uint32_t is_packed;
     /**
-     * What it is: "SYMMETRY", "DENSDATA", or eight bytes that nobody here knows.
+     * Its type: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library.
      */
     uint8_t magic[8];
     /**
-     * Where it begins in the file.
+     * Its offset in the file.
      */
     uint64_t offset;
     /**
-     * Number of bytes, its head of 16 included.
+     * Its length in bytes, including its 16-byte head.
      */
     uint64_t length;
     /**
-     * Of a symmetry, the operation on the elements, such as "-x": free text in whatever encoding. `data` is
+     * Of a symmetry, the operation on the elements, such as "-x": free text in an unspecified encoding. `data` is
      * NULL for other chunks.
      */
     tenslice_str operation;
     /**
-     * Of a symmetry, the names of the indices in their new places, one byte a dimension.
+     * Of a symmetry, the names of the indices in their new order, one byte per dimension.
      */
     tenslice_str map;
 } tenslice_tens_chunk;
 
 /**
- * What there is to know of a BLZ file. Set `struct_size` to `sizeof` before the call.
+ * Information about a BLZ file. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -847,27 +848,27 @@ typedef struct {
      */
     uint32_t dtype;
     /**
-     * How many cores there are: one for each dimension.
+     * Number of cores: one per dimension.
      */
     uint32_t core_count;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
     /**
-     * Where the numbers of all cores stand in the file, one core after the other.
+     * Offset in the file of the numbers of all cores, one core after the other.
      */
     uint64_t offset;
     /**
-     * Number of bytes.
+     * Length of the numbers of all cores in bytes.
      */
     uint64_t length;
     /**
-     * How many numbers the cores have, a complex one counted once.
+     * How many numbers the cores have, a complex number counted once.
      */
     uint64_t parameters;
     /**
-     * How many elements the tensor has for each of them. Infinite beyond 10^308 elements.
+     * Elements of the tensor per number of the cores. Infinite past 10^308 elements.
      */
     double compression_ratio;
 } tenslice_blz_info;
@@ -881,25 +882,25 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * Its place in the train, from 0.
+     * Its index in the train, from 0.
      */
     uint32_t index;
     /**
-     * Its shape, row-major: the bond dimension before it, the length of its dimension, the bond behind it.
+     * Its shape, row-major: the bond dimension before it, the length of its dimension, the bond dimension after it.
      */
     uint64_t shape[3];
     /**
-     * Where its numbers begin in the file.
+     * Offset of its numbers in the file.
      */
     uint64_t offset;
     /**
-     * Number of bytes.
+     * Length of its numbers in bytes.
      */
     uint64_t length;
 } tenslice_blz_core;
 
 /**
- * A tensor train to compute with: its tables and the numbers of its cores, wherever they lie.
+ * A tensor train to compute with: its tables and the numbers of its cores, wherever they are.
  */
 typedef struct {
     uint64_t opaque[12];
@@ -914,7 +915,7 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
     /**
@@ -932,8 +933,8 @@ typedef struct {
 } tenslice_blz_scratch;
 
 /**
- * A result that may lie beyond the range of a double: `real` and `imaginary` times 2^`exponent`, which is
- * ldexp(real, exponent) where it is not.
+ * A result that may exceed the range of a double: `real` and `imaginary` times 2^`exponent`. If the result is within
+ * that range, its real part is ldexp(real, exponent).
  */
 typedef struct {
     /**
@@ -945,18 +946,18 @@ typedef struct {
      */
     double imaginary;
     /**
-     * The power of two that both have to be multiplied by.
+     * The exponent of the power of two that scales both parts.
      */
     int32_t exponent;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
 } tenslice_scaled;
 
 /**
- * What there is to know of a Blosc2 frame. Set `struct_size` to `sizeof` before the call. What is said of codec,
- * filters and blocks are the writer's defaults: each chunk has its own.
+ * Information about a Blosc2 frame. Set `struct_size` to `sizeof` before the call. Codec, filters and block size are
+ * the writer's defaults: each chunk has its own.
  */
 typedef struct {
     /**
@@ -964,48 +965,48 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * 1 where it holds an array, else 0: then it is one of bytes.
+     * 1 if the frame holds an array, 0 if it holds plain bytes.
      */
     uint32_t is_array;
     /**
-     * Bytes of an element.
+     * Size of an element in bytes.
      */
     uint64_t item_size;
     /**
-     * How many chunks there are.
+     * Number of chunks.
      */
     uint64_t chunk_count;
     /**
-     * Bytes of a chunk, decoded, with its padding; 0 where they differ.
+     * Decoded size of a chunk in bytes, padding included; 0 where the chunks differ.
      */
     uint64_t chunk_size;
     /**
-     * Bytes of a block; 0 where that is left to the chunks.
+     * Size of a block in bytes; 0 where each chunk chooses its own.
      */
     uint64_t block_size;
     /**
-     * Bytes of all chunks, decoded, with the padding of arrays.
+     * Decoded size of all chunks in bytes, the padding of arrays included.
      */
     uint64_t decoded;
     /**
-     * Bytes of all chunks as they are stored.
+     * Stored size of all chunks in bytes.
      */
     uint64_t stored;
     /**
-     * How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is broken, or
-     * not in memory.
+     * How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is malformed
+     * or not in memory.
      */
     uint64_t table_scratch;
     /**
-     * Where the table of chunks stands: to be added to a source before chunks are looked up.
+     * Offset of the table of chunks in the file: to be added to a source before chunks are looked up.
      */
     uint64_t table_offset;
     /**
-     * Number of bytes; 0 where there are no chunks.
+     * Length of the table of chunks in bytes; 0 where there are no chunks.
      */
     uint64_t table_length;
     /**
-     * The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
+     * The dtype as the file spells it, such as "<f4"; `data` is NULL where the file states none.
      */
     tenslice_str dtype;
     /**
@@ -1013,24 +1014,24 @@ typedef struct {
      */
     uint8_t version;
     /**
-     * 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard, from 32 on those of plug-ins.
+     * 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above belong to plug-ins.
      */
     uint8_t codec;
     /**
-     * How hard the writer tried: 0 to 9.
+     * Compression level: 0 to 9.
      */
     uint8_t level;
     /**
-     * Whether chunks may have dictionaries: 0 or 1.
+     * 1 if chunks may have dictionaries, else 0.
      */
     uint8_t has_dictionary;
     /**
-     * In the order in which they are applied: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
-     * bytedelta, others of plug-ins.
+     * The filters in the order of application: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
+     * bytedelta; others belong to plug-ins.
      */
     uint8_t filters[6];
     /**
-     * What each filter takes besides.
+     * The parameter of each filter.
      */
     uint8_t filters_meta[6];
 } tenslice_b2nd_info;
@@ -1044,23 +1045,23 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * How many blocks it has.
+     * Number of blocks.
      */
     uint32_t block_count;
     /**
-     * Where it stands in the file, and its bytes there; both 0 where nothing is stored of it.
+     * Its offset in the file; `offset` and `length` are 0 where nothing is stored for the chunk.
      */
     uint64_t offset;
     /**
-     * Number of bytes as they are stored.
+     * Its stored length in bytes.
      */
     uint64_t length;
     /**
-     * Number of bytes, decoded.
+     * Its decoded length in bytes.
      */
     uint64_t decoded_length;
     /**
-     * Bytes of a block, decoded: the last one may be shorter; 0 where they differ.
+     * Decoded size of a block in bytes, the last of which may be shorter; 0 where the blocks differ.
      */
     uint64_t block_size;
     /**
@@ -1068,8 +1069,8 @@ typedef struct {
      */
     uint64_t scratch;
     /**
-     * How its bytes come about: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 never written (zeros here), 6
-     * compressed in blocks of different lengths.
+     * How its contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
+     * zeros), 6 compressed in blocks of different lengths.
      */
     uint8_t content;
     /**
@@ -1083,7 +1084,7 @@ typedef struct {
 } tenslice_b2nd_chunk;
 
 /**
- * A metalayer: a named content of a frame. Set `struct_size` to `sizeof` before the call.
+ * A metalayer: named metadata of a frame. Set `struct_size` to `sizeof` before the call.
  */
 typedef struct {
     /**
@@ -1091,20 +1092,21 @@ typedef struct {
      */
     uint32_t struct_size;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
     /**
-     * Its name: 31 bytes at most.
+     * Its name, at most 31 bytes.
      */
     tenslice_str name;
     /**
-     * What it says, as it is stored: MessagePack mostly. For one of the trailer (a variable-length metalayer) that is
-     * compressed, and tenslice_b2nd_read_metalayer decodes it.
+     * Its content as stored, usually MessagePack. That of a metalayer in the trailer (a variable-length metalayer)
+     * is compressed: tenslice_b2nd_read_metalayer decodes it.
      */
     tenslice_bytes content;
     /**
-     * Bytes of it, decoded; UINT64_MAX where the chunk is broken, and reading it says how.
+     * Its decoded length in bytes; UINT64_MAX where its chunk is malformed: tenslice_b2nd_read_metalayer then
+     * returns the error.
      */
     uint64_t decoded_length;
     /**
@@ -1126,19 +1128,20 @@ typedef struct {
      */
     uint32_t encoding;
     /**
-     * Its name: of an array most often with ".npy" at the end. Only a label: it may be a path out of any folder.
+     * Its name, which for an array usually ends with ".npy". Only a label: it may be a path that leads out of any
+     * directory.
      */
     tenslice_str name;
     /**
-     * Where its bytes are stored in the file, perhaps compressed.
+     * Offset of its bytes, possibly compressed, in the file.
      */
     uint64_t offset;
     /**
-     * How many bytes are stored.
+     * Its stored length in bytes.
      */
     uint64_t length;
     /**
-     * How many bytes they decode to.
+     * Its decoded length in bytes.
      */
     uint64_t decoded_length;
     /**
@@ -1146,7 +1149,7 @@ typedef struct {
      */
     uint32_t crc32;
     /**
-     * 0.
+     * Reserved, 0.
      */
     uint32_t reserved;
 } tenslice_npz_entry;
@@ -1156,31 +1159,31 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The number of the ABI that the library was built with. Compare it with TENSLICE_ABI_VERSION.
+ * Returns the ABI version that the library was built with. Compare it with TENSLICE_ABI_VERSION.
  */
 uint32_t tenslice_abi_version(void);
 
 /**
- * The version of the library, such as "0.1.0"; closed by a NUL, and there for good.
+ * Returns the version of the library, such as "0.1.0"; NUL-terminated, valid forever.
  */
 const char *tenslice_version(void);
 
 /**
- * The name of a status, such as "NotFound"; closed by a NUL, and there for good. "?" for another number.
+ * Returns the name of a status, such as "NotFound"; NUL-terminated, valid forever. "?" for any other number.
  */
 const char *tenslice_status_name(tenslice_status status);
 
 /**
- * The rule behind a status in words; closed by a NUL, and there for good. "?" for another number.
+ * Returns a description of a status; NUL-terminated, valid forever. "?" for any other number.
  */
 const char *tenslice_status_text(tenslice_status status);
 
 /**
- * Writes the sentence of an error into a buffer, closed by a NUL: names and numbers are read again from
- * the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
- * is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
+ * Writes the message of an error, NUL-terminated, to a buffer: names and numbers are read again from the bytes that
+ * the file was opened from (`data` may be NULL, then they are omitted). Where the buffer is too small nothing is
+ * written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included.
  *
- * Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not made.
+ * Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not produced.
  */
 tenslice_status tenslice_error_text(const tenslice_error *error,
                                     const void *data,
@@ -1190,7 +1193,8 @@ tenslice_status tenslice_error_text(const tenslice_error *error,
                                     size_t *needed);
 
 /**
- * The same for a file that was opened from a source: with the names and numbers that are still in memory.
+ * Like tenslice_error_text, for a file that was opened from a source: the message has the names and numbers that are
+ * still in memory.
  */
 tenslice_status tenslice_error_text_source(const tenslice_error *error,
                                            const tenslice_source *source,
@@ -1199,19 +1203,19 @@ tenslice_status tenslice_error_text_source(const tenslice_error *error,
                                            size_t *needed);
 
 /**
- * The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
+ * Returns the name of a dtype, such as "f32"; NUL-terminated, valid forever. "?" for any other number.
  */
 const char *tenslice_dtype_name(uint32_t dtype);
 
 /**
- * Bytes of one element of a dtype; 0 for another number.
+ * Returns the size of one element of a dtype in bytes; 0 for any other number.
  */
 size_t tenslice_dtype_size(uint32_t dtype);
 
 /**
- * Opens a file that is in memory as a whole: `length` bytes at `data`, of any alignment, which stay
- * there unchanged for as long as anything made from `file` is used. Checks the whole structure in one
- * pass over the metadata and reads no tensor data.
+ * Opens a file that is entirely in memory: `length` bytes at `data`, of any alignment, which must stay there
+ * unchanged for as long as anything made from `file` is used. Checks the whole structure in one pass over the
+ * metadata and reads no tensor data.
  *
  * Errors: the first rule that the file breaks.
  */
@@ -1221,10 +1225,10 @@ tenslice_status tenslice_file_open(tenslice_file *file,
                                    tenslice_error *error);
 
 /**
- * Opens a file of which only some ranges are in memory. TENSLICE_NEED asks for another range: fetch just
- * that, add it to the source, call again. `file` holds a pointer to the source.
+ * Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that,
+ * add it to the source, call again. `file` holds a pointer to the source.
  *
- * Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialised.
+ * Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialized.
  */
 tenslice_status tenslice_file_open_source(tenslice_file *file,
                                           tenslice_source *source,
@@ -1232,27 +1236,29 @@ tenslice_status tenslice_file_open_source(tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_info *info);
 
 /**
- * The index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
- * concerns.
+ * Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
+ * bit) is about.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the warning is not given or concerns the
- * whole file.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the file does not have the warning, or where it is about
+ * the whole file.
  */
-tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t warning, uint64_t *index);
+tenslice_status tenslice_file_warning_tensor(const tenslice_file *file,
+                                             uint32_t warning,
+                                             uint64_t *index);
 
 /**
- * Compares all names exactly, and all roles of each tensor, where opening could not without memory
- * (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` has `count` words of the caller's, at
- * least 1. With one for each tensor, and as many as a tensor has components, names and roles are sorted and looked up
- * once; with less the metadata is read once for each part that fits. `warnings` (may be NULL) gets the file's warnings
- * as they are then.
+ * Compares all names exactly, and all roles within each tensor, where opening could not without memory
+ * (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements,
+ * at least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted
+ * and looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set
+ * to the file's warnings as they are afterwards.
  *
  * Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
  * INVALID_ARGUMENT.
@@ -1264,8 +1270,8 @@ tenslice_status tenslice_file_check(const tenslice_file *file,
                                     tenslice_error *error);
 
 /**
- * Finds the first tensor of that name: `length` bytes at `name`, compared byte by byte. Linear in the
- * bytes of the metadata.
+ * Finds the first tensor with the name of `length` bytes at `name`, compared byte by byte. Linear in the bytes of
+ * the metadata.
  *
  * Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1283,10 +1289,9 @@ tenslice_status tenslice_file_find(const tenslice_file *file,
 tenslice_status tenslice_file_tensors(const tenslice_file *file, tenslice_cursor *cursor);
 
 /**
- * The next tensor, in the order of the file; TENSLICE_END behind the last.
+ * Reads the next tensor, in the order of the file; returns TENSLICE_END after the last.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
- * file was opened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
  */
 tenslice_status tenslice_tensors_next(tenslice_cursor *cursor,
                                       tenslice_tensor *tensor,
@@ -1300,18 +1305,18 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor,
 tenslice_status tenslice_file_attributes(const tenslice_file *file, tenslice_cursor *cursor);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice_tensor_info *info);
 
 /**
- * Writes the dimensions, in the order of the file, to `dimensions`, which has room for `capacity` of them.
- * `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
+ * Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
+ * is set to the number of dimensions in any case: call with a capacity of 0 to query it.
  *
- * Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
- * not what they were when the file was opened.
+ * Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes have
+ * changed since the file was opened.
  */
 tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor,
                                       uint64_t *dimensions,
@@ -1319,19 +1324,21 @@ tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor,
                                       uint32_t *rank);
 
 /**
- * Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has
- * room for `capacity` of them: in elements of a dense tensor, or of what tenslice_tensor_read_into writes.
+ * Writes the strides to `strides`, an array of `capacity` numbers, one per dimension: the distance, in elements,
+ * between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
+ * tenslice_tensor_read_into writes.
  *
- * Errors: TOO_SMALL for less room than dimensions; SHAPE_OVERFLOW where a tensor without elements has lengths whose
- * product exceeds 64 bits, then the room holds nothing of use; INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: TOO_SMALL where there are more than `capacity` dimensions; SHAPE_OVERFLOW where a tensor without elements
+ * has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified; INVALID_HANDLE,
+ * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor,
                                         uint64_t *strides,
                                         size_t capacity);
 
 /**
- * The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
- * this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+ * Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
+ * in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
  *
  * Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
  * NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
@@ -1342,7 +1349,7 @@ tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor,
                                       tenslice_error *error);
 
 /**
- * The component that holds a dense tensor, all of it.
+ * Makes `component` the component that holds a dense tensor, all of it.
  *
  * Errors: NOT_DENSE, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1351,7 +1358,7 @@ tenslice_status tenslice_tensor_data(const tenslice_tensor *tensor,
                                      tenslice_error *error);
 
 /**
- * The first component of that role: `length` bytes at `role`.
+ * Finds the first component with the role of `length` bytes at `role`.
  *
  * Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1369,10 +1376,9 @@ tenslice_status tenslice_tensor_component(const tenslice_tensor *tensor,
 tenslice_status tenslice_tensor_components(const tenslice_tensor *tensor, tenslice_cursor *cursor);
 
 /**
- * The next component, in the order of the file; TENSLICE_END behind the last.
+ * Reads the next component, in the order of the file; returns TENSLICE_END after the last.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
- * file was opened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
  */
 tenslice_status tenslice_components_next(tenslice_cursor *cursor,
                                          tenslice_component *component,
@@ -1386,7 +1392,7 @@ tenslice_status tenslice_components_next(tenslice_cursor *cursor,
 tenslice_status tenslice_tensor_attributes(const tenslice_tensor *tensor, tenslice_cursor *cursor);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1394,8 +1400,8 @@ tenslice_status tenslice_component_get_info(const tenslice_component *component,
                                             tenslice_component_info *info);
 
 /**
- * The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
- * machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+ * Sets `bytes` to the bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in
+ * this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
  *
  * Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
  * INVALID_HANDLE, INVALID_ARGUMENT.
@@ -1406,7 +1412,7 @@ tenslice_status tenslice_component_bytes(const tenslice_component *component,
                                          tenslice_error *error);
 
 /**
- * The bytes of a component as they are stored, perhaps encoded.
+ * Sets `bytes` to the bytes of a component as stored, possibly encoded.
  *
  * Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1415,10 +1421,10 @@ tenslice_status tenslice_component_stored(const tenslice_component *component,
                                           tenslice_error *error);
 
 /**
- * Makes `bound` the same component over bytes that the caller read from its place in the file. It is
- * good for as long as these bytes stay where they are, and what the file was opened from does.
+ * Makes `bound` the same component over bytes that the caller read from its place in the file. It is valid for as
+ * long as these bytes, and what the file was opened from, stay in place.
  *
- * Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: WRONG_LENGTH where these bytes have another length, INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_with_bytes(const tenslice_component *component,
                                               const void *data,
@@ -1427,14 +1433,15 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
                                               tenslice_error *error);
 
 /**
- * Writes the elements of a component, decoded, to the `capacity` bytes at `destination`: in stored order, in this
- * machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
- * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
- * more room.
+ * Decodes the elements of a component into the `capacity` bytes at `destination`: in stored order, in this machine's
+ * byte order. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
+ * written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
+ * destination.
  *
- * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; CORRUPT_STREAM,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the destination holds nothing of use; ENCODED for chunks, which
- * tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY;
+ * CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the contents of the destination are
+ * unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
+ * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
                                              const tenslice_decoder *decoder,
@@ -1444,10 +1451,10 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
                                              tenslice_error *error);
 
 /**
- * How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
- * (`scratch`): for an array in chunks the headers of all of them are read, and where one is broken or not in memory it is
- * UINT64_MAX; tenslice_b2nd_region_lengths says why. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
- * made dense.
+ * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
+ * needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where the tensor cannot be
+ * materialized. For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one
+ * is malformed or not in memory; tenslice_b2nd_region_lengths returns the reason.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1456,21 +1463,21 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor,
                                         uint64_t *scratch);
 
 /**
- * Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
- * machine's byte order, dense data in its own order, sparse data row-major. An array in chunks stays in the byte
- * order that it is stored in, which its component states. `scratch` has the memory that
- * tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
- * built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
- * UINT64_MAX where the file does not say; then try with more.
+ * Reads a tensor as a dense array, whatever its layout, into the `capacity` bytes at `destination`: in this
+ * machine's byte order, dense data in its own order, all else row-major. The elements of a chunked array stay in the
+ * byte order that its component states. `scratch` must have the memory that tenslice_tensor_lengths reports, and may
+ * be NULL where that is 0. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the
+ * number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again
+ * with a larger destination.
  *
- * The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a whole
- * (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
- * tenslice_blz_slice.
+ * The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
+ * whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
+ * elements of a tensor train.
  *
- * Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
+ * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
  * INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
- * tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
- * UNSUPPORTED_FILTER, and what is wrong with a chunk.
+ * tenslice_component_read_into; for a chunked array UNSUPPORTED_CODEC where there is no decoder for its chunks,
+ * UNSUPPORTED_FILTER, and the error of a malformed chunk.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
                                           const tenslice_decoder *decoder,
@@ -1492,19 +1499,22 @@ tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_error *error);
 
 /**
- * Verifies all components of a file against their digests, and the indices of sparse tensors that are not
- * encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
+ * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
+ * Reads all their stored bytes, repeatedly where several share them: the cost is the sum of their lengths, which may
+ * exceed the file's.
  *
- * Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS.
+ * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+ * INVALID_ROW_POINTERS.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_verified *verified,
                                      tenslice_error *error);
 
 /**
- * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and
- * sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
- * tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
+ * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
+ * `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
+ * (tenslice_tensor_lengths reports how much it needs), which must stay in place as long as `sparse` is used.
+ * `decoder` may be NULL.
  *
  * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
  * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
@@ -1518,19 +1528,20 @@ tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor,
                                        tenslice_error *error);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_sparse_get_info(const tenslice_sparse *sparse, tenslice_sparse_info *info);
 
 /**
- * The next value, in stored order: its index in each dimension is written to `index`, which has room for
- * `capacity` of them; `value` gets its bytes: as they are stored, of the byte order that the info tells, at any
- * address (copy them with memcpy). They lie in the file, or in `scratch` where they had to be decoded.
- * TENSLICE_END behind the last.
+ * Reads the next value, in stored order: writes its index in each dimension to `index`, an array of `capacity`
+ * numbers, and sets `value` to its bytes: as stored, in the byte order that tenslice_sparse_info states, at any
+ * address (copy them with memcpy). They are in the file, or in `scratch` where they had to be decoded. Returns
+ * TENSLICE_END after the last.
  *
- * Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
+ * Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance;
+ * INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_sparse_next(tenslice_sparse *sparse,
                                      uint64_t *index,
@@ -1539,12 +1550,11 @@ tenslice_status tenslice_sparse_next(tenslice_sparse *sparse,
                                      tenslice_error *error);
 
 /**
- * The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
- * there is none, `value` the value; set `struct_size` of both. TENSLICE_END behind the last. A key is most often a text, but the
- * formats allow any value.
+ * Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where
+ * there is none, `value` to the value; the caller must have set `struct_size` of both. Returns TENSLICE_END after
+ * the last. A key is usually a text, but the formats allow any value.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
- * file was opened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
  */
 tenslice_status tenslice_attributes_next(tenslice_cursor *cursor,
                                          tenslice_value *key,
@@ -1552,33 +1562,34 @@ tenslice_status tenslice_attributes_next(tenslice_cursor *cursor,
                                          tenslice_error *error);
 
 /**
- * Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
- * pieces, for tenslice_attributes_next.
+ * Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in chunks, for
+ * tenslice_attributes_next.
  *
- * Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
+ * Errors: WRONG_TYPE for a value that contains no others, INVALID_ARGUMENT.
  */
-tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_cursor *cursor);
+tenslice_status tenslice_value_items(const tenslice_value *value,
+                                     tenslice_cursor *cursor);
 
 /**
- * Makes `source` a file of `file_length` bytes, none of them in memory yet.
+ * Makes `source` describe a file of `file_length` bytes, none of them in memory yet.
  *
  * Errors: INVALID_ARGUMENT.
  */
 tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
 
 /**
- * Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range as it was asked for, or with
- * more around it, in one piece. A range that covers earlier ones takes their place; a part of an earlier one
- * is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
+ * Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around
+ * it, in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not
+ * added again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
  *
  * Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
- * tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) is added before the file is
- * opened: open it once to learn where its components are, then again from a second source that has them, too. For an
- * array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
- * tenslice_b2nd_chunk_extent say where they stand.
+ * tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) must be added before
+ * the file is opened: open it once to learn where its components are, then again from a second source that includes
+ * them. For a chunked array those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+ * tenslice_b2nd_chunk_extent report where they are.
  *
- * Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where they reach beyond the file; TOO_MANY_SEGMENTS. The
- * source is unchanged then.
+ * Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS.
+ * The source is unchanged then.
  */
 tenslice_status tenslice_source_add(tenslice_source *source,
                                     uint64_t offset,
@@ -1586,42 +1597,43 @@ tenslice_status tenslice_source_add(tenslice_source *source,
                                     size_t length);
 
 /**
- * Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
- * 0 is the fastest.
+ * Fills `dimension`, whose `struct_size` the caller has set, with information about dimension `index`: 0 varies
+ * fastest.
  *
- * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ * Errors: NOT_FOUND past the last one; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_tens_get_dimension(const tenslice_file *file,
                                             uint32_t index,
                                             tenslice_tens_dimension *dimension);
 
 /**
- * Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows
- * the dimensions, as in the files of most programs.
+ * Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows the
+ * dimensions directly, as in the files of most programs.
  *
  * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
  */
-tenslice_status tenslice_tens_chunks(const tenslice_file *file, tenslice_cursor *cursor);
+tenslice_status tenslice_tens_chunks(const tenslice_file *file,
+                                     tenslice_cursor *cursor);
 
 /**
- * The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
- * `chunk`.
+ * Reads the next chunk, in the order of the file; returns TENSLICE_END after the last. The caller must have set
+ * `struct_size` of `chunk`.
  *
- * Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it
- * to the source before opening;
- * INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+ * Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it to
+ * the source before opening; INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the
+ * file was opened.
  */
 tenslice_status tenslice_tens_chunks_next(tenslice_cursor *cursor,
                                           tenslice_tens_chunk *chunk,
                                           tenslice_error *error);
 
 /**
- * Writes, for each place, the dimension whose index the symmetry in the chunk at `offset` brings there, to
- * `sources`, which has room for `capacity` of them.
+ * Writes the permutation of the symmetry in the chunk at `offset` to `sources`, an array of `capacity` numbers: for
+ * each position, the dimension whose index moves there.
  *
- * Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
- * TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of another
- * format; INVALID_HANDLE, NOT_IN_MEMORY.
+ * Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name make it ambiguous; TOO_SMALL
+ * where there are more than `capacity` dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of
+ * another format; INVALID_HANDLE, NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tens_permutation(const tenslice_file *file,
                                           uint64_t offset,
@@ -1630,10 +1642,10 @@ tenslice_status tenslice_tens_permutation(const tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * The bytes of the element of that index, `rank` numbers at `index`: as they are in the file, of the byte order that
- * its component tells, at any address (copy them with memcpy). Where the file
- * stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
- * tenslice_tensor_sparse is for reading many.
+ * Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in
+ * the byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and
+ * none of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
+ * tenslice_tensor_sparse to read many elements.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
  * INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
@@ -1645,35 +1657,37 @@ tenslice_status tenslice_tens_element(const tenslice_file *file,
                                       tenslice_error *error);
 
 /**
- * The double nearest to an IEEE binary128, given by the lower and the upper half of its bits; of two that are
- * as near, the even one.
+ * Returns the double nearest to an IEEE binary128, given by the lower and the upper half of its bits; ties go to
+ * even.
  */
-double tenslice_binary128_to_double(uint64_t low, uint64_t high);
+double tenslice_binary128_to_double(uint64_t low,
+                                    uint64_t high);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_blz_get_info(const tenslice_file *file, tenslice_blz_info *info);
 
 /**
- * Fills `core`, of which the caller has set `struct_size`, with what there is to know of core `index`.
+ * Fills `core`, whose `struct_size` the caller has set, with information about core `index`.
  *
- * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ * Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_blz_get_core(const tenslice_file *file, uint32_t index, tenslice_blz_core *core);
 
 /**
- * Makes `train` the train of the file, the cores of which are in memory.
+ * Makes `train` the tensor train of the file, whose cores must be in memory.
  *
- * Errors: NOT_IN_MEMORY: read them from where tenslice_blz_get_info says, and use tenslice_blz_train_in.
- * INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ * Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use
+ * tenslice_blz_train_in. INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_blz_train(const tenslice_file *file, tenslice_train *train, tenslice_error *error);
 
 /**
- * The same over the `length` bytes at `cores`, which the caller read from where tenslice_blz_get_info says.
+ * Makes `train` the tensor train of the file, with its cores in the `length` bytes at `cores`, which the caller read
+ * from the offset that tenslice_blz_get_info reports.
  *
  * Errors: WRONG_LENGTH; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
@@ -1684,15 +1698,15 @@ tenslice_status tenslice_blz_train_in(const tenslice_file *file,
                                       tenslice_error *error);
 
 /**
- * Fills `scratch`, of which the caller has set `struct_size`.
+ * Fills `scratch`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_blz_get_scratch(const tenslice_train *train, tenslice_blz_scratch *scratch);
 
 /**
- * The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
- * doubles at `value`. Takes as many multiplications as one matrix of each core has numbers.
+ * Computes the element at the index of `count` numbers at `index`, and writes its real and imaginary part to the two
+ * doubles at `value`. Takes as many multiplications as one matrix from each core has numbers.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1705,15 +1719,14 @@ tenslice_status tenslice_blz_element(const tenslice_train *train,
                                      tenslice_error *error);
 
 /**
- * Writes the elements whose indices are as the `count` numbers at `fixed` say, UINT64_MAX standing for all of
- * a dimension, as does a dimension for which there is no number: row-major, to the `capacity` bytes at
- * `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
- * TOO_SMALL, needed.
+ * Computes the elements whose indices match the `count` numbers at `fixed`, where UINT64_MAX, or no number at all,
+ * selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to the `capacity` bytes at
+ * `destination`. `length` (may be NULL) is set to the number of bytes written or, with TOO_SMALL, needed.
  *
- * Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
- * sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
- * or 1; tenslice_tensor_read_into takes as many. Where it saves three quarters of them, the last cores are multiplied
- * from the right: the last digits may differ from those of tenslice_blz_element.
+ * Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M
+ * the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not
+ * fixed, or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
+ * multiplied from the right: the last digits may then differ from those of tenslice_blz_element.
  *
  * Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
  * then. INVALID_HANDLE, INVALID_ARGUMENT.
@@ -1729,7 +1742,7 @@ tenslice_status tenslice_blz_slice(const tenslice_train *train,
                                    tenslice_error *error);
 
 /**
- * The sum of all elements. Takes a multiplication for each number of the cores.
+ * Computes the sum of all elements. Takes one multiplication per number of the cores.
  *
  * Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1740,7 +1753,7 @@ tenslice_status tenslice_blz_sum(const tenslice_train *train,
                                  tenslice_error *error);
 
 /**
- * The norm: the square root of the sum of the squared magnitudes of all elements.
+ * Computes the norm: the square root of the sum of the squared magnitudes of all elements.
  *
  * Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -1751,9 +1764,9 @@ tenslice_status tenslice_blz_norm(const tenslice_train *train,
                                   tenslice_error *error);
 
 /**
- * The inner product of two trains of the same shape and type: the sum of all elements of the first,
- * conjugated, times those of the second. `needed` (may be NULL) gets how much scratch memory that takes, in any
- * case: with none it can be asked for.
+ * Computes the inner product of two trains of the same shape and type: the sum of all elements of the first,
+ * conjugated, times those of the second. `needed` (may be NULL) is set in any case to how much scratch memory that
+ * takes: call without scratch memory to query it.
  *
  * Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes; INVALID_HANDLE.
  */
@@ -1766,7 +1779,7 @@ tenslice_status tenslice_blz_inner(const tenslice_train *train,
                                    tenslice_error *error);
 
 /**
- * Fills `info`, of which the caller has set `struct_size`.
+ * Fills `info`, whose `struct_size` the caller has set.
  *
  * Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
@@ -1774,10 +1787,10 @@ tenslice_status tenslice_b2nd_get_info(const tenslice_file *file, tenslice_b2nd_
 
 /**
  * Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
- * which has room for `capacity` lengths. `rank` (may be NULL) gets how many there are, in any case.
+ * an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions in any case.
  *
- * Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a file
- * of another format; INVALID_HANDLE; MALFORMED where the bytes are not what they were when the file was opened.
+ * Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a
+ * file of another format; INVALID_HANDLE; MALFORMED where the bytes have changed since the file was opened.
  */
 tenslice_status tenslice_b2nd_chunk_shape(const tenslice_file *file,
                                           uint32_t of_blocks,
@@ -1786,13 +1799,14 @@ tenslice_status tenslice_b2nd_chunk_shape(const tenslice_file *file,
                                           uint32_t *rank);
 
 /**
- * Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
- * opened over a source the table of chunks and the chunk have to be in memory. `scratch` (may be NULL) is for the table:
- * with as many bytes as tenslice_b2nd_get_info says a part of it is decoded; with less the chunk is looked up
- * without memory, which does for most tables, but takes long in large ones.
+ * Fills `chunk`, whose `struct_size` the caller has set, from the header of chunk `index`. If the file was opened
+ * from a source, the table of chunks and the chunk must be in memory. `scratch` (may be NULL) is used for the table:
+ * with at least `table_scratch` bytes (see tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is
+ * looked up without memory, which works for most tables, but is slow for large ones.
  *
- * Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
- * table cannot be looked up without memory; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ * Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH
+ * where the table cannot be searched without memory; INVALID_ARGUMENT, also for a file of another format;
+ * INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file,
                                         uint64_t index,
@@ -1802,11 +1816,12 @@ tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file,
                                         tenslice_error *error);
 
 /**
- * Says where chunk `index` stands in the file, for a caller who fetches it: `offset` and `length`, both 0 where nothing
- * is stored of it. Takes the table, as tenslice_b2nd_get_chunk does, but of the chunk its first 32 bytes at most.
+ * Sets `offset` and `length` to where chunk `index` is in the file, for a caller that fetches it; both are 0 where
+ * nothing is stored for it. Needs the table of chunks, as tenslice_b2nd_get_chunk does, but at most the first 32
+ * bytes of the chunk.
  *
- * Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY the error's offset says from where the 32 bytes are
- * missing.
+ * Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the error's offset is where the missing 32 bytes
+ * begin.
  */
 tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file,
                                            uint64_t index,
@@ -1817,13 +1832,14 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file,
                                            tenslice_error *error);
 
 /**
- * Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
- * that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder`
- * may be NULL: then what is built in decodes. `length` (may be NULL) gets the number of bytes written or, with
- * TOO_SMALL, needed.
+ * Decodes chunk `index`, padding included, into the `capacity` bytes at `destination`. `scratch` must have the
+ * `scratch` bytes that tenslice_b2nd_get_chunk reports, and may be NULL where that is 0; the table of chunks uses
+ * it, too. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
+ * written or, with TOO_SMALL, needed.
  *
- * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
+ * Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER,
+ * CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the contents of the
+ * destination are unspecified then.
  */
 tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file,
                                          uint64_t index,
@@ -1836,10 +1852,10 @@ tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file,
                                          tenslice_error *error);
 
 /**
- * Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
- * (`in_trailer` 0) or of the trailer (1).
+ * Fills `metalayer`, whose `struct_size` the caller has set, with metalayer `index` of the header (`in_trailer` 0)
+ * or of the trailer (1).
  *
- * Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+ * Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file,
                                             uint32_t in_trailer,
@@ -1847,8 +1863,8 @@ tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file,
                                             tenslice_b2nd_metalayer *metalayer);
 
 /**
- * Writes the content of metalayer `index` of the trailer, decoded, to the `capacity` bytes at `destination`, with the
- * scratch memory that tenslice_b2nd_get_metalayer asks for. All else as for tenslice_b2nd_read_chunk.
+ * Decodes the content of metalayer `index` of the trailer into the `capacity` bytes at `destination`, with the
+ * scratch memory that tenslice_b2nd_get_metalayer reports. Otherwise as tenslice_b2nd_read_chunk.
  */
 tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file,
                                              uint32_t index,
@@ -1861,11 +1877,11 @@ tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file,
                                              tenslice_error *error);
 
 /**
- * How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
- * index `stop`, `rank` numbers each, and how much scratch memory it needs (`scratch`). Each of both may be NULL.
- * For the scratch memory the headers of all chunks that the region touches are read.
+ * Sets `length` to how many bytes tenslice_b2nd_read_region writes for the region from index `start` (included) to
+ * index `stop` (excluded), `rank` numbers each, and `scratch` to how much scratch memory it needs. Either may be
+ * NULL. For `scratch` the headers of all chunks that the region touches are read.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` what is wrong with the chunks, NOT_IN_MEMORY;
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY;
  * INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file,
@@ -1877,14 +1893,15 @@ tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file,
                                              tenslice_error *error);
 
 /**
- * How many bytes tenslice_b2nd_read_region decodes (`work`) for the region from index `start` up to, but without index
- * `stop`, `rank` numbers each, at most: blocks and streams as a whole, also where little of them is wanted, since a codec
- * has no other way. Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small
- * region cost terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks
- * that the region touches and at their streams; beyond 65536 of them it is what they may be at most.
+ * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes for the region from index
+ * `start` (included) to index `stop` (excluded), `rank` numbers each. Blocks and streams count as a whole, even
+ * where little of them is wanted, since a codec cannot decode less. Chunks may extend past the array and share their
+ * bytes, so that a file of 300 bytes can make a small region cost terabytes: for files that you do not trust, read
+ * only regions whose work is acceptable. Examines the chunks that the region touches and their streams; past 65536
+ * of them it uses an upper bound.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT; what is wrong with the chunks, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a file
- * of another format; INVALID_HANDLE.
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a
+ * file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_region_work(const tenslice_file *file,
                                           const uint64_t *start,
@@ -1894,18 +1911,18 @@ tenslice_status tenslice_b2nd_region_work(const tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
- * at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
- * bytes. Decodes only the blocks that the region touches, but each as a whole: tenslice_b2nd_region_work says how much
- * that is. `scratch` has the memory that
- * tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
- * built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
- * needs; with OUT_OF_SCRATCH those that `scratch` needs.
+ * Decodes the elements from index `start` (included) to index `stop` (excluded), `rank` numbers each, into the
+ * `capacity` bytes at `destination`: row-major, in the byte order that the dtype states. In a frame without an array
+ * the elements are bytes. Decodes only the blocks that the region touches, but each as a whole: see
+ * tenslice_b2nd_region_work. `scratch` must have the memory that tenslice_b2nd_region_lengths reports, and may be
+ * NULL where that is 0. `decoder` may be NULL to use the built-in one. `needed` (may be NULL) is set to the number
+ * of bytes written; with TOO_SMALL to the size that the destination needs; with OUT_OF_SCRATCH to the size that
+ * `scratch` needs.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
  * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
- * NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
- * for a file of another format; INVALID_HANDLE.
+ * NOT_IN_MEMORY: the contents of the destination are unspecified then, but other regions can still be read.
+ * INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
  */
 tenslice_status tenslice_b2nd_read_region(const tenslice_file *file,
                                           const uint64_t *start,
@@ -1920,8 +1937,8 @@ tenslice_status tenslice_b2nd_read_region(const tenslice_file *file,
                                           tenslice_error *error);
 
 /**
- * The type of the items of an NPY file as the file writes it, such as "'<f4'" or "[('x', '<i2'), ('y', '<f8', (2,))]":
- * UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+ * Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
+ * ('y', '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
  *
  * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
  */
@@ -1936,10 +1953,10 @@ tenslice_status tenslice_npy_descr(const tenslice_file *file,
 tenslice_status tenslice_npz_entries(const tenslice_file *file, tenslice_cursor *cursor);
 
 /**
- * The next entry, in the order of the archive's directory; TENSLICE_END after the last. The caller has set `struct_size` of
- * `entry`.
+ * Reads the next entry, in the order of the archive's directory; returns TENSLICE_END after the last. The caller
+ * must have set `struct_size` of `entry`.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
  */
 tenslice_status tenslice_npz_entries_next(tenslice_cursor *cursor,
                                           tenslice_npz_entry *entry,

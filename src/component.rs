@@ -1,4 +1,4 @@
-//! A component: a named run of bytes that a tensor is made of.
+//! A component: a named run of bytes, one of those that make up a tensor.
 //!
 //! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec::digest`, `decode`, `format`.
 #![forbid(unsafe_code)]
@@ -21,29 +21,29 @@ use crate::vocab::{ByteOrder, DType, Encoding};
 
 /// A component of a tensor: its role, its place in the file, and how to read it.
 ///
-/// A value of at most 184 bytes that borrows from the file's bytes; copy it freely.
+/// A value of at most 184 bytes that borrows the file's bytes; copying it is cheap.
 #[derive(Clone, Copy, Debug)]
 pub struct Component<'a> {
     record: ComponentRecord<'a>,
     input: Input<'a>,
     format: Format,
-    /// Whether the input is not the file but just the bytes of this component.
+    /// Whether the input holds only the bytes of this component, rather than the file.
     is_bound: bool,
 }
 
-/// What became of a component that was to be verified.
+/// The outcome of verifying a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verification {
-    /// The stored bytes are those that its digest was made of.
+    /// The stored bytes match the digest.
     Verified,
-    /// The file states no digest for it.
+    /// The file states no digest for the component.
     NoDigest,
-    /// Its digest is of a kind that is not known here.
+    /// The digest is of an unknown kind.
     UnknownDigest,
 }
 
 impl<'a> Component<'a> {
-    /// A component of which nothing has been read yet.
+    /// Creates a blank component, to be read into.
     pub(crate) fn blank(input: Input<'a>, format: Format) -> Self {
         Self { record: ComponentRecord::blank(), input, format, is_bound: false }
     }
@@ -52,7 +52,7 @@ impl<'a> Component<'a> {
         &mut self.record
     }
 
-    /// What it is to its tensor, in the format's own words: `data`, `values`, `indices`, …
+    /// Returns its role in the tensor, in the format's own terms: `data`, `values`, `indices`, …
     #[must_use]
     pub fn role(&self) -> &'a str {
         self.record.role().as_str()
@@ -63,38 +63,39 @@ impl<'a> Component<'a> {
         self.record.role()
     }
 
-    /// The type of its elements; `None` where the format does not say.
+    /// Returns the dtype of its elements; `None` where the format does not specify one.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
         self.record.dtype
     }
 
-    /// The type that its elements are stored as: differs from [`dtype`](Self::dtype) where the file states
-    /// a logical type, as for `f8_e4m3fn` over `u8`.
+    /// Returns the dtype that its elements are stored as: differs from [`dtype`](Self::dtype) where the file states a
+    /// logical type, such as `f8_e4m3fn` over `u8`.
     #[must_use]
     pub const fn storage_dtype(&self) -> Option<DType> {
         self.record.storage
     }
 
-    /// The byte order of its elements.
+    /// Returns the byte order of its elements.
     #[must_use]
     pub const fn byte_order(&self) -> ByteOrder {
         self.record.order
     }
 
-    /// Where its bytes are stored: for a caller who reads them from elsewhere. Inside the file, as checked.
+    /// Returns where its bytes are stored in the file, for a caller who reads them from elsewhere. Checked to be
+    /// inside the file.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.record.extent
     }
 
-    /// How its bytes are stored.
+    /// Returns how its bytes are encoded.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
         self.record.encoding
     }
 
-    /// The name of the encoding, as the file spells it.
+    /// Returns the name of the encoding, as the file spells it.
     #[must_use]
     pub const fn encoding_name(&self) -> &'a str {
         self.record.encoding_name.as_str()
@@ -105,13 +106,13 @@ impl<'a> Component<'a> {
         self.record.encoding_name
     }
 
-    /// How many bytes it decodes to; `None` where the file does not say.
+    /// Returns its decoded length in bytes; `None` where the file does not state it.
     #[must_use]
     pub const fn decoded_length(&self) -> Option<u64> {
         self.record.decoded_length
     }
 
-    /// Its digest as the file spells it, such as `crc32c:0x1A2B3C4D`; not verified.
+    /// Returns its digest as the file spells it, such as `crc32c:0x1A2B3C4D`, without verifying it.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
         match self.record.digest {
@@ -125,21 +126,23 @@ impl<'a> Component<'a> {
         self.record.digest
     }
 
-    /// Its bytes as they are stored, perhaps encoded.
+    /// Returns its bytes as stored, possibly encoded.
     ///
     /// # Errors
-    /// `NotInMemory` where the file was opened over a source of which no segment has them all: read
-    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunks add them to the source instead.)
+    /// `NotInMemory` where the file was opened from a source none of whose segments has them all: read
+    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add them to the source
+    /// instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
         let offset = if self.is_bound { 0 } else { self.record.extent.offset };
         let bytes = self.input.get(Extent::new(offset, self.record.extent.length));
         bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
     }
 
-    /// Its bytes, without a copy: the elements in stored order, in the byte order of the file.
+    /// Returns its bytes, without a copy: the elements in stored order, in the byte order of the file.
     ///
     /// # Errors
-    /// `Encoded` where it has to be decoded first, `UnsupportedEncoding` where nobody here can, `NotInMemory`.
+    /// `Encoded` where they have to be decoded first, `UnsupportedEncoding` where no decoder for them exists here,
+    /// `NotInMemory`.
     #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
@@ -151,12 +154,11 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Its elements as a slice, without a copy.
+    /// Returns its elements as a slice, without a copy.
     ///
     /// # Errors
-    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned`
-    /// where the bytes do not lie at a multiple of `T`'s alignment in memory. [`elements`](Self::elements)
-    /// reads those.
+    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned` where
+    /// the bytes are not at a multiple of `T`'s alignment in memory: [`elements`](Self::elements) reads those, too.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
@@ -174,7 +176,7 @@ impl<'a> Component<'a> {
         typed(bytes).map_err(|kind| self.error(kind, Item::Component))
     }
 
-    /// Its bytes, in this machine's byte order, at a multiple of `alignment` in memory.
+    /// Returns its bytes if they are in this machine's byte order and at a multiple of `alignment` in memory.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
@@ -190,7 +192,7 @@ impl<'a> Component<'a> {
         Err(self.error(kind, item))
     }
 
-    /// Its elements one by one, whatever their alignment and byte order.
+    /// Returns an iterator over its elements, whatever their alignment and byte order.
     ///
     /// # Errors
     /// Those of [`bytes`](Self::bytes), then `WrongType`.
@@ -198,20 +200,21 @@ impl<'a> Component<'a> {
         Ok(Elements::new(self.bytes_of::<T>()?, self.record.order))
     }
 
-    /// Its elements, decoded, in `dst`: in stored order, in this machine's byte order. The part written.
+    /// Decodes its elements into `dst`, in stored order and in this machine's byte order, and returns the part of
+    /// `dst` written.
     ///
-    /// `dst` has at least [`decoded_length`](Self::decoded_length) bytes; where the file does not say how
-    /// many there are, give some, and more after `TooSmall`.
+    /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes; where the file does not state that
+    /// length, try with some size, and with more after `TooSmall`.
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written where the length is known. `UnsupportedEncoding`, `NotInMemory`;
-    /// `Encoded` for chunks, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
-    /// `CorruptStream`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`: `dst` holds nothing of use then.
+    /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `NotInMemory`; `Encoded` for
+    /// chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes. `CorruptStream`,
+    /// `DecodedLength`, `ChecksumMismatch`, `PartialElement`: the contents of `dst` are unspecified then.
     pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst)
     }
 
-    /// The same by a decoder of the caller's.
+    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
@@ -261,11 +264,11 @@ impl<'a> Component<'a> {
         Ok(decoded)
     }
 
-    /// Whether its stored bytes are those that its digest was made of. A digest of decoded bytes, as compressed entries of
-    /// an NPZ have, is held to by [`read_into`](Self::read_into).
+    /// Verifies its stored bytes against its digest. A digest of decoded bytes, as compressed NPZ entries have, is
+    /// checked by [`read_into`](Self::read_into) instead.
     ///
     /// # Errors
-    /// `DigestMismatch` where they are not, `InvalidDigest` where it is misspelled, `NotInMemory`.
+    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `NotInMemory`.
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verification> {
         let fail = |kind| Err(self.error(kind, Item::Digest));
@@ -285,10 +288,10 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// The same component over bytes that the caller read from [`extent`](Self::extent).
+    /// Returns this component over `bytes`, which the caller read from [`extent`](Self::extent).
     ///
     /// # Errors
-    /// `WrongLength` where they are not as many.
+    /// `WrongLength` where `bytes` have another length.
     pub fn with_bytes<'b>(&self, bytes: &'b [u8]) -> Result<Component<'b>>
     where
         'a: 'b,
@@ -299,13 +302,13 @@ impl<'a> Component<'a> {
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
-    /// Its elements as a column of numbers; where they are stored encoded, decoded to the front of
-    /// `scratch`, which is then what is left of it.
+    /// Returns its elements as a column of numbers; where they are stored encoded, they are decoded to the front of
+    /// `scratch`, which is then shortened to the remainder.
     pub(crate) fn column<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<Column<'s>>
     where
         'a: 's,
     {
-        // A blob that holds indices too has no dtype of its own, but its values have.
+        // A blob that also holds indices has no dtype of its own, but its values have.
         let dtype = self.record.dtype.or(self.record.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
         if self.record.encoding == Encoding::Raw {
@@ -334,7 +337,7 @@ impl<'a> Component<'a> {
         self.whole_bytes()
     }
 
-    /// Its bytes, if they are whole elements.
+    /// Returns its bytes, if they are a whole number of elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Item::Length)) }
@@ -344,7 +347,7 @@ impl<'a> Component<'a> {
         self.record.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
     }
 
-    /// An error of this component: at its record.
+    /// Creates an error of this component, at its record.
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {

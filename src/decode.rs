@@ -1,4 +1,4 @@
-//! What decodes: the contract of a decoder, the caller's or the built-in one.
+//! The contract of a decoder, the caller's or the built-in one.
 //!
 //! Depends on `vocab`.
 #![forbid(unsafe_code)]
@@ -7,17 +7,17 @@ use core::fmt;
 
 use crate::vocab::Encoding;
 
-/// Why a decoder did not decode.
+/// Why decoding failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The stored bytes are not a stream of this encoding, or are damaged.
     Malformed,
-    /// They decode to more than there is room for.
+    /// The decoded bytes do not fit into the destination.
     DoesNotFit,
-    /// They decode, but not to what their own checksum says.
+    /// The decoded bytes do not match the checksum in the stream.
     Checksum,
-    /// This decoder does not know the encoding.
+    /// This decoder does not support the encoding.
     Unsupported,
 }
 
@@ -34,21 +34,21 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Decodes components on behalf of the library: for a server that brings libzstd, or a chip with a
-/// decompressor of its own.
+/// Decodes components on behalf of the library: for a server that uses libzstd, or a chip with a hardware
+/// decompressor.
 pub trait Decoder {
-    /// Decodes all of `stored` to the front of `dst`; the number of bytes it decodes to.
+    /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
     ///
-    /// The room is as large as what is expected, where that is known: never trust a size that `stored` states.
-    /// After an error its contents are of no use.
+    /// `dst` is as large as the expected output, where that is known: never trust a size that `stored` states. After
+    /// an error the contents of `dst` are unspecified.
     ///
     /// # Errors
     /// See [`DecodeError`].
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError>;
 
-    /// Takes a dictionary for the calls of [`decode_with_dictionary`](Self::decode_with_dictionary) that follow, up to
-    /// the next one: to read a dictionary takes longer than to decode a short stream. Few streams have one: chunks of
-    /// Blosc2 may.
+    /// Sets the dictionary for the following calls of [`decode_with_dictionary`](Self::decode_with_dictionary), until
+    /// another is set: parsing a dictionary takes longer than decoding a short stream. Few streams have one; chunks
+    /// of Blosc2 may.
     ///
     /// # Errors
     /// See [`DecodeError`]; `Unsupported` where this is not implemented.
@@ -57,7 +57,7 @@ pub trait Decoder {
         Err(DecodeError::Unsupported)
     }
 
-    /// Like [`decode`](Self::decode), of a stream that was compressed with the dictionary set before.
+    /// Like [`decode`](Self::decode), for a stream that was compressed with the dictionary set before.
     ///
     /// # Errors
     /// See [`DecodeError`]; `Unsupported` where this is not implemented, or no dictionary was set.

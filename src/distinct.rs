@@ -1,11 +1,12 @@
-//! Whether two items of a file clash that must not: names that are equal, places that overlap. Found exactly, and with the
+//! Detects pairs of items in a file that must not clash: equal names, overlapping ranges. Exact, and with only the
 //! memory that the caller gives.
 //!
-//! Depends on `bytes`, `error`; a format says in [`Distinct`] how its items are read. Blocks of items are sorted, and every
-//! item from the block on is looked up in it: of the order of n log n comparisons a block, and no hashes, so that no file
-//! can be made to take long. The little memory that opening a file has for it is filled with hashes besides: they tell
-//! apart a few names that begin alike. A file made so that the hashes are equal, too, takes as many comparisons as there
-//! are pairs: linear still in the bytes of names, of which no more than [`MAX_COMPARED`] are compared so.
+//! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
+//! every item from the block on is looked up in the block: on the order of n log n comparisons per block, and no
+//! hashes, so no file can be crafted to take long. The small block that opening a file has on the stack also holds
+//! hashes: they tell apart the few names that begin alike. A file crafted so that the hashes are equal, too, takes
+//! one comparison per pair: still linear in the bytes of names, since no more than [`MAX_COMPARED`] of them are
+//! compared this way.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -14,20 +15,20 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many items that are not in order are compared without memory of the caller's.
+/// How many unsorted items are compared without memory from the caller.
 pub(crate) const MAX_COMPARED: u32 = 1024;
 
-/// How many of them in one pass: on a chip stack is scarce.
+/// How many of them are compared in one pass: stack is scarce on a microcontroller.
 const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
-/// What must not clash with another of its kind.
+/// An item that must not clash with another of its kind.
 pub(crate) trait Item: Copy {
-    /// The order in which each item clashes with one beside it, if it clashes with any.
+    /// An order in which an item that clashes with any clashes with one next to it.
     fn order(self, other: Self) -> Ordering;
 
     fn clashes_with(self, other: Self) -> bool;
 
-    /// A number that items have in common that clash.
+    /// A hash that clashing items have in common.
     fn hash(self) -> u32;
 }
 
@@ -47,8 +48,8 @@ impl Item for &[u8] {
     }
 }
 
-/// Places must not overlap. Those of no bytes never do, and are left out by who lists them: between two others they would
-/// hide that these overlap.
+/// Ranges must not overlap. Empty ranges never do, and whoever lists the items leaves them out: between two others,
+/// one would hide that those overlap.
 impl Item for Extent {
     fn order(self, other: Self) -> Ordering {
         self.offset.cmp(&other.offset).then(self.length.cmp(&other.length))
@@ -67,32 +68,32 @@ impl Item for Extent {
 /// Items of a file that must not clash.
 pub(crate) trait Distinct {
     type Item: Item;
-    /// Which item is read next.
+    /// A position among the items.
     type Place: Copy;
 
-    /// Reads the item at `place`, and goes to the next one. Also its position, by which [`at`](Self::at) finds it again:
-    /// never 0, and rising from item to item. `None` after the last.
+    /// Reads the item at `place`, and moves on to the next one. Also returns the item's position, by which
+    /// [`at`](Self::at) finds it again: never 0, and increasing from item to item. `None` after the last.
     fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, u32)>;
 
-    /// The item at a position that `next` gave.
+    /// Returns the item at a position that `next` returned.
     fn at(&self, position: u32) -> Self::Item;
 
-    /// What is wrong with the items that were read: the bytes have changed since the file was opened.
+    /// Returns what is wrong with the items read: the bytes have changed since the file was opened.
     fn check(&self) -> Result<()>;
 }
 
-/// What comparing items came to.
+/// The outcome of comparing items.
 #[cfg(feature = "npz")]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
     Clash(u32),
-    /// They are too many to be compared without memory of the caller's.
+    /// There are too many to compare without memory from the caller.
     TooMany,
 }
 
-/// Compares `count` items by means of `scratch` or, without any, with a little memory of its own. Unlike
-/// [`clash_of_few`] it reads no item more than log n times a block: for items that are more to read than a name is.
+/// Compares `count` items using `scratch` or, without it, a little memory of its own. Unlike [`clash_of_few`], it reads
+/// each item log n times per block at most: for items that cost more to read than a name.
 #[cfg(feature = "npz")]
 #[inline(never)] // the memory is not there for items in order
 pub(crate) fn compare<D: Distinct>(
@@ -112,8 +113,8 @@ pub(crate) fn compare<D: Distinct>(
 /// The index and the position of an item that clashes with an earlier one, if there is any.
 pub(crate) type Clash = Option<(u32, u32)>;
 
-/// Compares up to [`MAX_COMPARED`] items with a little memory and little code: each with those of the block before it.
-#[inline(never)] // the memory is not there for items in order, as real programs write them
+/// Compares up to [`MAX_COMPARED`] items with little memory and code: each with those of the block before it.
+#[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
 pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
     // The first item after the block, and its index.
     let (mut next, mut first) = (start, 0_u32);
@@ -123,7 +124,7 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
         let (mut place, mut index) = (next, first);
         while let Some((item, at)) = items.next(&mut place) {
             let hash = item.hash();
-            // Before it only those of its own block, if it is in it: it is not yet among them.
+            // An item of the block itself is compared with the earlier ones only: it has not been added yet.
             if block.iter().any(|&(other, position)| other == hash && items.at(position).clashes_with(item)) {
                 return Some((index, at));
             }
@@ -139,7 +140,7 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
     }
 }
 
-/// Compares all items by means of `scratch`, which has room for one at least.
+/// Compares all items using `scratch`, which must not be empty.
 pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash> {
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
@@ -178,7 +179,7 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
     }
 }
 
-/// The index of the item at that position.
+/// Returns the index of the item at that position.
 fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
     let (mut place, mut index) = (start, 0_u32);
     while items.next(&mut place).is_some_and(|(_, at)| at != position) {
@@ -187,8 +188,8 @@ fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
     index
 }
 
-/// Heapsort: in place, without recursion, and no order of the input makes it slow. (The one of `core`
-/// keeps a panic path for orders that contradict themselves, as those of changing bytes may.)
+/// Heapsort: in place, without recursion, and no input order makes it slow. (The sort of `core` keeps a panic path
+/// for inconsistent orders, which changing bytes may produce.)
 fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
     let length = to_u64(items.len());
     let sift = |items: &mut [u32], mut root: u64, end: u64| {
@@ -219,7 +220,7 @@ fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
     }
 }
 
-/// Swaps two items; nothing where one is not there.
+/// Swaps two items; does nothing where either is out of range.
 fn swap(items: &mut [u32], a: u64, b: u64) {
     let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
     let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };
@@ -254,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Places as a file may have them: found by their index and 1.
+    /// Ranges as a file may have them, found by their index plus 1.
     struct Places(Vec<Extent>);
 
     impl Distinct for Places {

@@ -1,4 +1,4 @@
-//! From bytes to numbers: typed slices where alignment and byte order allow, one by one everywhere.
+//! From bytes to numbers: typed slices where alignment and byte order allow, element by element everywhere.
 //!
 //! Depends on `error`, `vocab`. The only place that casts.
 #![forbid(unsafe_code)]
@@ -13,16 +13,16 @@ mod sealed {
     pub trait Sealed: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
 }
 
-/// A Rust type that elements can be read as: the integers, `f32`, `f64`; for complex numbers `[f32; 2]`,
-/// `[f64; 2]`; for elements of several numbers their array, such as `[i16; 4]`.
+/// A Rust type that elements can be read as: the integers, `f32`, `f64`; for complex numbers `[f32; 2]`, `[f64; 2]`;
+/// for elements of several lanes their array, such as `[i16; 4]`.
 ///
 /// `u8` also reads `bool` and the 8-bit floats, `u16` also `f16` and `bf16`, `u128` also `f128`: their bits.
-/// [`DType::binary128_to_f64`] makes a number of the last.
+/// [`DType::binary128_to_f64`] converts the latter to a number.
 pub trait Element: Copy + sealed::Sealed + 'static {
-    /// Whether elements of `dtype` may be read as this type.
+    /// Returns whether elements of `dtype` may be read as this type.
     fn reads(dtype: DType) -> bool;
 
-    /// One element from its bytes, `None` where they are not as many as it takes.
+    /// Decodes one element from its bytes; `None` where there are not exactly as many as it takes.
     #[doc(hidden)]
     fn from_bytes(bytes: &[u8], order: ByteOrder) -> Option<Self>;
 }
@@ -89,19 +89,19 @@ macro_rules! arrays {
 arrays! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
 
 impl DType {
-    /// The `f64` nearest to an IEEE binary128, given by its bits; of two that are as near, the even one.
-    /// Too large becomes infinite, too small zero; a NaN stays one, with the upper bits of its payload.
+    /// Returns the `f64` nearest to an IEEE binary128, given by its bits; ties go to even. Overflow gives infinity,
+    /// underflow zero; a NaN stays a NaN, with the upper bits of its payload.
     ///
     /// ```
     /// assert_eq!(tenslice::DType::binary128_to_f64(0x3fff_8000_0000_0000_0000_0000_0000_0000), 1.5);
     /// ```
     #[must_use]
     pub fn binary128_to_f64(bits: u128) -> f64 {
-        /// Bits of a fraction in either format, and of the exponent that stands for infinities and NaN.
+        /// Fraction bits of either format, and the exponent that marks infinities and NaN.
         const WIDE: u32 = 112;
         const NARROW: u32 = 52;
         const ENDLESS: u64 = 0x7fff;
-        /// What a binary128's exponent exceeds that of the same binary64 by.
+        /// The difference of the exponent biases.
         const BIAS: i64 = 16383 - 1023;
 
         let low64 = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
@@ -114,30 +114,30 @@ impl DType {
             let payload = low64(fraction.wrapping_shr(WIDE.wrapping_sub(NARROW)));
             return f64::from_bits(sign | infinity | payload | quiet);
         }
-        // The fraction with its leading bit, and how far it has to be shifted to that of an f64; below the
-        // smallest normal number, further. (A subnormal binary128 is far below: it becomes 0.)
+        // The fraction with its leading bit, and how far to shift it to that of an f64: further below the smallest
+        // normal number. (A subnormal binary128 is far below: it becomes 0.)
         let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
         let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
         let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
         if shift > WIDE.wrapping_add(1) {
-            return f64::from_bits(sign); // below half of the smallest subnormal number
+            return f64::from_bits(sign); // less than half of the smallest subnormal number
         }
         let significand = fraction | 1_u128.wrapping_shl(WIDE);
         let kept = low64(significand.wrapping_shr(shift));
         let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
         let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
         let round_up = rest > half || (rest == half && kept & 1 == 1);
-        // A carry out of the fraction raises the exponent, as it must.
+        // A carry out of the fraction increments the exponent, as it should.
         let biased = u64::try_from(exponent.max(1)).unwrap_or(1).wrapping_sub(1).min(0x7ff);
         let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
         f64::from_bits(sign | magnitude.min(infinity))
     }
 }
 
-/// `bytes` as a slice of `T`, without a copy.
+/// Returns `bytes` as a slice of `T`, without a copy.
 pub(crate) fn typed<T: Element>(bytes: &[u8]) -> Result<&[T], ErrorKind> {
     if bytes.is_empty() {
-        return Ok(&[]); // nothing is aligned well enough
+        return Ok(&[]); // an empty slice may not be aligned
     }
     <[T] as zerocopy::FromBytes>::ref_from_bytes(bytes).map_err(|error| match error {
         zerocopy::ConvertError::Alignment(_) => ErrorKind::Misaligned,
@@ -154,8 +154,8 @@ pub struct Elements<'a, T> {
 }
 
 impl<'a, T: Element> Elements<'a, T> {
-    /// The elements that any bytes are, such as those of a region of an array in chunks: `T`s of that byte order, one after
-    /// the other. What is left behind the last whole one is passed over.
+    /// Iterates over arbitrary bytes, such as those of a region of a chunked array: consecutive `T`s in that byte
+    /// order. An incomplete element at the end is ignored.
     #[must_use]
     pub fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
         Self { chunks: bytes.chunks_exact(size_of::<T>()), order, element: core::marker::PhantomData }

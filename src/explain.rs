@@ -1,7 +1,7 @@
-//! The text of an error: one line from the error alone, or the full sentence with names and numbers.
+//! The message of an error: one line from the error alone, or the full message with names and numbers.
 //!
-//! Depends on `place`, `error`, `bytes`, `format`. Above the formats, so that flash that never prints holds none
-//! of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
+//! Depends on `place`, `error`, `bytes`, `format`. It is above the formats, so that firmware that never prints
+//! contains none of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
 #![forbid(unsafe_code)]
 
 use core::fmt::{self, Write};
@@ -11,7 +11,7 @@ use crate::error::{Detail, Error, ErrorKind, Shown};
 use crate::format::{self, Context};
 use crate::place::{Format, Item};
 
-/// The full sentence of an error: see [`Error::explain`].
+/// The full message of an error: see [`Error::explain`].
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'a> {
     error: Error,
@@ -19,10 +19,10 @@ pub struct Explanation<'a> {
 }
 
 impl Error {
-    /// The full sentence of this error, with the names and numbers that stand in the bytes: a slice
+    /// Returns the full message of this error, with names and numbers read from the bytes of the file: a slice
     /// (`&[u8]`) or a [`Source`](crate::Source).
     ///
-    /// Nothing is allocated; the bytes are read as the text is printed.
+    /// Nothing is allocated; the bytes are read while the message is printed.
     ///
     /// ```
     /// # let mut bytes = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt").to_vec();
@@ -128,7 +128,7 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
                 out.write_str(": ")?;
                 decimal(out, size)?;
-                out.write_str(" bytes of a file of ")?;
+                out.write_str(" bytes in a file of ")?;
                 decimal(out, file_length)?;
             }
         }
@@ -186,15 +186,15 @@ fn sizes(out: &mut impl Write, context: &Context<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// A text of the file in quotation marks.
+/// Writes a string of the file in quotation marks.
 fn quoted(out: &mut impl Write, text: &str) -> fmt::Result {
     out.write_str("\"")?;
     plain(out, text)?;
     out.write_str("\"")
 }
 
-/// A text of the file, its quotation marks, backslashes and control characters escaped, so that no file
-/// can forge a line or send codes to a terminal.
+/// Writes a string of the file, its quotation marks, backslashes and control characters escaped, so that no file can
+/// forge a line or send codes to a terminal.
 pub(crate) fn plain(out: &mut impl Write, text: &str) -> fmt::Result {
     for character in text.chars() {
         match character {
@@ -202,7 +202,7 @@ pub(crate) fn plain(out: &mut impl Write, text: &str) -> fmt::Result {
                 out.write_char('\\')?;
                 out.write_char(character)?;
             }
-            // Beside the C0 and C1 codes those that turn the direction of a line around.
+            // Besides the C0 and C1 codes, those that reverse the direction of a line.
             '\0'..='\x1f'
             | '\x7f'..='\u{9f}'
             | '\u{200e}'
@@ -225,12 +225,12 @@ pub(crate) fn plain(out: &mut impl Write, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// A number in decimal digits.
+/// Writes a number in decimal digits.
 fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
     let mut rest = number;
     let mut begun = false;
     for exponent in (0..20).rev() {
-        let place = 10_u64.wrapping_pow(exponent); // 10^19 fits 64 bits
+        let place = 10_u64.wrapping_pow(exponent); // 10^19 fits in 64 bits
         let mut digit = b'0';
         while rest >= place {
             rest = rest.saturating_sub(place);

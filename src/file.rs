@@ -17,27 +17,27 @@ use crate::warning::Warnings;
 
 /// An open tensor file.
 ///
-/// A value of at most 128 bytes that borrows from the file's bytes; copy it freely, share it between threads.
+/// A value of at most 128 bytes that borrows the file's bytes; copy it freely, share it between threads.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     inner: AnyFile<'a>,
     summary: Summary,
 }
 
-/// What [`File::open_source`] came to.
+/// The outcome of [`File::open_source`].
 #[derive(Clone, Copy, Debug)]
 pub enum Opened<'a> {
     /// The file is open.
     File(File<'a>),
-    /// These bytes have to be fetched and added to the source first.
+    /// These bytes must be fetched and added to the source first.
     Need(Need),
 }
 
 impl<'a> File<'a> {
-    /// Opens a file that is in memory as a whole: a slice of flash, a mapped file, an embedded asset.
+    /// Opens a file that is entirely in memory: a slice of flash, a mapped file, an embedded asset.
     ///
-    /// Checks the whole structure in one pass, linear in the bytes of the metadata, and reads no tensor
-    /// data. Nothing is copied or allocated. Any address does.
+    /// Checks the whole structure in one pass, linear in the bytes of the metadata, and reads no tensor data. Nothing
+    /// is copied or allocated. The slice may have any alignment.
     ///
     /// # Errors
     /// The first rule of the format that the file breaks, and where.
@@ -51,13 +51,13 @@ impl<'a> File<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
-        // A slice has every range that lies in the file, and no other is ever needed.
+        // A slice has every range inside the file, and no other is ever needed.
         open(&ParseContext::of(bytes.into()))
     }
 
     /// Opens a file of which only some ranges are in memory: see [`Source`].
     ///
-    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice; the sentence of an
+    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice; the message of an
     /// error has the names and numbers that are still in memory.
     ///
     /// # Errors
@@ -70,7 +70,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The same, of which [`Source::need`] tells whether bytes are missing: with them the error says nothing.
+    /// Like [`open_source`](Self::open_source), but an error may also mean that bytes are missing: [`Source::need`]
+    /// returns which, and the error has no meaning then.
     pub(crate) fn open_once(source: &'a Source<'a>) -> Result<Self> {
         if let Some(error) = source.failed() {
             return Err(error);
@@ -81,73 +82,74 @@ impl<'a> File<'a> {
         opened
     }
 
-    /// The version as the file states it, such as `1.2.0`; `None` where it states none.
+    /// Returns the version as the file states it, such as `1.2.0`; `None` where it states none.
     #[must_use]
     pub fn version(&self) -> Option<&'a str> {
         dispatch!(&self.inner, file => file.version())
     }
 
-    /// Length of the file in bytes.
+    /// Returns the length of the file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         dispatch!(&self.inner, file => file.input()).length()
     }
 
-    /// The kind of file.
+    /// Returns the kind of file.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.inner.format()
     }
 
-    /// What the format's text says to warn about.
+    /// Returns the warnings that the format's specification calls for.
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
         self.summary.warnings
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     #[must_use]
     pub const fn tensor_count(&self) -> u64 {
         self.summary.tensor_count
     }
 
-    /// The tensors, in the order of the file.
+    /// Returns an iterator over the tensors, in the order of the file.
     #[must_use]
     pub const fn tensors(&self) -> Tensors<'a> {
         Tensors { file: self.inner, count: self.summary.tensor_count, cursor: Cursor::START, error: None }
     }
 
-    /// The first tensor of that name, compared byte by byte. Linear in the bytes of the metadata.
+    /// Returns the first tensor with that name, compared byte by byte. Linear in the bytes of the metadata.
     ///
     /// # Errors
-    /// `NotFound`; or the bytes are not what they were when the file was opened.
+    /// `NotFound`; another error where the bytes have changed since the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         let mut tensor = self.blank_tensor();
         self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
-    /// A tensor of which nothing has been read yet.
+    /// Creates a blank tensor, to be read into.
     pub(crate) fn blank_tensor(&self) -> Tensor<'a> {
         Tensor::blank(self.inner)
     }
 
-    /// Reads the tensor into `tensor`, a blank one of this file: in place, since it is large for a chip.
+    /// Reads the tensor into `tensor`, a blank one of this file: in place, since it is large for a microcontroller.
     pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
         dispatch!(&self.inner, file => file.find(name, tensor.record_mut()))
     }
 
-    /// What else the file says about itself.
+    /// Returns the file's own attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
         dispatch!(&self.inner, file => file.attributes())
     }
 
-    /// Compares all names exactly, and all roles of each tensor, where [`open`](Self::open) could not without memory
-    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked), [`RolesUnchecked`](crate::Warning::RolesUnchecked)). The
-    /// warnings as they are then.
+    /// Compares all names exactly, and all roles within each tensor, where [`open`](Self::open) could not without
+    /// memory ([`NamesUnchecked`](crate::Warning::NamesUnchecked),
+    /// [`RolesUnchecked`](crate::Warning::RolesUnchecked)). Returns the warnings as they are afterwards.
     ///
-    /// `scratch` may be of any size but empty. With one word a tensor, and as many as a tensor has components, names and
-    /// roles are sorted and looked up once; with less the metadata is read once for each part that fits.
+    /// `scratch` may be of any size but empty. With one element per tensor, and as many as the components of any
+    /// tensor, names and roles are sorted and looked up once; with less the metadata is read once for each part that
+    /// fits.
     ///
     /// # Errors
     /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `OutOfScratch`.
@@ -155,11 +157,11 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.check(self.summary.warnings, scratch))
     }
 
-    /// Verifies all tensors, as [`Tensor::verify`] does: reads every byte of those that have one, also where
-    /// several share their bytes. The work is that of the sum of their lengths, which may exceed the file's.
+    /// Verifies all tensors, as [`Tensor::verify`] does. Reads every byte of the components that have a digest,
+    /// repeatedly where several share their bytes: the cost is the sum of their lengths, which may exceed the file's.
     ///
     /// # Errors
-    /// Those of [`Tensor::verify`], of the first that fails.
+    /// Those of [`Tensor::verify`], for the first tensor that fails.
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
@@ -181,7 +183,7 @@ macro_rules! views {
                 #[doc = $doc]
                 #[cfg(feature = $feature)]
                 #[must_use]
-                #[allow(unreachable_patterns)] // in a build with one format
+                #[allow(unreachable_patterns)] // in a build with a single format
                 pub const fn $as(&self) -> Option<format::$module::$file<'a>> {
                     match self.inner {
                         AnyFile::$variant(file) => Some(file),
@@ -194,11 +196,11 @@ macro_rules! views {
 }
 formats!(views!);
 
-/// The one way in: for slices and for sources.
+/// The single entry point, for slices and for sources.
 fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
     let opened = AnyFile::open(opening).map(|inner| File { inner, summary: Summary::default() });
     let mut opened = opened.map_err(|stop| opening.error(stop));
-    // Read in place: a file on its own would be on the stack besides.
+    // Filled in place: a separate file would be on the stack besides.
     if let Ok(File { inner, summary }) = &mut opened {
         if let Err(error) = dispatch!(inner, file => file.read(summary)) {
             opened = Err(error);
@@ -209,8 +211,8 @@ fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
 
 /// The tensors of a file. See [`File::tensors`].
 ///
-/// What they are was checked when the file was opened. Should the bytes have changed since, the iterator
-/// ends early and [`error`](Self::error) says why.
+/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns why.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensors<'a> {
     file: AnyFile<'a>,
@@ -220,18 +222,18 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// A tensor of which nothing has been read yet.
+    /// Creates a blank tensor, to be read into.
     pub(crate) fn blank(&self) -> Tensor<'a> {
         Tensor::blank(self.file)
     }
 
-    /// Reads the next tensor into `tensor`, a blank one; `false` after the last.
+    /// Reads the next tensor into `tensor`, a blank one; returns `false` after the last.
     pub(crate) fn read_next(&mut self, tensor: &mut Tensor<'a>) -> Result<bool> {
         dispatch!(&self.file, file => file.next_tensor(&mut self.cursor, tensor.record_mut()))
     }
@@ -251,7 +253,7 @@ impl<'a> Iterator for Tensors<'a> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // It may end early.
+        // The iteration may end early.
         (0, usize::try_from(self.count.saturating_sub(self.cursor.index.into())).ok())
     }
 }

@@ -111,7 +111,7 @@
         clippy::integer_division
     )
 )]
-// What only one format needs stands unused in builds without it.
+// What only one format needs is unused in builds without that format.
 #![cfg_attr(not(feature = "formats"), allow(dead_code))]
 
 #[cfg(any(test, feature = "std"))]

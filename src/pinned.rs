@@ -3,7 +3,7 @@
 //! Depends on nothing.
 #![forbid(unsafe_code)]
 
-/// Declares an enum whose variants carry a pinned number, a name and a line of text, and lists them.
+/// Declares an enum whose variants carry a pinned number, a name and a line of text, and lists the variants.
 macro_rules! pinned {
     ($(#[$meta:meta])* $name:ident: $repr:ident { $($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
         $(#[$meta])*
@@ -19,31 +19,31 @@ macro_rules! pinned {
         }
 
         impl $name {
-            /// Every value, in the order of its number.
+            /// Every value, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The pinned number; the same in C, where a warning is given by its bit.
+            /// Returns the pinned number; the same in C, except that a warning is represented by its bit there.
             #[must_use]
             pub const fn code(self) -> $repr {
                 #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
                 { self as $repr }
             }
 
-            /// The name of the variant.
+            /// Returns the name of the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)* }
             }
 
-            /// The text that describes it.
+            /// Returns the text that describes it.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The names of all values for C, each closed by a NUL, then the texts.
+            /// The names of all values for C, each NUL-terminated, then the texts.
             ///
-            /// One text for all: linkers keep every NUL-closed text of a library or none of them.
+            /// One string for all: linkers keep either every NUL-terminated string of a library or none of them.
             #[cfg(feature = "capi")]
             #[allow(dead_code)] // not every enum has both in C
             pub(crate) const NAMES_FOR_C: &'static str = concat!($(stringify!($variant), "\0"),*);
@@ -51,8 +51,8 @@ macro_rules! pinned {
             #[allow(dead_code)]
             pub(crate) const TEXTS_FOR_C: &'static str = concat!($($text, "\0"),*);
 
-            /// The value of a pinned number.
-            #[allow(dead_code)] // not every enum is read so
+            /// Returns the value with that pinned number.
+            #[allow(dead_code)] // not every enum is converted back
             pub(crate) const fn from_code(code: $repr) -> Option<Self> {
                 match code { $($code => Some(Self::$variant),)* _ => None }
             }

@@ -6,7 +6,7 @@
 use crate::pinned::pinned;
 
 pinned! {
-    /// A kind of file. Not every kind that is recognised is read.
+    /// A kind of file. Not every kind that is recognized can be read.
     Format: u8 {
         Unknown = 0, "unknown";
         Ztensor = 1, "ztensor";

@@ -1,21 +1,20 @@
 //! The dimensions of a tensor, decoded one by one from the bytes in which the file stores them.
 //!
-//! Depends on `bytes`; how one dimension is read comes with the bytes.
+//! Depends on `bytes`; the function that reads a dimension is stored with the bytes.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::bytes::num;
 
-/// Reads one dimension off the front of the bytes: its length, and the bytes behind it.
+/// Reads one dimension from the front of the bytes: returns its length, and the bytes after it.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
 
 /// The shape of a tensor: its dimensions, in the order of the file, of any rank.
 ///
-/// The first is the outermost of a row-major array, the innermost of a column-major one: see
-/// [`Order`](crate::Order).
+/// The first is the outermost of a row-major array, the innermost of a column-major one: see [`Order`](crate::Order).
 ///
-/// Nothing is stored: the lengths are decoded from the file's bytes as they are asked for. Rank 0 is a scalar.
+/// Nothing is stored: the lengths are decoded from the file's bytes on demand. Rank 0 is a scalar.
 #[derive(Clone, Copy)]
 pub struct Shape<'a> {
     bytes: &'a [u8],
@@ -24,37 +23,37 @@ pub struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// That of a scalar.
+    /// The shape of a scalar.
     pub(crate) const SCALAR: Self = Self { bytes: &[], rank: 0, read: |_| None };
 
     pub(crate) const fn new(bytes: &'a [u8], rank: u32, read: ReadDimension) -> Self {
         Self { bytes, rank, read }
     }
 
-    /// Its first dimensions, at most `rank` of them.
+    /// Returns its first dimensions, at most `rank` of them.
     pub(crate) fn first(self, rank: u32) -> Self {
         Self { rank: self.rank.min(rank), ..self }
     }
 
-    /// How many dimensions there are; 0 for a scalar.
+    /// Returns the number of dimensions; 0 for a scalar.
     #[must_use]
     pub const fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// The lengths of the dimensions, in the order of the file.
+    /// Returns an iterator over the lengths of the dimensions, in the order of the file.
     #[must_use]
     pub const fn iter(&self) -> Dimensions<'a> {
         Dimensions { rest: self.bytes, left: self.rank, read: self.read }
     }
 
-    /// The length of dimension `index`. Linear in `index`.
+    /// Returns the length of dimension `index`. Linear in `index`.
     #[must_use]
     pub fn dimension(&self, index: u32) -> Option<u64> {
         self.iter().nth(usize::try_from(index).ok()?)
     }
 
-    /// The lengths, where there are just `N` dimensions.
+    /// Returns the lengths if there are exactly `N` dimensions.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
@@ -73,8 +72,8 @@ impl<'a> Shape<'a> {
         (lengths.left == 0).then_some(dims)
     }
 
-    /// The product of the lengths; `None` where it exceeds 64 bits, as a sparse tensor's may. With a length
-    /// of 0 it is 0, whatever the others are.
+    /// Returns the product of the lengths; `None` where it exceeds 64 bits, which a sparse tensor's may. With any
+    /// length 0 it is 0, whatever the others are.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         let mut product = Some(1_u64);
@@ -85,7 +84,7 @@ impl<'a> Shape<'a> {
             }
             product = num::product(product, length);
         }
-        product.filter(|_| dimensions.left == 0) // else the bytes have changed since
+        product.filter(|_| dimensions.left == 0) // otherwise the bytes have changed since
     }
 }
 
@@ -129,7 +128,7 @@ impl fmt::Debug for Shape<'_> {
     }
 }
 
-/// The lengths of the dimensions of a [`Shape`].
+/// An iterator over the lengths of the dimensions of a [`Shape`].
 #[derive(Clone, Copy)]
 pub struct Dimensions<'a> {
     rest: &'a [u8],

@@ -1,4 +1,5 @@
-//! Sparse tensors: where their indices and values stand, checked once, then iterated or made dense.
+//! Sparse tensors: finds their indices and values, checks them once, then iterates over them or materializes the
+//! tensor.
 //!
 //! Depends on `warning`, `error`, `bytes`, `vocab`, `shape`, `element`.
 #![forbid(unsafe_code)]
@@ -11,7 +12,7 @@ use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Layout};
 use crate::warning::{Warning, Warnings};
 
-/// Numbers in memory: the first at `start`, and one every `step` bytes.
+/// Numbers in memory: the first at `start`, then one every `step` bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
     bytes: &'a [u8],
@@ -22,18 +23,18 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Numbers one after the other.
+    /// Creates a column of contiguous numbers.
     pub(crate) fn new(bytes: &'a [u8], dtype: DType, order: ByteOrder) -> Self {
         Self { bytes, start: 0, step: dtype.size(), dtype, order }
     }
 
-    /// The bytes of number `i`.
+    /// Returns the bytes of number `i`.
     fn element(&self, i: u64) -> Option<&'a [u8]> {
         let offset = i.checked_mul(self.step)?.checked_add(self.start)?;
         Extent::new(offset, self.dtype.size()).of(self.bytes, 0)
     }
 
-    /// Number `i` as an index; `None` for one below 0, too.
+    /// Returns number `i` as an index; `None` if it is negative or does not exist.
     fn index(&self, i: u64) -> Option<u64> {
         let bytes = self.element(i)?;
         match self.dtype {
@@ -49,13 +50,13 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// How many numbers there are, one after the other.
+    /// Returns how many numbers there are if they are contiguous.
     fn count(&self) -> u64 {
         to_u64(self.bytes.len()).wrapping_shr(self.dtype.log2_size())
     }
 }
 
-/// Where the indices of the values stand.
+/// Where the indices of the values are.
 #[derive(Clone, Copy, Debug)]
 enum Indices<'a> {
     Rows {
@@ -66,14 +67,14 @@ enum Indices<'a> {
         of_first: Column<'a>,
         to_next_dimension: u64,
     },
-    /// Places among all elements, the first dimension the fastest.
+    /// Linear indices, the first dimension varying fastest.
     Places(Column<'a>),
 }
 
 /// A sparse tensor whose structure has been checked: every index is inside the shape.
 ///
-/// Where one place is given several values, the last of them counts when it is made dense or looked up; the
-/// iterator gives them all.
+/// Where an index has several values, the last one counts when the tensor is materialized or an element is looked up;
+/// the iterator returns them all.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse<'a> {
     shape: Shape<'a>,
@@ -85,8 +86,8 @@ pub struct Sparse<'a> {
 }
 
 impl<'a> Sparse<'a> {
-    /// Compressed sparse rows: `pointers` says where each row of `columns` and `values` begins. `None`
-    /// where there are not as many of them as the shape and the values ask for.
+    /// Compressed sparse rows: `pointers` states where each row of `columns` and `values` begins. `None` where their
+    /// counts do not match the shape and the values.
     pub(crate) fn csr(
         shape: Shape<'a>,
         values: Column<'a>,
@@ -98,8 +99,8 @@ impl<'a> Sparse<'a> {
         is_even.then_some(Self { shape, values, count, indices: Indices::Rows { pointers, columns }, warnings: 0 })
     }
 
-    /// Coordinates: all those of the first dimension, then all of the next, and so on. `None` where they
-    /// are not as many as the shape and the values ask for.
+    /// Coordinates: all those of the first dimension, then all of the next, and so on. `None` where their count does
+    /// not match the shape and the values.
     pub(crate) fn coo(shape: Shape<'a>, values: Column<'a>, coordinates: Column<'a>) -> Option<Self> {
         let count = values.count();
         let is_even = coordinates.count() == count.checked_mul(u64::from(shape.rank()))?;
@@ -108,8 +109,8 @@ impl<'a> Sparse<'a> {
         is_even.then_some(Self { shape, values, count, indices, warnings: 0 })
     }
 
-    /// Compressed sparse rows in one blob: pointers, columns (`u64` both), values. `None` where the bytes
-    /// do not come out even.
+    /// Compressed sparse rows in one blob: pointers, columns (both `u64`), values. `None` where the length of the
+    /// blob does not match.
     pub(crate) fn packed_csr(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
         let index = Column { dtype: DType::U64, step: DType::U64.size(), ..blob };
         let columns_at = shape.dimension(0)?.checked_add(1)?.checked_mul(index.step)?;
@@ -130,8 +131,8 @@ impl<'a> Sparse<'a> {
         Some(Self { shape, values: Column { start: value_at, step, ..blob }, count, indices, warnings: 0 })
     }
 
-    /// Pairs in one blob: the place of a value among all elements (`u64`, little-endian), then the value.
-    /// `None` where the bytes do not come out even.
+    /// Pairs in one blob: the linear index of a value (`u64`, little-endian), then the value. `None` where the length
+    /// of the blob does not match.
     pub(crate) fn pairs(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
         let value_at = DType::U64.size();
         let step = value_at.checked_add(blob.step)?;
@@ -141,7 +142,7 @@ impl<'a> Sparse<'a> {
         Some(Self { shape, values, count, indices: Indices::Places(places), warnings: 0 })
     }
 
-    /// Checks every index, in one pass: nothing indexes with them before.
+    /// Checks every index, in one pass, before any is used.
     pub(crate) fn check(&mut self, fail: impl Fn(ErrorKind) -> Error) -> Result<()> {
         let out_of_range = || fail(ErrorKind::IndexOutOfRange);
         match self.indices {
@@ -175,7 +176,7 @@ impl<'a> Sparse<'a> {
         Ok(())
     }
 
-    /// Checks places: that they are inside the shape; whether they rise.
+    /// Checks that linear indices are inside the shape, and whether they are sorted.
     fn check_places(&mut self, places: Column<'a>) -> Option<()> {
         let elements = self.shape.element_count()?;
         let mut last = None;
@@ -191,10 +192,11 @@ impl<'a> Sparse<'a> {
         Some(())
     }
 
-    /// The bytes of the value that is stored for an index: of several the last; `None` where there is none.
+    /// Returns the bytes of the value stored at an index, the last one if there are several; `None` where there is
+    /// none.
     ///
-    /// Of pairs of index and value whose indices rise, as they do in most files, the time is logarithmic in their
-    /// number; else it is linear.
+    /// Logarithmic in the number of values where they are pairs of index and value sorted by index, as in most files;
+    /// linear otherwise.
     #[must_use]
     pub fn get(&self, index: &[u64]) -> Option<&'a [u8]> {
         if self.shape.rank() != u32::try_from(index.len()).ok()? {
@@ -212,14 +214,14 @@ impl<'a> Sparse<'a> {
         self.iter().filter(is_there).last()?.bytes()
     }
 
-    /// The value at a place among all elements, the first dimension the fastest.
+    /// Returns the value at a linear index, the first dimension varying fastest.
     pub(crate) fn at(&self, place: u64) -> Option<&'a [u8]> {
         let Indices::Places(places) = self.indices else { return None };
         if self.warnings & Warning::UnsortedIndices.bit() != 0 {
             let last = (0..self.count).rev().find(|&k| places.index(k) == Some(place))?;
             return self.values.element(last);
         }
-        // The first whose place lies behind: the last at the place stands before it.
+        // The first pair with a larger index: the one before it is the last at this index.
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low.saturating_add(high.saturating_sub(low).wrapping_shr(1));
@@ -251,8 +253,8 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// The place of an entry in the dense array, row-major. `lengths` are those of the dimensions that have more
-    /// than one index, where it is by their places that values are stored.
+    /// Returns the linear index of an entry in the dense row-major array. `lengths` are those of the dimensions
+    /// longer than 1, where values are stored by linear index.
     fn dense_place(&self, entry: &Entry<'_, 'a>, lengths: &[u64]) -> Option<u64> {
         let mut place = 0_u64;
         if let Indices::Places(places) = self.indices {
@@ -269,25 +271,25 @@ impl<'a> Sparse<'a> {
         Some(place)
     }
 
-    /// The shape of the tensor.
+    /// Returns the shape of the tensor.
     #[must_use]
     pub const fn shape(&self) -> Shape<'a> {
         self.shape
     }
 
-    /// The type of the values.
+    /// Returns the dtype of the values.
     #[must_use]
     pub const fn dtype(&self) -> DType {
         self.values.dtype
     }
 
-    /// The byte order of the values, as [`Entry::bytes`] gives them.
+    /// Returns the byte order of the values, as in [`Entry::bytes`].
     #[must_use]
     pub const fn byte_order(&self) -> ByteOrder {
         self.values.order
     }
 
-    /// [`Layout::SparseCsr`], [`Layout::SparseCoo`] or [`Layout::IndexValue`].
+    /// Returns [`Layout::SparseCsr`], [`Layout::SparseCoo`] or [`Layout::IndexValue`].
     #[must_use]
     pub const fn layout(&self) -> Layout {
         match self.indices {
@@ -297,34 +299,35 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// What the check found to warn of.
+    /// Returns the warnings that the check produced.
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
         Warnings::from_bits(self.warnings)
     }
 
-    /// How many values are stored, zeros and repeated places included.
+    /// Returns the number of stored values, zeros and duplicate indices included.
     #[must_use]
     pub const fn stored(&self) -> u64 {
         self.count
     }
 
-    /// The values with their indices, in stored order.
+    /// Returns an iterator over the values with their indices, in stored order.
     #[must_use]
     pub const fn iter(&self) -> Entries<'_, 'a> {
         Entries { sparse: self, next: 0, row: 0 }
     }
 
-    /// The values from number `next` on, which does not stand in a row before `row`.
+    /// Iterates from value `next` on, which is not in a row before `row`.
     #[cfg(feature = "capi")]
     pub(crate) const fn iter_from(&self, next: u64, row: u64) -> Entries<'_, 'a> {
         Entries { sparse: self, next, row }
     }
 
-    /// Writes the tensor to `dst`, which has its dense length and is zero: native byte order, row-major.
-    /// `None` where a value has no place, as changed bytes may have it.
+    /// Writes the tensor to `dst`, which has its dense length and is zero-filled: native byte order, row-major.
+    /// `None` where a value is out of bounds, as it may be if the bytes have changed.
     pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
-        // There may be any number of dimensions, but of those with several indices no more than a place has bits.
+        // There may be any number of dimensions, but at most 64 of them are longer than 1: a linear index has 64
+        // bits.
         let mut lengths = heapless::Vec::<u64, 64>::new();
         if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
             for length in self.shape.iter().filter(|length| *length != 1) {
@@ -346,7 +349,7 @@ impl<'a> Sparse<'a> {
     }
 }
 
-/// `n / by`, where it comes out even.
+/// Returns `n / by` where it is exact.
 fn divide(n: u64, by: u64) -> Option<u64> {
     (n.checked_rem(by)? == 0).then_some(n.checked_div(by)?)
 }
@@ -360,7 +363,7 @@ impl<'s, 'a> IntoIterator for &'s Sparse<'a> {
     }
 }
 
-/// The values of a [`Sparse`] tensor with their indices.
+/// An iterator over the values of a [`Sparse`] tensor with their indices.
 #[derive(Clone, Debug)]
 pub struct Entries<'s, 'a> {
     sparse: &'s Sparse<'a>,
@@ -378,7 +381,7 @@ impl<'s, 'a> Iterator for Entries<'s, 'a> {
         let k = self.next;
         self.next = k.saturating_add(1);
         if let Indices::Rows { pointers, .. } = self.sparse.indices {
-            // The row whose end lies behind `k`; rows without values are passed.
+            // The row that ends past `k`; empty rows are skipped.
             while pointers.index(self.row.saturating_add(1))? <= k {
                 self.row = self.row.saturating_add(1);
             }
@@ -389,7 +392,7 @@ impl<'s, 'a> Iterator for Entries<'s, 'a> {
 
 #[cfg(feature = "capi")]
 impl Entries<'_, '_> {
-    /// What [`Sparse::iter_from`] takes.
+    /// The arguments for [`Sparse::iter_from`] to resume here.
     pub(crate) const fn position(&self) -> (u64, u64) {
         (self.next, self.row)
     }
@@ -404,7 +407,7 @@ pub struct Entry<'s, 'a> {
 }
 
 impl<'a> Entry<'_, 'a> {
-    /// The index in a dimension; `None` where there is no such dimension. Of pairs, linear in `dimension`.
+    /// Returns the index in a dimension; `None` where there is no such dimension. For pairs, linear in `dimension`.
     #[must_use]
     pub fn index(&self, dimension: u32) -> Option<u64> {
         if dimension >= self.sparse.shape.rank() {
@@ -416,7 +419,8 @@ impl<'a> Entry<'_, 'a> {
         }
     }
 
-    /// All indices, one for each dimension, written to `dst`; `None` where it has fewer places.
+    /// Writes all indices, one per dimension, to `dst`, and returns the part written; `None` where `dst` is too
+    /// short.
     #[must_use]
     pub fn indices<'r>(&self, dst: &'r mut [u64]) -> Option<&'r mut [u64]> {
         let dst = dst.get_mut(..usize::try_from(self.sparse.shape.rank()).ok()?)?;
@@ -434,7 +438,7 @@ impl<'a> Entry<'_, 'a> {
         Some(dst)
     }
 
-    /// The value; `None` where `T` does not read the dtype.
+    /// Returns the value; `None` where `T` cannot read the dtype.
     #[must_use]
     pub fn value<T: Element>(&self) -> Option<T> {
         if !T::reads(self.sparse.values.dtype) {
@@ -443,7 +447,7 @@ impl<'a> Entry<'_, 'a> {
         T::from_bytes(self.sparse.values.element(self.k)?, self.sparse.values.order)
     }
 
-    /// The bytes of the value, as they are stored.
+    /// Returns the bytes of the value, as stored.
     #[must_use]
     pub fn bytes(&self) -> Option<&'a [u8]> {
         self.sparse.values.element(self.k)

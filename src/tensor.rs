@@ -1,4 +1,4 @@
-//! A tensor as every format shows it.
+//! A tensor, as seen in every format.
 //!
 //! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `sparse`, `decode`, `format`, `component`.
 #![forbid(unsafe_code)]
@@ -24,9 +24,9 @@ use crate::sparse::Sparse;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 use crate::warning::Warnings;
 
-/// A tensor of an open file: what it is, and the components that it is made of.
+/// A tensor of an open file: what it is, and the components that make it up.
 ///
-/// A value of at most 184 bytes that borrows from the file's bytes; copy it freely.
+/// A value of at most 184 bytes that borrows the file's bytes; copying it is cheap.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
     file: AnyFile<'a>,
@@ -34,7 +34,7 @@ pub struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// A tensor of which nothing has been read yet.
+    /// Creates a blank tensor, to be read into.
     pub(crate) fn blank(file: AnyFile<'a>) -> Self {
         Self { file, record: TensorRecord::blank() }
     }
@@ -43,7 +43,7 @@ impl<'a> Tensor<'a> {
         &mut self.record
     }
 
-    /// Its name, which may be empty or hold any character.
+    /// Returns its name, which may be empty or contain any character.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name_text().as_str()
@@ -53,34 +53,34 @@ impl<'a> Tensor<'a> {
         self.record.name
     }
 
-    /// The type of its elements; `None` where the file does not say: that of `data` or `values`, of the values of
-    /// pairs, of the numbers of a tensor train, else of the only component.
+    /// Returns the dtype of its elements: that of `data` or `values`, of the values of pairs, of the numbers of a
+    /// tensor train, else of the only component. `None` where the file does not state it.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
         self.record.dtype
     }
 
-    /// Its dimensions, in the order of the file: the first is the outermost of a row-major array, the innermost of
-    /// a column-major one.
+    /// Returns its shape, in the order of the file: the first dimension is the outermost of a row-major array, the
+    /// innermost of a column-major one.
     #[must_use]
     pub const fn shape(&self) -> Shape<'a> {
         self.record.shape
     }
 
-    /// The order of the elements, as they are stored in a dense array, or as [`read_into`](Self::read_into)
-    /// writes them.
+    /// Returns the order of the elements, as stored in a dense array, or as [`read_into`](Self::read_into) writes
+    /// them.
     #[must_use]
     pub const fn order(&self) -> Order {
         self.record.order
     }
 
-    /// How its components add up to it.
+    /// Returns how its components make up the tensor.
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.record.layout
     }
 
-    /// The name of the layout, as the file spells it.
+    /// Returns the name of the layout, as the file spells it.
     #[must_use]
     pub fn layout_name(&self) -> &'a str {
         self.layout_name_text().as_str()
@@ -90,33 +90,32 @@ impl<'a> Tensor<'a> {
         self.record.layout_name
     }
 
-    /// Its place among the tensors of the file, from 0.
+    /// Returns its index among the tensors of the file, counted from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
         u64::from(self.record.index)
     }
 
-    /// What there is to warn of it, as bits: [`Warning::bit`](crate::Warning::bit) each. What takes a look at other
-    /// tensors too, a repeated name, is among those of the file; in a format of one tensor those of the file are
-    /// its own.
+    /// Returns the warnings about this tensor. Those that depend on other tensors too, such as a duplicate name, are
+    /// among the file's; in a format with one tensor per file, the warnings of the file are the tensor's own.
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
         Warnings::from_bits(self.record.warnings)
     }
 
-    /// What else the file says about it.
+    /// Returns its attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
         dispatch!(&self.file, file => file.tensor_attributes(&self.record))
     }
 
-    /// Its components, in the order of the file.
+    /// Returns an iterator over its components, in the order of the file.
     #[must_use]
     pub fn components(&self) -> Components<'a> {
         Components { tensor: *self, cursor: Cursor::START, error: None }
     }
 
-    /// The first component of that role. Linear in the number of components.
+    /// Returns the first component with that role. Linear in the number of components.
     ///
     /// # Errors
     /// `NotFound`.
@@ -125,12 +124,13 @@ impl<'a> Tensor<'a> {
         self.component_into(role.as_bytes(), &mut component).map(|()| component)
     }
 
-    /// A component of which nothing has been read yet.
+    /// Creates a blank component, to be read into.
     pub(crate) fn blank_component(&self) -> Component<'a> {
         Component::blank(dispatch!(&self.file, file => file.input()), self.file.format())
     }
 
-    /// Reads the component into `component`, a blank one of this tensor: in place, since it is large for a chip.
+    /// Reads the component into `component`, a blank one of this tensor: in place, since it is large for a
+    /// microcontroller.
     pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
         let part = component.record_mut();
         dispatch!(&self.file, file => {
@@ -144,7 +144,7 @@ impl<'a> Tensor<'a> {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// The component that holds a dense tensor, all of it.
+    /// Returns the component that holds a dense tensor, all of it.
     ///
     /// # Errors
     /// `NotDense` for any other layout.
@@ -153,7 +153,7 @@ impl<'a> Tensor<'a> {
         self.data_into(&mut component).map(|()| component)
     }
 
-    /// Reads that component into `component`, a blank one of this tensor.
+    /// Reads the component that holds a dense tensor into `component`, a blank one of this tensor.
     pub(crate) fn data_into(&self, component: &mut Component<'a>) -> Result<()> {
         if self.stored_layout() != Layout::Dense {
             return Err(self.error(ErrorKind::NotDense));
@@ -161,12 +161,13 @@ impl<'a> Tensor<'a> {
         self.component_into(b"data", component)
     }
 
-    /// How far apart elements lie whose indices differ by one in a dimension, for each dimension: in elements
-    /// of a dense tensor, or of what [`read_into`](Self::read_into) writes. They are put into `dst`, which has
-    /// as many places as there are dimensions.
+    /// Writes the strides to `dst`, one per dimension, and returns the part written: the distance, in elements,
+    /// between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
+    /// [`read_into`](Self::read_into) writes.
     ///
     /// # Errors
-    /// `TooSmall`; `ShapeOverflow` where a tensor without elements has lengths whose product exceeds 64 bits.
+    /// `TooSmall` where `dst` is shorter than the rank; `ShapeOverflow` where a tensor without elements has lengths
+    /// whose product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
         let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
@@ -186,8 +187,8 @@ impl<'a> Tensor<'a> {
         Ok(strides)
     }
 
-    /// How many bytes [`read_into`](Self::read_into) writes; `None` where the file does not say, or where
-    /// the tensor cannot be made dense.
+    /// Returns how many bytes [`read_into`](Self::read_into) writes; `None` where the file does not state it, or
+    /// where the tensor cannot be materialized.
     #[must_use]
     pub fn dense_length(&self) -> Option<u64> {
         match self.stored_layout() {
@@ -199,10 +200,10 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// How much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    /// what the encoded components of a sparse tensor decode to; the vectors along a tensor train; a block or
-    /// two of an array in chunks, for which the headers of all chunks are read. `None` where the file does not say,
-    /// where the tensor cannot be made dense, and where a chunk is broken or not in memory.
+    /// Returns how much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
+    /// the decoded size of the encoded components of a sparse tensor; the vectors along a tensor train; a block or
+    /// two of a chunked array, for which the headers of all chunks are read. `None` where the file does not state it,
+    /// where the tensor cannot be materialized, and where a chunk is malformed or not in memory.
     #[must_use]
     pub fn scratch_length(&self) -> Option<u64> {
         if self.layout() == Layout::Dense {
@@ -215,21 +216,22 @@ impl<'a> Tensor<'a> {
         encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
 
-    /// The tensor as a dense array in `dst`, whatever its layout: in this machine's byte order, dense
-    /// data in its [`order`](Self::order), all else row-major. The part written. An array in chunks stays in the
-    /// byte order that it is stored in: that of its component.
+    /// Reads the tensor as a dense array into `dst`, whatever its layout, and returns the part of `dst` written. The
+    /// elements are in this machine's byte order, except those of a chunked array, which stay in the byte order of
+    /// its component. Dense data keeps its [`order`](Self::order), all else is row-major.
     ///
-    /// `dst` has at least [`dense_length`](Self::dense_length) bytes, `scratch` [`scratch_length`](Self::scratch_length);
-    /// where the file does not say, give some, and more after `TooSmall` or `OutOfScratch`.
+    /// `dst` must have at least [`dense_length`](Self::dense_length) bytes, `scratch` at least
+    /// [`scratch_length`](Self::scratch_length); where the file does not state them, try with some size, and with
+    /// more after `TooSmall` or `OutOfScratch`.
     ///
-    /// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a
-    /// whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) says how much that is), and what the elements of a
-    /// tensor train take is said at [`blz::Train::slice`](crate::blz::Train::slice).
+    /// The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded
+    /// as a whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) returns how many bytes that is), and
+    /// [`blz::Train::slice`](crate::blz::Train::slice) states the cost for the elements of a tensor train.
     ///
     /// # Errors
-    /// `TooSmall`, then nothing was written where [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`,
-    /// those of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunks `UnsupportedCodec`,
-    /// `UnsupportedFilter`, and what is wrong with them: `dst` holds nothing of use then.
+    /// `TooSmall`: nothing was written if [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`, those
+    /// of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunked arrays `UnsupportedCodec`,
+    /// `UnsupportedFilter`, and the errors of malformed chunks: the contents of `dst` are unspecified then.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -243,8 +245,8 @@ impl<'a> Tensor<'a> {
         self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
-    /// The tensor as numbers: what [`read_into`](Self::read_into) writes, as elements of type `T`, in this machine's byte
-    /// order whatever the layout. The part of `dst` written.
+    /// Reads the tensor as [`read_into`](Self::read_into) does, as elements of type `T`, always in this machine's
+    /// byte order, and returns the part of `dst` written.
     ///
     /// # Errors
     /// `WrongType` where the elements are of another type, and those of [`read_into`](Self::read_into).
@@ -262,7 +264,7 @@ impl<'a> Tensor<'a> {
             return Err(self.error(ErrorKind::WrongType));
         };
         let written = self.read_into(dst.as_mut_bytes(), scratch)?;
-        // Chunks stay in the order in which they are stored.
+        // The elements of a chunked array keep their stored byte order.
         if self.layout() == Layout::Chunked {
             let order = self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
             order.to_native(written, dtype);
@@ -271,7 +273,7 @@ impl<'a> Tensor<'a> {
         to_usize(count).and_then(|count| dst.get_mut(..count)).ok_or_else(|| self.error(ErrorKind::TooSmall))
     }
 
-    /// The same by a decoder of the caller's.
+    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
@@ -288,7 +290,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    #[inline(never)] // off the stack of the others
+    #[inline(never)] // keeps its stack frame out of the others
     fn read_sparse<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -304,12 +306,12 @@ impl<'a> Tensor<'a> {
         Ok(dst)
     }
 
-    /// The indices and values of a sparse tensor, checked in one pass: linear in their number. `scratch`
-    /// takes the components that are stored encoded, see [`scratch_length`](Self::scratch_length).
+    /// Returns the indices and values of a sparse tensor, checked in one pass: linear in their number. Components
+    /// that are stored encoded are decoded into `scratch`, see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
     /// `UnsupportedLayout` where it is not sparse. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`,
-    /// `PackedLength` where the structure is broken. `OutOfScratch`, and those of [`Component::read_into`].
+    /// `PackedLength` where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -326,7 +328,7 @@ impl<'a> Tensor<'a> {
         self.sparse_with(&mut BuiltIn::default(), scratch)
     }
 
-    /// The same by a decoder of the caller's.
+    /// Like [`sparse`](Self::sparse), with a caller-supplied decoder.
     ///
     /// # Errors
     /// Those of [`sparse`](Self::sparse).
@@ -355,14 +357,14 @@ impl<'a> Tensor<'a> {
         Ok(sparse)
     }
 
-    /// Its layout, for what reads elements that are stored, densely or sparsely: a library of formats without any leaves
-    /// that out.
+    /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
+    /// code out.
     const fn stored_layout(&self) -> Layout {
         if HAS_STORED_ELEMENTS { self.record.layout } else { Layout::Other }
     }
 
-    /// The roles of the components that a sparse tensor is read from, in the order in which they are:
-    /// values and indices, or one blob of both. `None` where it is not sparse.
+    /// The roles of the components that a sparse tensor is read from, in the order expected: values and indices, or
+    /// one blob of both. `None` where it is not sparse.
     fn sparse_roles(&self) -> Option<&'static [&'static str]> {
         match (self.stored_layout(), self.record.is_packed) {
             (Layout::SparseCsr | Layout::SparseCoo, true) => Some(&["data"]),
@@ -373,11 +375,11 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Verifies its components against their digests and, where it is sparse and none of them is encoded, its
+    /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
     /// indices as [`sparse`](Self::sparse) does.
     ///
     /// # Errors
-    /// Those of [`Component::verify`], of the first component that fails; those of [`sparse`](Self::sparse).
+    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
@@ -394,23 +396,23 @@ impl<'a> Tensor<'a> {
         Ok(verified)
     }
 
-    /// An error of the tensor as a whole.
+    /// Creates an error of the tensor as a whole.
     fn error(&self, kind: ErrorKind) -> Error {
         Error::at(kind, self.file.format(), Item::Tensor, self.record.at)
     }
 }
 
-/// How many components were verified against their digests, and how many could not be.
+/// The number of components that were verified against their digests, and of those that could not be.
 #[cfg(feature = "digest")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Those whose stored bytes are the ones that their digest was made of.
+    /// Components whose stored bytes match their digest.
     pub verified: u64,
-    /// Those for which the file states no digest.
+    /// Components for which the file states no digest.
     pub without_digest: u64,
-    /// Those whose digest is of a kind that is not known here.
+    /// Components whose digest is of an unknown kind.
     pub unknown_digest: u64,
-    /// What there is to warn of the data, as bits: [`Warning::bit`](crate::Warning::bit) each.
+    /// Warnings about the data.
     pub warnings: Warnings,
 }
 
@@ -435,8 +437,8 @@ impl Verified {
 
 /// The components of a tensor. See [`Tensor::components`].
 ///
-/// What they are was checked when the file was opened. Should the bytes have changed since, the iterator
-/// ends early and [`error`](Self::error) says why.
+/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns why.
 #[derive(Clone, Copy, Debug)]
 pub struct Components<'a> {
     tensor: Tensor<'a>,
@@ -445,18 +447,18 @@ pub struct Components<'a> {
 }
 
 impl<'a> Components<'a> {
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// A component of which nothing has been read yet.
+    /// Creates a blank component, to be read into.
     pub(crate) fn blank(&self) -> Component<'a> {
         self.tensor.blank_component()
     }
 
-    /// Reads the next component into `component`, a blank one; `false` after the last.
+    /// Reads the next component into `component`, a blank one; returns `false` after the last.
     pub(crate) fn read_next(&mut self, component: &mut Component<'a>) -> Result<bool> {
         let (tensor, part) = (&self.tensor, component.record_mut());
         dispatch!(&tensor.file, file => file.next_component(&tensor.record, &mut self.cursor, part))

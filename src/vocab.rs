@@ -1,4 +1,4 @@
-//! The words that every format shares: dtype, byte order, element order, layout, encoding.
+//! The vocabulary that every format shares: dtype, byte order, element order, layout, encoding.
 //!
 //! Depends on `pinned`, `bytes`.
 #![forbid(unsafe_code)]
@@ -11,21 +11,21 @@ use crate::pinned::pinned;
 
 /// The type of an element.
 ///
-/// The low byte of its [code](DType::code) names the number; the high byte is the base-2 logarithm of how
-/// many of them an element has: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
+/// The low byte of its [code](DType::code) is the type of one lane; the high byte is the base-2 logarithm of the
+/// number of lanes: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DType(NonZeroU16); // so that "no dtype" takes no room beside it
+pub struct DType(NonZeroU16); // nonzero, so that `Option<DType>` is no larger
 
 macro_rules! dtypes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal, $log2:literal;)*) => {
         impl DType {
             $($(#[$doc])* pub const $name: Self = Self::of_number($code);)*
 
-            /// Every dtype of one number, and the complex ones, with its name in the C header, in the order of
-            /// its code. For those of several numbers see [`with_lanes`](Self::with_lanes).
+            /// Every single-lane dtype, complex ones included, with its name in the C header, in the order of the
+            /// codes. For those with several lanes see [`with_lanes`](Self::with_lanes).
             pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, stringify!($name)),)*];
 
-            /// Its usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
+            /// Returns its usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
             #[must_use]
             pub const fn name(self) -> &'static str {
                 let names = match self.number() {
@@ -36,13 +36,13 @@ macro_rules! dtypes {
                 match self.log2_lanes() { 0 => one, 1 => two, 2 => four, _ => eight }
             }
 
-            /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is closed by a NUL.
+            /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is NUL-terminated.
             #[cfg(feature = "capi")]
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
-            /// Base-2 logarithm of the size of the number; [`UNLISTED`](Self::UNLISTED) where it is none of `ALL`.
-            #[inline(never)] // a table of bytes, once
+            /// Base-2 logarithm of the size of one lane; [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
+            #[inline(never)] // a single copy of the byte table
             const fn log2_number_size(self) -> u8 {
                 match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
             }
@@ -51,7 +51,7 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    /// Truth value in a byte. Files hold values other than 0 and 1; it is never shown as a Rust `bool`.
+    /// Boolean in a byte. Files contain values other than 0 and 1; it is never returned as a Rust `bool`.
     BOOL = 1, "bool", 0;
     /// Unsigned 8-bit integer.
     U8 = 2, "u8", 0;
@@ -83,13 +83,13 @@ dtypes! {
     F128 = 19, "f128", 4;
     /// bfloat16: the upper half of a binary32.
     BF16 = 20, "bf16", 1;
-    /// 8-bit float, 4 exponent and 3 mantissa bits, finite and NaN.
+    /// 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
     F8_E4M3FN = 24, "f8_e4m3fn", 0;
-    /// 8-bit float, 5 exponent and 2 mantissa bits.
+    /// 8-bit float with 5 exponent and 2 mantissa bits.
     F8_E5M2 = 25, "f8_e5m2", 0;
-    /// As `F8_E4M3FN`, with one NaN and no negative zero.
+    /// Like `F8_E4M3FN`, with one NaN and no negative zero.
     F8_E4M3FNUZ = 26, "f8_e4m3fnuz", 0;
-    /// As `F8_E5M2`, with one NaN, no infinities and no negative zero.
+    /// Like `F8_E5M2`, with one NaN, no infinities and no negative zero.
     F8_E5M2FNUZ = 27, "f8_e5m2fnuz", 0;
     /// Complex number of two `f32`: real, imaginary.
     C64 = 32, "c64", 3;
@@ -98,7 +98,7 @@ dtypes! {
 }
 
 impl DType {
-    /// The pinned number; the same in C.
+    /// Returns the pinned numeric code; the same in C.
     #[must_use]
     pub const fn code(self) -> u16 {
         self.0.get()
@@ -111,8 +111,8 @@ impl DType {
         }
     }
 
-    /// The type of the same kind of numbers, such as unsigned integers, that are `width` bytes long: 16 at most. Their
-    /// codes follow one another.
+    /// Returns the dtype of the same kind, such as unsigned integers, that is `width` bytes wide, 16 at most. The
+    /// codes of a kind are consecutive.
     pub(crate) fn widened_to(self, width: u32) -> Option<Self> {
         if !width.is_power_of_two() || width > 16 {
             return None;
@@ -121,19 +121,19 @@ impl DType {
         Some(Self::of_number(self.code().checked_add(u16::try_from(steps).ok()?)?))
     }
 
-    /// The code of one without lanes, in a byte.
+    /// The code of a single-lane dtype, in a byte.
     pub(crate) const fn short_code(self) -> u8 {
         let [code, _] = self.code().to_le_bytes();
         code
     }
 
-    /// The dtype of the number that a list of names gave: such a code, or [`UNKNOWN`].
+    /// Returns the dtype for the number that a keyword list returned: a short code, or [`UNKNOWN`].
     pub(crate) fn from_keyword(number: u8) -> Option<Self> {
         if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
     }
 
-    /// The dtype that NumPy writes so: kind and bytes, without the byte order. `None` for what is no number here: times,
-    /// texts, records.
+    /// Returns the dtype for NumPy's spelling: kind and size, without the byte order. `None` for what is no number
+    /// here: times, strings, records.
     pub(crate) fn from_numpy(name: &[u8]) -> Option<Self> {
         let names = keywords![
             "b1": DType::BOOL.short_code(),
@@ -154,7 +154,7 @@ impl DType {
         Self::from_keyword(names.number_of(name))
     }
 
-    /// The dtype of a code; `None` for a number that is no dtype's.
+    /// Returns the dtype with that code; `None` for a number that is not the code of a dtype.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         let given = Self(NonZeroU16::new(code)?);
@@ -162,8 +162,8 @@ impl DType {
         given.number().with_lanes(lanes).filter(|dtype| given.log2_number_size() != Self::UNLISTED && *dtype == given)
     }
 
-    /// The dtype whose elements are `lanes` numbers of this type: 1, 2, 4 or 8 of them, as for quaternions.
-    /// `None` for another count, and for what is no single number: truth values, 8-bit floats, complex numbers.
+    /// Returns the dtype whose elements have `lanes` lanes of this type: 1, 2, 4 or 8, as for quaternions. `None` for
+    /// other counts, and for types that cannot have lanes: booleans, 8-bit floats, complex numbers.
     #[must_use]
     pub const fn with_lanes(self, lanes: u32) -> Option<Self> {
         match (self, lanes) {
@@ -181,7 +181,7 @@ impl DType {
 
     const UNLISTED: u8 = u8::MAX;
 
-    /// The number that its elements have one or several of.
+    /// Returns the dtype of a single lane.
     pub(crate) const fn number(self) -> Self {
         Self::of_number(self.code() & 0xff)
     }
@@ -193,13 +193,13 @@ impl DType {
         }
     }
 
-    /// Base-2 logarithm of [`size`](Self::size): every element is a power of two long.
+    /// Base-2 logarithm of [`size`](Self::size): every element size is a power of two.
     pub(crate) const fn log2_size(self) -> u32 {
         #[allow(clippy::as_conversions)] // widens
         self.log2_lanes().saturating_add(self.log2_number_size() as u32)
     }
 
-    /// Bytes of one element: 1 to 128, a power of two.
+    /// Returns the size of one element in bytes: 1 to 128, a power of two.
     #[must_use]
     pub const fn size(self) -> u64 {
         #[allow(clippy::as_conversions)] // widens
@@ -208,16 +208,16 @@ impl DType {
         }
     }
 
-    /// Whether so many bytes are whole elements, of which each is 128 bytes long at most.
+    /// Returns whether `bytes` is a whole number of elements, which are at most 128 bytes each.
     pub(crate) const fn is_whole(self, bytes: u64) -> bool {
         let [low, ..] = bytes.to_le_bytes();
         low & 1_u8.wrapping_shl(self.log2_size()).wrapping_sub(1) == 0
     }
 
-    /// Where a program may read its numbers: the alignment of the Rust, and so of the C type.
+    /// Returns the alignment needed to read its lanes in place: that of the Rust, and so of the C type.
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
-        // As long as they are, but for those that some machines align to less.
+        // The lane size, except for types that some machines align to less.
         match self.lane_size() {
             8 => align_of::<u64>(),
             16 => align_of::<u128>(),
@@ -225,14 +225,14 @@ impl DType {
         }
     }
 
-    /// Bytes of one number of an element, to which the byte order applies: half of it for complex ones.
+    /// Returns the size in bytes of one lane, to which the byte order applies: half the element for complex numbers.
     #[must_use]
     pub fn lane_size(self) -> usize {
         let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
         1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }
 
-    /// Whether it is an integer type that can number elements.
+    /// Returns whether it is an integer type that can be used for indices.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         self.code() >= Self::U8.code() && self.code() <= Self::I128.code()
@@ -252,7 +252,7 @@ impl fmt::Debug for DType {
 }
 
 pinned! {
-    /// The order of the bytes of a number.
+    /// The byte order of a number.
     ByteOrder: u8 {
         Little = 0, "little-endian";
         Big = 1, "big-endian";
@@ -260,15 +260,15 @@ pinned! {
 }
 
 impl ByteOrder {
-    /// This machine's.
+    /// The byte order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
 
-    /// Turns elements of this byte order into those of this machine, where they lie.
+    /// Converts elements from this byte order to that of this machine, in place.
     pub(crate) fn to_native(self, bytes: &mut [u8], dtype: DType) {
         if self == Self::NATIVE {
             return;
         }
-        // One arm a size, so that each has a size known to the compiler.
+        // One arm per size, so that the compiler knows each size.
         match dtype.lane_size() {
             2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
             4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
@@ -288,38 +288,41 @@ pinned! {
 }
 
 pinned! {
-    /// How the components of a tensor add up to it.
+    /// How the components of a tensor make up its elements.
     Layout: u8 {
         Dense = 0, "dense";
         SparseCsr = 1, "sparse_csr";
         SparseCoo = 2, "sparse_coo";
         QuantizedGroup = 3, "quantized_group";
-        /// Pairs of a global index and a value.
+        /// Pairs of a linear index and a value.
         IndexValue = 4, "index_value";
-        /// Elements that symmetry leaves over, in an order that the format does not define.
+        /// The elements that remain after symmetry is taken into account, in an order that the format does not
+        /// define.
         Packed = 5, "packed";
-        /// Cores, of which the elements are products.
+        /// Cores whose products are the elements.
         TensorTrain = 6, "tensor_train";
-        /// One array in chunks, each compressed by itself.
+        /// A single array in chunks, each compressed on its own.
         Chunked = 7, "chunked";
-        /// A layout of the file's own: its components are listed, its meaning is not known here.
+        /// A layout that the file names but this library does not know: its components are listed, their meaning is
+        /// unknown.
         Other = 255, "other";
     }
 }
 
 pinned! {
-    /// How the bytes of a component are stored.
+    /// How the bytes of a component are encoded.
     Encoding: u8 {
         Raw = 0, "raw";
         Zstd = 1, "zstd";
-        /// A zlib stream (RFC 1950): what a [`Decoder`](crate::Decoder) is asked for by chunks; no component is stored so.
+        /// A zlib stream (RFC 1950): requested of a [`Decoder`](crate::Decoder) for chunks; no component is stored
+        /// this way.
         Zlib = 2, "zlib";
-        /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them, no
-        /// [`Decoder`](crate::Decoder) is asked to.
+        /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them; a
+        /// [`Decoder`](crate::Decoder) is never asked to.
         Blosc = 3, "blosc2";
         /// A raw deflate stream (RFC 1951), as in archives.
         Deflate = 4, "deflate";
-        /// In a way that is not known here; the file gives it a name.
+        /// An encoding unknown to this library; the file gives it a name.
         Other = 255, "other";
     }
 }
@@ -351,7 +354,7 @@ mod tests {
         for (dtype, lanes) in [(DType::C64, 2), (DType::BOOL, 2), (DType::F8_E5M2, 4), (DType::F32, 3)] {
             assert_eq!(dtype.with_lanes(lanes), None);
         }
-        // Complex numbers have one code; what has none is no dtype.
+        // Complex numbers have no lanes, and a code that is not listed is no dtype.
         for code in [0, 7, DType::F64.code() | 0x100, DType::C64.code() | 0x100, DType::F64.code() | 0x400, 0xff11] {
             assert_eq!(DType::from_code(code), None, "{code}");
         }

@@ -1,4 +1,4 @@
-//! What a format's text says to warn about, and the warnings of a file.
+//! Warnings that a format's specification calls for, and the warnings of a file.
 //!
 //! Depends on `pinned`.
 #![forbid(unsafe_code)]
@@ -6,52 +6,53 @@
 use crate::pinned::pinned;
 
 pinned! {
-    /// What a format's text says to warn about. The number is the bit in [`Warnings`].
+    /// A warning that a format's specification calls for. Its number is its bit in [`Warnings`].
     ///
-    /// Bits 0 to 7 are for those that concern a tensor: the first one concerned is known. The others concern the file.
+    /// Bits 0 to 7 are warnings about a tensor: the first tensor concerned is recorded. The others are about the
+    /// file.
     Warning: u8 {
         MisalignedOffset = 0, "an offset is not a multiple of the format's alignment";
-        UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is shown";
+        UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is used";
         UnknownDigest = 2, "a digest is of a kind that cannot be verified";
-        RepeatedName = 3, "a tensor name stands twice; find gives the first";
+        RepeatedName = 3, "a tensor name appears twice; find returns the first";
         RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check does";
-        NewerMinor = 8, "the file is of a newer minor version; new features may be missed";
+        NewerMinor = 8, "the file has a newer minor version; new features may be missed";
         NoMinor = 9, "the version has no minor number; read as 0";
         NamesUnchecked = 10, "too many unsorted names to compare without memory; check does";
         TrailingBytes = 11, "bytes follow that belong to nothing";
         ReservedBytes = 12, "bytes that must be 0 are not";
-        LegacyLayout = 13, "the data follows without a chunk, as programs write it against the format's text";
-        LegacyComplexWidth = 14, "the width of a number was stated as that of a complex one; the file's length tells";
-        LegacyVersion = 15, "chunks are used in a version that has none";
-        ChunkLength = 16, "a chunk is not as long as its contents ask for";
+        LegacyLayout = 13, "the data is not in a chunk, as programs write it contrary to the specification";
+        LegacyComplexWidth = 14, "the number width was stated as that of a complex number; the file length shows it";
+        LegacyVersion = 15, "the file has chunks in a version that defines none";
+        ChunkLength = 16, "a chunk is not as long as its contents require";
         UnclearSymmetry = 17, "a symmetry has no operation, or permutes indices that share a name";
         OpaqueOrder = 18, "the elements are packed in an order that the format does not define";
-        UnsortedIndices = 19, "the indices do not rise";
-        RepeatedIndices = 20, "an index stands twice; the last value counts";
-        OneDimension = 21, "a tensor train of one core, which the format's text does not foresee";
+        UnsortedIndices = 19, "the indices are not sorted";
+        RepeatedIndices = 20, "an index appears twice; the last value counts";
+        OneDimension = 21, "a tensor train of one core, which the specification does not foresee";
         UnstatedByteOrder = 22, "numbers are in the byte order of the machine that wrote them; read as little-endian";
         NoArray = 23, "an entry of the archive is not an array";
-        PlacesUnchecked = 24, "too many unsorted places to compare without memory; check does";
+        PlacesUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
     }
 }
 
 impl Warning {
-    /// This warning's bit.
+    /// Returns this warning's bit.
     #[must_use]
     pub fn bit(self) -> u32 {
-        1_u32.wrapping_shl(u32::from(self.code())) // at most 31: pinned above, held by a test
+        1_u32.wrapping_shl(u32::from(self.code())) // at most 31: pinned above, checked by a test
     }
 
-    /// The bit of a warning that concerns a tensor, among those of a tensor.
+    /// Returns the bit of a warning about a tensor, within the warnings of a tensor.
     pub(crate) fn tensor_bit(self) -> u8 {
-        1_u8.wrapping_shl(u32::from(self.code())) // below 8: those are the ones used so
+        1_u8.wrapping_shl(u32::from(self.code())) // below 8: only those are used this way
     }
 }
 
-/// How many warnings can name the tensor they concern: bits `0..TENSOR_WARNINGS`.
+/// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`.
 const TENSOR_WARNINGS: usize = 5;
 
-/// The warnings of a file: a set, and for each that concerns a tensor the first one concerned.
+/// The warnings of a file: a set and, for each warning about a tensor, the first tensor concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Warnings {
     bits: u32,
@@ -59,49 +60,49 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// The set as bits, [`Warning::bit`] each.
+    /// Returns the set as bits, [`Warning::bit`] each.
     #[must_use]
     pub const fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.bits == 0
     }
 
-    /// Whether `warning` is among them.
+    /// Returns whether `warning` is among them.
     #[must_use]
     pub fn contains(&self, warning: Warning) -> bool {
         self.bits & warning.bit() != 0
     }
 
-    /// The warnings, in the order of their numbers.
+    /// Returns an iterator over the warnings, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = Warning> + use<> {
         let set = *self;
         Warning::ALL.iter().copied().filter(move |&warning| set.contains(warning))
     }
 
-    /// The index, in the order of the file, of the first tensor that `warning` concerns.
-    /// `None` where the warning is not given or concerns the whole file.
+    /// Returns the index, in the order of the file, of the first tensor that `warning` is about. `None` where the
+    /// warning is not in the set or is about the whole file.
     #[must_use]
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
         let index = self.first.get(usize::from(warning.code()))?;
         self.contains(warning).then_some(u64::from(*index))
     }
 
-    /// The warnings of a file that knows them as bits, none of them a tensor's.
+    /// Creates the warnings of a file from bits, none of them about a tensor.
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self { bits, first: [0; TENSOR_WARNINGS] }
     }
 
-    /// Adds a warning that concerns the file.
+    /// Adds a warning about the file.
     pub(crate) fn add(&mut self, warning: Warning) {
         self.bits |= warning.bit();
     }
 
-    /// The same warnings but `warning`.
+    /// Returns these warnings without `warning`.
     pub(crate) fn without(mut self, warning: Warning) -> Self {
         self.bits &= !warning.bit();
         self

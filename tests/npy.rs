@@ -236,12 +236,12 @@ fn messages() {
     let object = file(1, &header("'|O'", "False", "(1,)"), 8);
     assert_eq!(
         message(&object),
-        "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not read) \
+        "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not supported) \
          [at byte 20]"
     );
     let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
-    assert_eq!(message(&short), "npy 2.0: data: the bytes end too early: 472 bytes of a file of 80 [at byte 80]");
-    assert_eq!(message(&file(1, "", 0)[..9]), "npy 1.0: header: the bytes end too early [at byte 9]");
+    assert_eq!(message(&short), "npy 2.0: data: unexpected end of input: 472 bytes in a file of 80 [at byte 80]");
+    assert_eq!(message(&file(1, "", 0)[..9]), "npy 1.0: header: unexpected end of input [at byte 9]");
     let mut long = file(1, "{}", 0);
     long[8] = 99;
     assert_eq!(message(&long), "npy 1.0: offset 10 + length 99 exceeds the file (12 bytes) [at byte 8]");

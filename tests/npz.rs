@@ -220,7 +220,9 @@ fn entries_take_no_more_than_there_is() {
     let mut archive = Archive::default();
     archive.add("a.npy", ARRAY);
     let about = about("a.npy", ARRAY);
-    (0..3000).for_each(|_| drop(archive.list("a.npy", &about, 0)));
+    for _ in 0..3000 {
+        archive.list("a.npy", &about, 0);
+    }
     assert_eq!(refused(&archive.finish()), (ErrorKind::Overlap, Item::Entry));
 }
 

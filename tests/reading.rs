@@ -107,13 +107,13 @@ fn refusals_are_plain_errors() {
 #[test]
 fn other_files_are_named() {
     let refusal = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
-    assert_eq!(refusal(b""), "the bytes end too early [at byte 0]");
-    assert_eq!(refusal(b"hello world, how do you do"), "this is not a tensor file of a kind known here [at byte 0]");
-    assert_eq!(refusal(b"ZTEN"), "ztensor: header: the bytes end too early [at byte 0]");
-    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not read yet [at byte 0]");
-    assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not read yet [at byte 0]");
-    assert_eq!(refusal(b"\x02\0\0\0\0\0\0\0{}"), "safetensors: files of this kind are not read yet [at byte 0]");
-    assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: files of this kind are not read yet [at byte 0]");
+    assert_eq!(refusal(b""), "unexpected end of input [at byte 0]");
+    assert_eq!(refusal(b"hello world, how do you do"), "this is not a known kind of tensor file [at byte 0]");
+    assert_eq!(refusal(b"ZTEN"), "ztensor: header: unexpected end of input [at byte 0]");
+    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not supported yet [at byte 0]");
+    assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not supported yet [at byte 0]");
+    assert_eq!(refusal(b"\x02\0\0\0\0\0\0\0{}"), "safetensors: files of this kind are not supported yet [at byte 0]");
+    assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: files of this kind are not supported yet [at byte 0]");
 }
 
 #[cfg(all(feature = "npy", feature = "b2nd"))]

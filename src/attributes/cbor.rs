@@ -1,4 +1,4 @@
-//! Values written in CBOR, one after the other.
+//! Attributes in CBOR, one value after the other.
 //!
 //! Depends on `super`, `error`, `bytes`, `codec::cbor`.
 #![forbid(unsafe_code)]
@@ -26,8 +26,8 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// The pairs of the map at `position` of `region`, of a file of kind `format`, but those whose keys are
-    /// `hidden`.
+    /// Returns the pairs of the map at `position` of `region`, in a file of kind `format`, except those with `hidden`
+    /// keys.
     pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: Keywords) -> Self {
         let mut reader = Reader::new(region.bytes, position);
         let left = reader.map();
@@ -38,7 +38,7 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Why the iterator ended early.
+    /// Returns why the iterator ended early.
     pub(super) fn error(&self) -> Option<Error> {
         self.fault.map(|fault| fault.in_file(self.format, self.region.start))
     }
@@ -65,7 +65,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Reads a value, passing what is inside it.
+    /// Reads a value, skipping its contents.
     fn value(&self, reader: &mut Reader<'a>) -> Result<Value<'a>> {
         let at = reader.position();
         let token = reader.token()?;

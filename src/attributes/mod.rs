@@ -1,6 +1,6 @@
-//! What a file or a tensor says besides: named values, and the values inside them.
+//! Attributes: named values of a file or a tensor, and the values inside them.
 //!
-//! Depends on `error`, `codec`. Each format writes them in its own way; what a user sees is the same.
+//! Depends on `error`, `codec`. Each format writes them in its own way; users see them alike.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 use crate::error::Error;
 use crate::pinned::pinned;
 
-/// A value of an attribute.
+/// The value of an attribute.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -20,15 +20,15 @@ pub enum Value<'a> {
     Null,
     /// Undefined.
     Undefined,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer from -2^64 to 2^64 - 1.
     Integer(i128),
-    /// A number of 16, 32 or 64 bits, widened without loss.
+    /// A floating-point number of 16, 32 or 64 bits, widened without loss.
     Float(f64),
     /// Another simple value, by its number.
     Simple(u8),
-    /// A text.
+    /// A text string.
     Text(&'a str),
     /// A byte string.
     Bytes(&'a [u8]),
@@ -36,11 +36,11 @@ pub enum Value<'a> {
     Array(Attributes<'a>),
     /// A map.
     Map(Attributes<'a>),
-    /// A tag, and the one value that it marks.
+    /// A tag, and the single value that it applies to.
     Tagged(u64, Attributes<'a>),
-    /// A text in pieces, each a [`Value::Text`].
+    /// A text string in chunks, each a [`Value::Text`].
     TextChunks(Attributes<'a>),
-    /// A byte string in pieces, each a [`Value::Bytes`].
+    /// A byte string in chunks, each a [`Value::Bytes`].
     ByteChunks(Attributes<'a>),
 }
 
@@ -49,7 +49,7 @@ pinned! {
     ValueKind: u8 {
         Null = 1, "null";
         Undefined = 2, "undefined";
-        Bool = 3, "truth value";
+        Bool = 3, "boolean";
         Integer = 4, "integer";
         Float = 5, "floating-point number";
         Simple = 6, "simple value";
@@ -58,13 +58,13 @@ pinned! {
         Array = 9, "list";
         Map = 10, "map";
         Tagged = 11, "tagged value";
-        TextChunks = 12, "text in pieces";
-        ByteChunks = 13, "byte string in pieces";
+        TextChunks = 12, "text in chunks";
+        ByteChunks = 13, "byte string in chunks";
     }
 }
 
 impl<'a> Value<'a> {
-    /// Its kind.
+    /// Returns its kind.
     #[must_use]
     pub const fn kind(&self) -> ValueKind {
         match self {
@@ -84,43 +84,43 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text; `None` for another kind.
+    /// Returns the text string; `None` for another kind.
     #[must_use]
     pub const fn as_str(&self) -> Option<&'a str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The bytes of a byte string; `None` for another kind.
+    /// Returns the bytes of a byte string; `None` for another kind.
     #[must_use]
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// The boolean; `None` for another kind.
+    /// Returns the boolean; `None` for another kind.
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The integer; `None` for another kind, and where it does not fit.
+    /// Returns the integer; `None` for another kind, and where it does not fit.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Integer(integer) = self { i64::try_from(*integer).ok() } else { None }
     }
 
-    /// The integer; `None` for another kind, and where it does not fit.
+    /// Returns the integer; `None` for another kind, and where it does not fit.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         if let Self::Integer(integer) = self { u64::try_from(*integer).ok() } else { None }
     }
 
-    /// The floating-point number; `None` for another kind, integers too.
+    /// Returns the floating-point number; `None` for another kind, integers included.
     #[must_use]
     pub const fn as_f64(&self) -> Option<f64> {
         if let Self::Float(number) = self { Some(*number) } else { None }
     }
 
-    /// The values inside it; `None` for a single value.
+    /// Returns the values inside it; `None` for a value that contains no others.
     #[must_use]
     pub const fn items(&self) -> Option<Attributes<'a>> {
         match self {
@@ -134,10 +134,10 @@ impl<'a> Value<'a> {
     }
 }
 
-/// One of [`Attributes`].
+/// An attribute: one of [`Attributes`].
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute<'a> {
-    /// The key, in a map most often a text; `None` where the values are no map's.
+    /// The key, in a map usually a text string; `None` where the values are not those of a map.
     pub key: Option<Value<'a>>,
     /// The value.
     pub value: Value<'a>,
@@ -145,12 +145,12 @@ pub struct Attribute<'a> {
 
 /// The attributes of a file or a tensor, or the values inside one of them: an iterator over the bytes.
 ///
-/// The structure was checked when the file was opened. Should the bytes have changed since, the iterator
-/// ends early and [`error`](Self::error) says why.
+/// The structure was checked when the file was opened. Should the bytes have changed since, the iterator ends early
+/// and [`error`](Self::error) returns why.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a>(Inner<'a>);
 
-/// The values as they are written.
+/// The values, by how they are stored.
 #[derive(Clone, Copy, Debug)]
 enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
@@ -162,7 +162,7 @@ impl<'a> Attributes<'a> {
     /// No attributes.
     pub(crate) const NONE: Self = Self(Inner::None(PhantomData));
 
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         match &self.0 {
@@ -172,7 +172,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The value of the first attribute whose key is the text `key`. Linear.
+    /// Returns the value of the first attribute whose key is the text string `key`. Linear.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
         let mut all = *self;

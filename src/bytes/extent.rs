@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::num::to_usize;
 
-/// A range of bytes: where it begins in the file, and its length. Nothing says that the file is that long.
+/// A range of bytes: its offset in the file and its length. Nothing guarantees that the file is that long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// Offset of the first byte, counted from the start of the file.
@@ -17,19 +17,19 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The range of `length` bytes from `offset` on.
+    /// Creates the range of `length` bytes that begins at `offset`.
     #[must_use]
     pub const fn new(offset: u64, length: u64) -> Self {
         Self { offset, length }
     }
 
-    /// The offset behind the last byte; `None` beyond 64 bits.
+    /// Returns the offset just past the last byte; `None` beyond 64 bits.
     #[must_use]
     pub const fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.length)
     }
 
-    /// Whether all of it lies in `0..end`.
+    /// Returns whether the whole range is within `0..end`.
     #[must_use]
     pub const fn is_within(&self, end: u64) -> bool {
         match end.checked_sub(self.offset) {
@@ -38,8 +38,8 @@ impl Extent {
         }
     }
 
-    /// The bytes it covers of `bytes`, which begin at offset `start` of the file.
-    #[inline(never)] // once: 64-bit numbers take room
+    /// Returns the part of `bytes`, which begin at offset `start` of the file, that this range covers.
+    #[inline(never)] // out of line: 64-bit arithmetic is large
     pub(crate) fn of<'a>(&self, bytes: &'a [u8], start: u64) -> Option<&'a [u8]> {
         let from = to_usize(self.offset.checked_sub(start)?)?;
         let length = to_usize(self.length)?;
@@ -47,14 +47,14 @@ impl Extent {
     }
 }
 
-/// The offsets of the bytes; up to `u64::MAX` where the end would lie beyond it.
+/// The offsets of the bytes; the end saturates at `u64::MAX`.
 impl From<Extent> for core::ops::Range<u64> {
     fn from(extent: Extent) -> Self {
         extent.offset..extent.offset.saturating_add(extent.length)
     }
 }
 
-/// The offsets of the bytes, to index a slice that is the whole file.
+/// The offsets of the bytes, to index a slice that holds the whole file.
 impl TryFrom<Extent> for core::ops::Range<usize> {
     type Error = core::num::TryFromIntError;
 
@@ -64,14 +64,14 @@ impl TryFrom<Extent> for core::ops::Range<usize> {
     }
 }
 
-/// Bytes that stand in one piece, and where in the file they begin.
+/// A contiguous run of bytes, and its offset in the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Region<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) start: u64,
 }
 
-/// Prints where it lies, not what is in it.
+/// Prints the position, not the contents.
 impl fmt::Debug for Region<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {}", self.bytes.len(), self.start)

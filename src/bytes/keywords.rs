@@ -1,13 +1,13 @@
-//! Lists of words, packed: on a chip a text of its own takes eight bytes for its place and length.
+//! Packed keyword lists: on a 32-bit chip, a separate string costs eight bytes for its pointer and length.
 //!
 //! Depends on nothing.
 #![forbid(unsafe_code)]
 
-/// A list of words, with a number for each: a word stands behind its length and its number, a byte each.
+/// A list of keywords, each with a number: a keyword is preceded by its length and its number, one byte each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keywords(&'static [u8]);
 
-/// The [`Keywords`] of some texts or bytes, and their numbers.
+/// The [`Keywords`] of some strings or byte strings, and their numbers.
 macro_rules! keywords {
     ($($word:literal: $number:expr),* $(,)?) => { keywords!(bytes $($word.as_bytes() => $number),*) };
     (bytes $($word:expr => $number:expr),* $(,)?) => {{
@@ -19,10 +19,10 @@ macro_rules! keywords {
 pub(crate) use keywords;
 
 impl Keywords {
-    /// No words.
+    /// No keywords.
     pub(crate) const NONE: Self = Self(&[]);
 
-    /// What [`pack`] has made.
+    /// Wraps what [`pack`] produced.
     pub(crate) const fn packed(packed: &'static [u8]) -> Self {
         Self(packed)
     }
@@ -40,12 +40,12 @@ impl Keywords {
         Found::NOTHING
     }
 
-    /// The number of `word`; [`UNKNOWN`] where it is none of them.
+    /// Returns the number of `word`; [`UNKNOWN`] where it is not in the list.
     pub(crate) fn number_of(self, word: &[u8]) -> u8 {
         self.find(word).number()
     }
 
-    /// Takes the first word away.
+    /// Takes the first keyword off the list.
     #[inline]
     fn split_first(&mut self) -> Option<(&'static [u8], u8)> {
         let ([length, number], words) = self.0.split_first_chunk()?;
@@ -55,30 +55,30 @@ impl Keywords {
     }
 }
 
-/// The number of what is no word of a list: no word has it.
+/// The number returned for what is not in a list: no keyword has it.
 pub(crate) const UNKNOWN: u8 = 0xff;
 
-/// A word that was looked up: one number of 32 bits, which a call of a chip gives back in a register.
+/// The result of a lookup: a single 32-bit number, so that it is returned in one register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found(u32);
 
 impl Found {
-    /// None of the words.
+    /// Not in the list.
     pub(crate) const NOTHING: Self = Self(u32::MAX);
 
-    /// Its place among them, counted from 0.
+    /// The keyword's position in the list, counted from 0.
     pub(crate) const fn place(self) -> u32 {
         self.0.wrapping_shr(8)
     }
 
-    /// Its number; [`UNKNOWN`] for none of them.
+    /// The keyword's number; [`UNKNOWN`] where it is not in the list.
     pub(crate) const fn number(self) -> u8 {
         let [number, ..] = self.0.to_le_bytes();
         number
     }
 }
 
-/// The words, one after the other, with their numbers.
+/// Iterates over the keywords with their numbers.
 impl Iterator for Keywords {
     type Item = (&'static [u8], u8);
 
@@ -88,8 +88,8 @@ impl Iterator for Keywords {
     }
 }
 
-/// How many bytes `words` take.
-#[allow(clippy::arithmetic_side_effects)] // in constants alone: what overflows does not compile
+/// The packed size of `words`, in bytes.
+#[allow(clippy::arithmetic_side_effects)] // constants only: an overflow does not compile
 pub(crate) const fn packed_length(words: &[(&[u8], u8)]) -> usize {
     let mut length = 0;
     let mut rest = words;
@@ -100,8 +100,8 @@ pub(crate) const fn packed_length(words: &[(&[u8], u8)]) -> usize {
     length
 }
 
-/// Puts each of `words` behind its length and its number.
-#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // in constants alone
+/// Packs `words`, each preceded by its length and its number.
+#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
 pub(crate) const fn pack<const N: usize>(words: &[(&[u8], u8)]) -> [u8; N] {
     let mut packed = [0; N];
     let mut at = 0;

@@ -1,44 +1,44 @@
-//! Between file numbers (`u64`) and memory sizes (`usize`): the only two conversions of the crate. And what is long for a
-//! chip of 32 bits, so that it stands there once: products and quotients of file numbers.
+//! The only two conversions of the crate between file numbers (`u64`) and memory sizes (`usize`), and the 64-bit
+//! products and quotients that are long on a 32-bit chip, so that their code exists once.
 //!
 //! Depends on nothing.
 #![forbid(unsafe_code)]
 
 use core::num::NonZeroU32;
 
-/// A file number as a size in memory; `None` where this machine's memory cannot be that large.
+/// Converts a file number to a memory size; `None` where this machine's `usize` cannot hold it.
 pub(crate) fn to_usize(n: u64) -> Option<usize> {
     usize::try_from(n).ok()
 }
 
-/// A size in memory as a file number. Lossless: no target has a `usize` beyond 64 bits.
+/// Converts a memory size to a file number. Lossless: no target has a `usize` wider than 64 bits.
 #[allow(clippy::as_conversions)]
 pub(crate) const fn to_u64(n: usize) -> u64 {
     n as u64
 }
 
-/// The product of two file numbers; `None` beyond 64 bits, or where there is no first one.
-#[inline(never)] // once: on 32-bit machines it is long
+/// Returns the product of two file numbers; `None` beyond 64 bits, or where the first is `None`.
+#[inline(never)] // a single copy: it is long on 32-bit machines
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     a.and_then(|a| a.checked_mul(b))
 }
 
-/// How many parts of `part` it takes for `length`; 0 where the part is 0.
+/// Returns how many parts of `part` bytes it takes to cover `length`, rounded up; 0 where `part` is 0.
 pub(crate) fn count_of(length: u64, part: u64) -> u64 {
     let count = quotient(length, part);
     let is_whole = count.saturating_mul(part) == length;
     if is_whole || part == 0 { count } else { count.saturating_add(1) }
 }
 
-/// The same for numbers that a chip divides by an instruction.
+/// Like [`count_of`], for 32-bit numbers, which a chip divides with one instruction.
 pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
     NonZeroU32::new(part).map_or(0, |part| length.div_ceil(part.get()))
 }
 
-/// How often `part` goes into `n`, without the rest; 0 where there is no part.
+/// Returns `n / part`, rounded down; 0 where `part` is 0.
 ///
-/// Most numbers have 32 bits, which a chip divides by an instruction; what a compiler brings along for 64 takes 536
-/// bytes of it.
+/// Most numbers fit in 32 bits, which a chip divides with one instruction; the compiler's own 64-bit division takes
+/// 536 bytes of flash.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     #[cfg(target_pointer_width = "64")]
@@ -47,13 +47,13 @@ pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     quotient_of_words(n, part)
 }
 
-/// The same by instructions for 32 bits.
+/// Like [`quotient`], with 32-bit instructions only.
 #[cfg(any(test, not(target_pointer_width = "64")))]
 fn quotient_of_words(n: u64, part: u64) -> u64 {
     if let (Ok(n), Ok(part)) = (u32::try_from(n), u32::try_from(part)) {
         return u64::from(n.checked_div(part).unwrap_or(0));
     }
-    // Bit by bit, as it is done on paper.
+    // Long division, bit by bit.
     let (mut rest, mut quotient) = (0_u64, 0_u64);
     let mut digits = n;
     for _ in 0..u64::BITS {
@@ -69,7 +69,7 @@ fn quotient_of_words(n: u64, part: u64) -> u64 {
     quotient
 }
 
-/// What is left of `n` when as many of `part` are taken away as there are; `n` where there is no part.
+/// Returns `n % part`; `n` where `part` is 0.
 pub(crate) fn remainder(n: u64, part: u64) -> u64 {
     n.wrapping_sub(quotient(n, part).wrapping_mul(part))
 }
@@ -83,7 +83,7 @@ mod tests {
         let mut seed = 1_u64;
         let mut next = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            seed >> (seed >> 58) // of all lengths
+            seed >> (seed >> 58) // of all bit lengths
         };
         for _ in 0..100_000 {
             let (n, part) = (next(), next());

@@ -1,7 +1,7 @@
 //! Where the bytes of a file come from: one slice, or the few segments that the caller has fetched.
 //!
-//! Depends on `place`, `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that misses
-//! bytes ends with the range it needs, the caller fetches that range and opens again.
+//! Depends on `place`, `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that lacks bytes
+//! stops and returns the range it needs; the caller fetches that range and opens again.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -14,16 +14,16 @@ use super::num::to_u64;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 
-/// How many segments a [`Source`] holds.
+/// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;
 
-/// A range of bytes that has to be fetched before a file can be opened. Shorter than 4 GiB.
+/// A range of bytes that must be fetched before a file can be opened. Shorter than 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Need {
-    /// The bytes to fetch, all of them inside the file.
+    /// The range to fetch, entirely inside the file.
     pub extent: Extent,
-    /// Whether the bytes must stay in place for as long as anything opened from the source is used.
-    /// Where this is `false` they may be dropped once the next call has returned.
+    /// Whether the bytes must stay in place for as long as anything opened from the source is used. Where this is
+    /// `false` they may be dropped once the next call has returned.
     pub keep: bool,
 }
 
@@ -60,17 +60,16 @@ pub struct Need {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A range is found only inside one segment, so hand over each range just as it was asked for: the next
-/// call then never asks for it again, and opening ends. Ranges that need not be kept
-/// ([`Need::keep`]) take no room among the segments: a file that is walked from chunk to chunk may ask for any
-/// number of them, one after the other.
+/// A range is found only inside a single segment, so add each range exactly as it was requested: it is then never
+/// requested again, and the loop terminates. Ranges that need not be kept ([`Need::keep`]) do not count as segments:
+/// a file that is walked from chunk to chunk may request any number of them, one after the other.
 #[derive(Clone)]
 pub struct Source<'a> {
     segments: Segments<'a>,
-    /// The range that the last call asked for. If in passing, its bytes are good for the next call alone.
+    /// The range that the last call requested. If it is transient, its bytes are valid for the next call only.
     asked: Cell<Option<Need>>,
     transient: Option<Segment<'a>>,
-    /// How far the last call came, and the error that it ended with: the next one ends with it, too.
+    /// How far the last call got, and the error that it ended with, which the next call returns, too.
     walk: Cell<Walk>,
     failed: Cell<Option<Error>>,
 }
@@ -82,14 +81,14 @@ struct Segments<'a> {
     held: [Option<Segment<'a>>; MAX_SEGMENTS],
 }
 
-/// Where bytes begin in the file, and the bytes.
+/// The offset of some bytes in the file, and the bytes.
 type Segment<'a> = (u64, &'a [u8]);
 
-/// How far a walk over a file came whose earlier parts may be gone: where it stands, and what the format
-/// has to remember of them.
+/// The progress of a walk over a file whose earlier parts may be gone: its position, and what the format has to
+/// remember of those parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// 0: it has not begun.
+    /// 0: the walk has not begun.
     pub(crate) at: u64,
     pub(crate) memory: [u64; 3],
 }
@@ -99,7 +98,7 @@ impl Walk {
 }
 
 impl<'a> Source<'a> {
-    /// A file of `length` bytes, none of them in memory yet.
+    /// Describes a file of `length` bytes, none of them in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
         let segments = Segments { length, held: [None; MAX_SEGMENTS] };
@@ -112,27 +111,29 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Length of the whole file in bytes.
+    /// Returns the length of the whole file in bytes.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.segments.length
     }
 
-    /// Adds `bytes`, which stand at `offset` of the file. A segment that they cover is dropped, and a part of one
-    /// that is there already is not added again. Where the last call asked for a range that need not be kept, bytes
-    /// that have all of it are good for the next call of [`File::open_source`](crate::File::open_source) alone.
+    /// Adds `bytes`, found at `offset` of the file. A segment that they cover is dropped; bytes that an existing
+    /// segment already covers are not added again. If the last call requested a range that need not be kept, and
+    /// `bytes` contain all of it, they are valid for the next call of [`File::open_source`](crate::File::open_source)
+    /// only.
     ///
     /// Data may be added before the file is opened, for calls that read from the file itself.
     ///
     /// # Errors
-    /// `InvalidArgument` where the bytes would reach beyond the file, `TooManySegments` when there are
+    /// `InvalidArgument` where the bytes would reach past the end of the file, `TooManySegments` when there are
     /// [`MAX_SEGMENTS`] already. The source is unchanged then.
     pub fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = Extent::new(offset, to_u64(bytes.len()));
         if !new.is_within(self.segments.length) {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
-        // What was asked for in passing is let go with all that came with it, such as the rest of its sectors.
+        // What is added for a transient request is dropped with everything around it, such as the rest of its
+        // sectors.
         if self.asked_transient(offset, bytes) {
             self.transient = Some((offset, bytes));
             return Ok(());
@@ -140,13 +141,13 @@ impl<'a> Source<'a> {
         self.segments.add(offset, bytes)
     }
 
-    /// The bytes of `extent`, if they are among those that are good for this call.
+    /// Returns the bytes of `extent`, if they are within those valid for this call.
     fn get_transient(&self, extent: Extent) -> Option<&'a [u8]> {
         let (at, bytes) = self.transient.filter(|&(at, bytes)| self.asked_transient(at, bytes))?;
         extent.of(bytes, at)
     }
 
-    /// The range that the last call asked for, if it did.
+    /// The range that the last call requested, if any.
     pub(crate) fn need(&self) -> Option<Need> {
         self.asked.get()
     }
@@ -156,7 +157,7 @@ impl<'a> Source<'a> {
         self.failed.get()
     }
 
-    /// Remembers why a call ended. Where bytes were missing it has been told already which.
+    /// Records why a call ended. If bytes were missing, the range needed has already been recorded.
     pub(crate) fn note(&self, opening: &ParseContext<'_>, error: Option<Error>) {
         if !opening.lacks.get() {
             self.asked.set(None);
@@ -164,13 +165,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the last call asked in passing for a range of which these bytes, which stand at `offset`, have all.
+    /// Whether the last call requested a transient range that these bytes, found at `offset`, contain entirely.
     fn asked_transient(&self, offset: u64, bytes: &[u8]) -> bool {
         self.asked.get().is_some_and(|asked| !asked.keep && asked.extent.of(bytes, offset).is_some())
     }
 }
 
-/// Whether `outer` has all of `inner`.
+/// Whether `outer` contains all of `inner`.
 #[inline(never)]
 fn covers((at, outer): &Segment<'_>, (offset, inner): &Segment<'_>) -> bool {
     Extent::new(*offset, to_u64(inner.len())).of(outer, *at).is_some()
@@ -182,8 +183,8 @@ impl<'a> Segments<'a> {
         let mut place = None;
         for slot in &mut self.held {
             match slot {
-                Some(old) if covers(&new, old) => *slot = None,  // makes room
-                Some(old) if covers(old, &new) => return Ok(()), // a part of what is there, and so covers none
+                Some(old) if covers(&new, old) => *slot = None,  // frees its slot
+                Some(old) if covers(old, &new) => return Ok(()), // already covered, and so covers no other
                 Some(_) => continue,
                 None => {}
             }
@@ -193,13 +194,13 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// The bytes of `extent`, if one segment has them all.
+    /// Returns the bytes of `extent`, if one segment contains them all.
     fn get(&self, extent: Extent) -> Option<&'a [u8]> {
         self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
     }
 }
 
-/// The bytes of a file as a reader sees them: all in one slice, or in the segments of a source.
+/// The bytes of a file as a reader sees them: a single slice, or the segments of a source.
 #[derive(Clone, Copy)]
 pub struct Input<'a>(Bytes<'a>);
 
@@ -209,7 +210,7 @@ enum Bytes<'a> {
     Parts(&'a Segments<'a>),
 }
 
-/// Prints where the segments lie, not what is in them.
+/// Prints where the segments are, not their contents.
 impl fmt::Debug for Segments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let segments = self.held.iter().flatten().map(|&(start, bytes)| Region { bytes, start });
@@ -254,56 +255,57 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The bytes of `extent`, if they are in memory in one piece.
+    /// Returns the bytes of `extent`, if they are contiguous in memory.
     pub(crate) fn get(&self, extent: Extent) -> Option<&'a [u8]> {
         match self.0 {
             Bytes::Whole(bytes) => extent.of(bytes, 0),
-            // No bytes are in memory wherever they lie, as in a slice.
+            // An empty range is always in memory, wherever in the file it is, as in a slice.
             Bytes::Parts(segments) if extent.length == 0 => extent.is_within(segments.length).then_some(&[]),
             Bytes::Parts(segments) => segments.get(extent),
         }
     }
 }
 
-/// What a parser opens a file from, and where it leaves the reason for which it stops.
+/// What a parser opens a file from, and where it records why it stopped.
 #[derive(Clone)]
 pub(crate) struct ParseContext<'a> {
     pub(crate) input: Input<'a>,
-    /// The source that the input is that of: it remembers from call to call.
+    /// The source of the input, which keeps its state from call to call.
     source: Option<&'a Source<'a>>,
     error: Cell<Error>,
-    /// Whether it is for the lack of bytes.
+    /// Whether the parser stopped because bytes are missing.
     lacks: Cell<bool>,
 }
 
-/// A parser stopped: the file is at fault, or bytes are missing. The [`ParseContext`] knows: handed from call to call, an
-/// error would take more of a chip than the checks that find it.
+/// A parser stopped: the file is malformed, or bytes are missing. The [`ParseContext`] holds the reason: passing an
+/// error from call to call would take more code than the checks that find it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interrupted;
 
-/// What a parser comes to.
+/// The result of a parser.
 pub(crate) type ParseResult<T> = core::result::Result<T, Interrupted>;
 
 impl<'a> ParseContext<'a> {
-    /// Opens from bytes that all stay.
+    /// Opens from bytes that all remain available.
     pub(crate) const fn of(input: Input<'a>) -> Self {
         let error = Cell::new(Error::new(ErrorKind::NotInMemory));
         Self { input, source: None, error, lacks: Cell::new(false) }
     }
 
-    /// Opens from a source, which is told by [`Source::note`] what came of it.
+    /// Opens from a source, which learns the outcome through [`Source::note`].
     pub(crate) fn of_source(source: &'a Source<'a>) -> Self {
         Self { source: Some(source), ..Self::of(source.into()) }
     }
 
-    /// The bytes of `extent`, which lies in the file, or the range to fetch. What is opened may refer to them.
+    /// Returns the bytes of `extent`, which is inside the file, or requests the range. What is opened may refer to
+    /// them.
     #[inline(never)]
     pub(crate) fn keep(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
     }
 
-    /// The structure at `at` of the file, whose bytes are kept. A file that ends before it does is refused by `rule`, at its
-    /// end.
+    /// Returns the structure at offset `at` of the file, whose bytes are kept. A file that ends before the structure
+    /// does is rejected with `rule`, at the end of the file.
     pub(crate) fn read<T: FromBytes + KnownLayout + Immutable + Unaligned>(
         &self,
         at: u64,
@@ -313,18 +315,18 @@ impl<'a> ParseContext<'a> {
         if !extent.is_within(length) {
             return Err(self.fail(rule, length));
         }
-        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Interrupted) // as many bytes were asked for
+        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Interrupted) // the length is that of `T`
     }
 
-    /// The bytes of `extent`, which lies in the file, to be looked at now alone; or the range to fetch. What
-    /// came before is asked for no more if the walk says so.
+    /// Returns the bytes of `extent`, which is inside the file, to be used now only; or requests the range. What
+    /// precedes it is not requested again if the walk records so.
     #[inline(never)]
     pub(crate) fn transient(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         let held = || self.source.and_then(|source| source.get_transient(extent));
         self.input.get(extent).or_else(held).ok_or_else(|| self.lack(Need { extent, keep: false }))
     }
 
-    /// Stops for the lack of bytes.
+    /// Stops because bytes are missing.
     #[cold]
     fn lack(&self, need: Need) -> Interrupted {
         self.lacks.set(true);
@@ -347,17 +349,17 @@ impl<'a> ParseContext<'a> {
         Interrupted
     }
 
-    /// Why the parser stopped.
+    /// Returns why the parser stopped.
     pub(crate) fn error(&self, Interrupted: Interrupted) -> Error {
-        self.error.get() // has been set: only those above make a `Interrupted`
+        self.error.get() // always set: only the methods above make an `Interrupted`
     }
 
-    /// How far the walk over the file came before.
+    /// How far the walk over the file got before.
     pub(crate) fn walk(&self) -> Walk {
         self.source.map_or(Walk::NONE, |source| source.walk.get())
     }
 
-    /// Keeps how far it came, for the next call.
+    /// Stores how far the walk got, for the next call.
     pub(crate) fn set_walk(&self, walk: Walk) {
         if let Some(source) = self.source {
             source.walk.set(walk);
@@ -365,7 +367,7 @@ impl<'a> ParseContext<'a> {
     }
 }
 
-/// What a fault says but for its place: the rule, the kind of file, and the part of it.
+/// A fault without its position: the rule, the kind of file, and the part of it.
 pub(crate) type Rule = (ErrorKind, Format, Item);
 
 #[cfg(test)]
@@ -398,8 +400,8 @@ mod tests {
         }
         source.add(10, &[0; 2]).unwrap(); // inside a segment: nothing to add
         assert!(source.add(900, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
-        source.add(10, &[7; 8]).unwrap(); // takes the place of the segment that it covers
-        source.add(10, &moved).unwrap(); // and so does the same range from another place
+        source.add(10, &[7; 8]).unwrap(); // replaces the segment that it covers
+        source.add(10, &moved).unwrap(); // and so does the same range from another address
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
         assert!(source.segments.held.iter().all(Option::is_some));

@@ -1,20 +1,20 @@
-//! Texts of a file.
+//! UTF-8 strings of a file.
 //!
-//! Depends on nothing. The check that `core` has takes 620 bytes of a chip, a table among them.
+//! Depends on nothing. The check in `core` takes 620 bytes of flash, including a table.
 #![forbid(unsafe_code)]
 
-/// A text: bytes that have been found to be UTF-8. They are made a `str` where a Rust program asks for one; C
-/// takes them as they are.
+/// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
+/// they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
-    /// A text that is one already.
+    /// Wraps a string, which is UTF-8 already.
     pub(crate) const fn new(text: &'a str) -> Self {
         Self(text.as_bytes())
     }
 
-    /// `bytes`, if they are a text.
+    /// Wraps `bytes` if they are UTF-8.
     pub(crate) fn checked(bytes: &'a [u8]) -> Option<Self> {
         is_utf8(bytes).then_some(Self(bytes))
     }
@@ -31,7 +31,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether a text stands before another in the order of their bytes.
+/// Whether a string sorts before another, byte by byte.
 #[inline(never)]
 pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
     text < other
@@ -40,15 +40,15 @@ pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
 /// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
 #[inline(never)]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
-    // How many bytes a character still has, and between which the next one lies.
+    // How many continuation bytes the character still needs, and the range of the next one.
     let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
     for &byte in bytes {
         if left == 0 {
             (left, low, high) = match byte {
                 0x00..=0x7f => continue,
                 0xc2..=0xdf => (1, 0x80, 0xbf),
-                0xe0 => (2, 0xa0, 0xbf), // below stands what is shorter otherwise
-                0xed => (2, 0x80, 0x9f), // above stand the surrogates
+                0xe0 => (2, 0xa0, 0xbf), // below: overlong encodings
+                0xed => (2, 0x80, 0x9f), // above: the surrogates
                 0xe1..=0xef => (2, 0x80, 0xbf),
                 0xf0 => (3, 0x90, 0xbf),
                 0xf1..=0xf3 => (3, 0x80, 0xbf),
@@ -70,7 +70,7 @@ mod tests {
 
     use super::is_utf8;
 
-    /// Every sequence of up to two bytes, and every one of three or four bytes that lie beside a border of the table.
+    /// Every sequence of up to two bytes, and every one of three or four bytes next to a boundary of the table.
     #[test]
     fn agrees_with_core() {
         let all: Vec<u8> = (0..=0xff).collect();
@@ -88,7 +88,7 @@ mod tests {
                 }
             }
         }
-        // A fifth byte behind each kind of character.
+        // A fifth byte after each kind of character.
         for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f600}"] {
             for byte in 0..=0xff {
                 let sequence = [character.as_bytes(), &[byte]].concat();

@@ -10,10 +10,10 @@ unsafe extern "C" {
 
 struct CLibrary;
 
-// SAFETY: `aligned_alloc` gives memory of the size and alignment asked for, or NULL; `free` takes it back.
+// SAFETY: `aligned_alloc` returns memory of the requested size and alignment, or NULL; `free` takes it back.
 unsafe impl GlobalAlloc for CLibrary {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // C11 asks for a multiple of the alignment, and some libraries for that of a pointer.
+        // C11 requires a multiple of the alignment, and some libraries at least that of a pointer.
         let alignment = layout.align().max(align_of::<*const ()>());
         let Some(size) = layout.size().checked_next_multiple_of(alignment) else { return core::ptr::null_mut() };
         // SAFETY: the alignment is a power of two, the size a multiple of it.
@@ -21,7 +21,7 @@ unsafe impl GlobalAlloc for CLibrary {
     }
 
     unsafe fn dealloc(&self, place: *mut u8, _: Layout) {
-        // SAFETY: the caller says that `alloc` gave it.
+        // SAFETY: the caller guarantees that `alloc` returned it.
         unsafe { free(place.cast()) }
     }
 }

@@ -8,13 +8,15 @@ use super::status::{Details, END, FfiResult, OK, answer, plain, tenslice_error, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
-/// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a file.
+/// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a TENS
+/// file or the entries of an NPZ archive.
 #[repr(C)]
 pub struct tenslice_cursor {
     opaque: [u64; 32],
 }
 
-/// Makes `handle` the next tensor or component. `read_next` reads it in place: as its result it would be on the stack twice.
+/// Makes `handle` the next tensor or component. `read_next` reads it in place: returned as a result it would be on
+/// the stack twice.
 pub(super) fn next<C: 'static, T: 'static, H>(
     details: Details<'_>,
     cursor: HandleMut<'_, tenslice_cursor>,
@@ -42,20 +44,20 @@ pub struct tenslice_value {
     pub struct_size: u32,
     /// Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none.
     pub kind: u32,
-    /// The text, or the bytes: in the file, not closed by a NUL. NULL for the other kinds.
+    /// The text or byte string: in the file, not NUL-terminated. NULL for the other kinds.
     pub data: *const c_char,
-    /// Number of bytes of the text or byte string.
+    /// Length of the text or byte string in bytes.
     pub length: usize,
-    /// The integer without its sign. -2^64, the one number too large for it, is negative with 0 here.
-    /// Also a truth value (0 or 1), the number of a simple value, the number of a tag.
+    /// The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
+    /// Also a boolean (0 or 1), the number of a simple value, the number of a tag.
     pub magnitude: u64,
     /// The floating-point number.
     pub real: f64,
     /// 1 for an integer below 0.
     pub negative: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
-    /// For tenslice_value_items.
+    /// The values inside this value, for tenslice_value_items.
     pub items: tenslice_items,
 }
 
@@ -63,11 +65,11 @@ pub struct tenslice_value {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_items {
-    opaque: [MaybeUninit<u64>; 12], // moved as a part of a value, and what it holds has padding
+    opaque: [MaybeUninit<u64>; 12], // moved as part of a value, and its contents have padding
 }
 
 impl tenslice_value {
-    /// The value of a key that is not there.
+    /// The value used for a key that does not exist.
     const NONE: Self = Self {
         struct_size: 0,
         kind: 0,
@@ -104,12 +106,11 @@ impl tenslice_value {
     }
 }
 
-/// The next attribute, or the next value inside one: `key` (may be NULL) gets the key, of kind 0 where
-/// there is none, `value` the value; set `struct_size` of both. TENSLICE_END behind the last. A key is most often a text, but the
-/// formats allow any value.
+/// Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where
+/// there is none, `value` to the value; the caller must have set `struct_size` of both. Returns TENSLICE_END after
+/// the last. A key is usually a text, but the formats allow any value.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
-/// file was opened.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -133,10 +134,10 @@ pub extern "C" fn tenslice_attributes_next(
     })
 }
 
-/// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in
-/// pieces, for tenslice_attributes_next.
+/// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in chunks, for
+/// tenslice_attributes_next.
 ///
-/// Errors: WRONG_TYPE for a value that has none inside, INVALID_ARGUMENT.
+/// Errors: WRONG_TYPE for a value that contains no others, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_value_items(
     value: InfoIn<tenslice_value>,

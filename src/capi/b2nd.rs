@@ -1,4 +1,4 @@
-//! What only Blosc2 frames have. Not in libraries that were built without that format.
+//! Specific to Blosc2 frames. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -15,47 +15,47 @@ use crate::b2nd;
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
 
-/// What there is to know of a Blosc2 frame. Set `struct_size` to `sizeof` before the call. What is said of codec,
-/// filters and blocks are the writer's defaults: each chunk has its own.
+/// Information about a Blosc2 frame. Set `struct_size` to `sizeof` before the call. Codec, filters and block size are
+/// the writer's defaults: each chunk has its own.
 #[repr(C)]
 pub struct tenslice_b2nd_info {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// 1 where it holds an array, else 0: then it is one of bytes.
+    /// 1 if the frame holds an array, 0 if it holds plain bytes.
     pub is_array: u32,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub item_size: u64,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub chunk_count: u64,
-    /// Bytes of a chunk, decoded, with its padding; 0 where they differ.
+    /// Decoded size of a chunk in bytes, padding included; 0 where the chunks differ.
     pub chunk_size: u64,
-    /// Bytes of a block; 0 where that is left to the chunks.
+    /// Size of a block in bytes; 0 where each chunk chooses its own.
     pub block_size: u64,
-    /// Bytes of all chunks, decoded, with the padding of arrays.
+    /// Decoded size of all chunks in bytes, the padding of arrays included.
     pub decoded: u64,
-    /// Bytes of all chunks as they are stored.
+    /// Stored size of all chunks in bytes.
     pub stored: u64,
-    /// How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is broken, or
-    /// not in memory.
+    /// How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is malformed
+    /// or not in memory.
     pub table_scratch: u64,
-    /// Where the table of chunks stands: to be added to a source before chunks are looked up.
+    /// Offset of the table of chunks in the file: to be added to a source before chunks are looked up.
     pub table_offset: u64,
-    /// Number of bytes; 0 where there are no chunks.
+    /// Length of the table of chunks in bytes; 0 where there are no chunks.
     pub table_length: u64,
-    /// The dtype as the file spells it, such as "<f4"; `data` is NULL where it says none.
+    /// The dtype as the file spells it, such as "<f4"; `data` is NULL where the file states none.
     pub dtype: tenslice_str,
     /// The version of the frame: 1, 2 or 3.
     pub version: u8,
-    /// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard, from 32 on those of plug-ins.
+    /// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above belong to plug-ins.
     pub codec: u8,
-    /// How hard the writer tried: 0 to 9.
+    /// Compression level: 0 to 9.
     pub level: u8,
-    /// Whether chunks may have dictionaries: 0 or 1.
+    /// 1 if chunks may have dictionaries, else 0.
     pub has_dictionary: u8,
-    /// In the order in which they are applied: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
-    /// bytedelta, others of plug-ins.
+    /// The filters in the order of application: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
+    /// bytedelta; others belong to plug-ins.
     pub filters: [u8; 6],
-    /// What each filter takes besides.
+    /// The parameter of each filter.
     pub filters_meta: [u8; 6],
 }
 
@@ -64,20 +64,20 @@ pub struct tenslice_b2nd_info {
 pub struct tenslice_b2nd_chunk {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// How many blocks it has.
+    /// Number of blocks.
     pub block_count: u32,
-    /// Where it stands in the file, and its bytes there; both 0 where nothing is stored of it.
+    /// Its offset in the file; `offset` and `length` are 0 where nothing is stored for the chunk.
     pub offset: u64,
-    /// Number of bytes as they are stored.
+    /// Its stored length in bytes.
     pub length: u64,
-    /// Number of bytes, decoded.
+    /// Its decoded length in bytes.
     pub decoded_length: u64,
-    /// Bytes of a block, decoded: the last one may be shorter; 0 where they differ.
+    /// Decoded size of a block in bytes, the last of which may be shorter; 0 where the blocks differ.
     pub block_size: u64,
     /// How much scratch memory tenslice_b2nd_read_chunk needs.
     pub scratch: u64,
-    /// How its bytes come about: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 never written (zeros here), 6
-    /// compressed in blocks of different lengths.
+    /// How its contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
+    /// zeros), 6 compressed in blocks of different lengths.
     pub content: u8,
     /// As in tenslice_b2nd_info.
     pub codec: u8,
@@ -85,30 +85,31 @@ pub struct tenslice_b2nd_chunk {
     pub filters: [u8; 6],
 }
 
-/// A metalayer: a named content of a frame. Set `struct_size` to `sizeof` before the call.
+/// A metalayer: named metadata of a frame. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_b2nd_metalayer {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
-    /// Its name: 31 bytes at most.
+    /// Its name, at most 31 bytes.
     pub name: tenslice_str,
-    /// What it says, as it is stored: MessagePack mostly. For one of the trailer (a variable-length metalayer) that is
-    /// compressed, and tenslice_b2nd_read_metalayer decodes it.
+    /// Its content as stored, usually MessagePack. That of a metalayer in the trailer (a variable-length metalayer)
+    /// is compressed: tenslice_b2nd_read_metalayer decodes it.
     pub content: tenslice_bytes,
-    /// Bytes of it, decoded; UINT64_MAX where the chunk is broken, and reading it says how.
+    /// Its decoded length in bytes; UINT64_MAX where its chunk is malformed: tenslice_b2nd_read_metalayer then
+    /// returns the error.
     pub decoded_length: u64,
     /// How much scratch memory tenslice_b2nd_read_metalayer needs.
     pub scratch: u64,
 }
 
-/// The frame that a handle holds.
+/// Returns the frame that a handle holds.
 fn b2nd(file: &Handle<'_, tenslice_file>) -> FfiResult<b2nd::Frame<'static>> {
     file.get()?.as_b2nd().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -144,10 +145,10 @@ pub extern "C" fn tenslice_b2nd_get_info(
 }
 
 /// Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
-/// which has room for `capacity` lengths. `rank` (may be NULL) gets how many there are, in any case.
+/// an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions in any case.
 ///
-/// Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a file
-/// of another format; INVALID_HANDLE; MALFORMED where the bytes are not what they were when the file was opened.
+/// Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a
+/// file of another format; INVALID_HANDLE; MALFORMED where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_chunk_shape(
     file: Handle<tenslice_file>,
@@ -165,13 +166,14 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
     })
 }
 
-/// Fills `chunk`, of which the caller has set `struct_size`, with what the header of chunk `index` says. Of a file
-/// opened over a source the table of chunks and the chunk have to be in memory. `scratch` (may be NULL) is for the table:
-/// with as many bytes as tenslice_b2nd_get_info says a part of it is decoded; with less the chunk is looked up
-/// without memory, which does for most tables, but takes long in large ones.
+/// Fills `chunk`, whose `struct_size` the caller has set, from the header of chunk `index`. If the file was opened
+/// from a source, the table of chunks and the chunk must be in memory. `scratch` (may be NULL) is used for the table:
+/// with at least `table_scratch` bytes (see tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is
+/// looked up without memory, which works for most tables, but is slow for large ones.
 ///
-/// Errors: NOT_FOUND beyond the last; what is wrong with the table or the chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where the
-/// table cannot be looked up without memory; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH
+/// where the table cannot be searched without memory; INVALID_ARGUMENT, also for a file of another format;
+/// INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_chunk(
     file: Handle<tenslice_file>,
@@ -203,11 +205,12 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
     })
 }
 
-/// Says where chunk `index` stands in the file, for a caller who fetches it: `offset` and `length`, both 0 where nothing
-/// is stored of it. Takes the table, as tenslice_b2nd_get_chunk does, but of the chunk its first 32 bytes at most.
+/// Sets `offset` and `length` to where chunk `index` is in the file, for a caller that fetches it; both are 0 where
+/// nothing is stored for it. Needs the table of chunks, as tenslice_b2nd_get_chunk does, but at most the first 32
+/// bytes of the chunk.
 ///
-/// Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY the error's offset says from where the 32 bytes are
-/// missing.
+/// Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the error's offset is where the missing 32 bytes
+/// begin.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_chunk_extent(
     file: Handle<tenslice_file>,
@@ -230,13 +233,14 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
     })
 }
 
-/// Writes chunk `index`, decoded, with its padding, to the `capacity` bytes at `destination`. `scratch` has the memory
-/// that tenslice_b2nd_get_chunk asks for, and may be NULL where that is none; the table of chunks uses it, too. `decoder`
-/// may be NULL: then what is built in decodes. `length` (may be NULL) gets the number of bytes written or, with
-/// TOO_SMALL, needed.
+/// Decodes chunk `index`, padding included, into the `capacity` bytes at `destination`. `scratch` must have the
+/// `scratch` bytes that tenslice_b2nd_get_chunk reports, and may be NULL where that is 0; the table of chunks uses
+/// it, too. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
+/// written or, with TOO_SMALL, needed.
 ///
-/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM,
-/// DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the destination holds nothing of use then.
+/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER,
+/// CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the contents of the
+/// destination are unspecified then.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
@@ -261,7 +265,7 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
     })
 }
 
-/// The metalayer of the header (`in_trailer` 0) or of the trailer (1) at `index`.
+/// Returns metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
 fn metalayer(
     file: &Handle<'_, tenslice_file>,
     in_trailer: u32,
@@ -273,10 +277,10 @@ fn metalayer(
     found.map(|found| (b2nd, found)).ok_or(ApiError::new(ErrorKind::NotFound))
 }
 
-/// Fills `metalayer`, of which the caller has set `struct_size`, with metalayer `index` of the header
-/// (`in_trailer` 0) or of the trailer (1).
+/// Fills `metalayer`, whose `struct_size` the caller has set, with metalayer `index` of the header (`in_trailer` 0)
+/// or of the trailer (1).
 ///
-/// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_metalayer(
     file: Handle<tenslice_file>,
@@ -304,8 +308,8 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
     })
 }
 
-/// Writes the content of metalayer `index` of the trailer, decoded, to the `capacity` bytes at `destination`, with the
-/// scratch memory that tenslice_b2nd_get_metalayer asks for. All else as for tenslice_b2nd_read_chunk.
+/// Decodes the content of metalayer `index` of the trailer into the `capacity` bytes at `destination`, with the
+/// scratch memory that tenslice_b2nd_get_metalayer reports. Otherwise as tenslice_b2nd_read_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,
@@ -330,7 +334,7 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     })
 }
 
-/// The frame, and the indices that a region of it begins at and ends before.
+/// Returns the frame, and the indices at which a region of it begins (included) and ends (excluded).
 fn region<'a>(
     file: &Handle<'_, tenslice_file>,
     [start, stop]: [&Array<'a, u64>; 2],
@@ -339,11 +343,11 @@ fn region<'a>(
     Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
 }
 
-/// How many bytes tenslice_b2nd_read_region writes (`length`) for the region from index `start` up to, but without
-/// index `stop`, `rank` numbers each, and how much scratch memory it needs (`scratch`). Each of both may be NULL.
-/// For the scratch memory the headers of all chunks that the region touches are read.
+/// Sets `length` to how many bytes tenslice_b2nd_read_region writes for the region from index `start` (included) to
+/// index `stop` (excluded), `rank` numbers each, and `scratch` to how much scratch memory it needs. Either may be
+/// NULL. For `scratch` the headers of all chunks that the region touches are read.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` what is wrong with the chunks, NOT_IN_MEMORY;
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY;
 /// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_lengths(
@@ -370,14 +374,15 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     })
 }
 
-/// How many bytes tenslice_b2nd_read_region decodes (`work`) for the region from index `start` up to, but without index
-/// `stop`, `rank` numbers each, at most: blocks and streams as a whole, also where little of them is wanted, since a codec
-/// has no other way. Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small
-/// region cost terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks
-/// that the region touches and at their streams; beyond 65536 of them it is what they may be at most.
+/// Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes for the region from index
+/// `start` (included) to index `stop` (excluded), `rank` numbers each. Blocks and streams count as a whole, even
+/// where little of them is wanted, since a codec cannot decode less. Chunks may extend past the array and share their
+/// bytes, so that a file of 300 bytes can make a small region cost terabytes: for files that you do not trust, read
+/// only regions whose work is acceptable. Examines the chunks that the region touches and their streams; past 65536
+/// of them it uses an upper bound.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; what is wrong with the chunks, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a file
-/// of another format; INVALID_HANDLE.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a
+/// file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_work(
     file: Handle<tenslice_file>,
@@ -395,18 +400,18 @@ pub extern "C" fn tenslice_b2nd_region_work(
     })
 }
 
-/// Writes the elements from index `start` up to, but without index `stop`, `rank` numbers each, to the `capacity` bytes
-/// at `destination`: row-major, in the byte order that the dtype states. In a frame without an array elements are
-/// bytes. Decodes only the blocks that the region touches, but each as a whole: tenslice_b2nd_region_work says how much
-/// that is. `scratch` has the memory that
-/// tenslice_b2nd_region_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
-/// built in decodes. `needed` (may be NULL) gets the number of bytes written; with TOO_SMALL those that the destination
-/// needs; with OUT_OF_SCRATCH those that `scratch` needs.
+/// Decodes the elements from index `start` (included) to index `stop` (excluded), `rank` numbers each, into the
+/// `capacity` bytes at `destination`: row-major, in the byte order that the dtype states. In a frame without an array
+/// the elements are bytes. Decodes only the blocks that the region touches, but each as a whole: see
+/// tenslice_b2nd_region_work. `scratch` must have the memory that tenslice_b2nd_region_lengths reports, and may be
+/// NULL where that is 0. `decoder` may be NULL to use the built-in one. `needed` (may be NULL) is set to the number
+/// of bytes written; with TOO_SMALL to the size that the destination needs; with OUT_OF_SCRATCH to the size that
+/// `scratch` needs.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
 /// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
-/// NOT_IN_MEMORY: the destination holds nothing of use then, but other regions can be read. INVALID_ARGUMENT, also
-/// for a file of another format; INVALID_HANDLE.
+/// NOT_IN_MEMORY: the contents of the destination are unspecified then, but other regions can still be read.
+/// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_region(
     file: Handle<tenslice_file>,

@@ -1,5 +1,4 @@
-//! What only BLZ files have, and computing with tensor trains. Not in libraries that were built without that
-//! format.
+//! Specific to BLZ files, and computing with tensor trains. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -13,30 +12,30 @@ use super::text::to_code;
 use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};
 
-/// A tensor train to compute with: its tables and the numbers of its cores, wherever they lie.
+/// A tensor train to compute with: its tables and the numbers of its cores, wherever they are.
 #[repr(C)]
 pub struct tenslice_train {
     opaque: [u64; 12],
 }
 
-/// What there is to know of a BLZ file. Set `struct_size` to `sizeof` before the call.
+/// Information about a BLZ file. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_blz_info {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
     /// The type of the numbers: TENSLICE_F64 or TENSLICE_C128.
     pub dtype: u32,
-    /// How many cores there are: one for each dimension.
+    /// Number of cores: one per dimension.
     pub core_count: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
-    /// Where the numbers of all cores stand in the file, one core after the other.
+    /// Offset in the file of the numbers of all cores, one core after the other.
     pub offset: u64,
-    /// Number of bytes.
+    /// Length of the numbers of all cores in bytes.
     pub length: u64,
-    /// How many numbers the cores have, a complex one counted once.
+    /// How many numbers the cores have, a complex number counted once.
     pub parameters: u64,
-    /// How many elements the tensor has for each of them. Infinite beyond 10^308 elements.
+    /// Elements of the tensor per number of the cores. Infinite past 10^308 elements.
     pub compression_ratio: f64,
 }
 
@@ -45,13 +44,13 @@ pub struct tenslice_blz_info {
 pub struct tenslice_blz_core {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// Its place in the train, from 0.
+    /// Its index in the train, from 0.
     pub index: u32,
-    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond behind it.
+    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond dimension after it.
     pub shape: [u64; 3],
-    /// Where its numbers begin in the file.
+    /// Offset of its numbers in the file.
     pub offset: u64,
-    /// Number of bytes.
+    /// Length of its numbers in bytes.
     pub length: u64,
 }
 
@@ -60,7 +59,7 @@ pub struct tenslice_blz_core {
 pub struct tenslice_blz_scratch {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
     /// For tenslice_blz_element and tenslice_blz_sum.
     pub element: u64,
@@ -70,8 +69,8 @@ pub struct tenslice_blz_scratch {
     pub norm: u64,
 }
 
-/// A result that may lie beyond the range of a double: `real` and `imaginary` times 2^`exponent`, which is
-/// ldexp(real, exponent) where it is not.
+/// A result that may exceed the range of a double: `real` and `imaginary` times 2^`exponent`. If the result is within
+/// that range, its real part is ldexp(real, exponent).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_scaled {
@@ -79,9 +78,9 @@ pub struct tenslice_scaled {
     pub real: f64,
     /// The imaginary part.
     pub imaginary: f64,
-    /// The power of two that both have to be multiplied by.
+    /// The exponent of the power of two that scales both parts.
     pub exponent: i32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
 }
 
@@ -92,17 +91,17 @@ impl From<Scaled> for tenslice_scaled {
     }
 }
 
-/// The BLZ file that a handle holds.
+/// Returns the BLZ file that a handle holds.
 fn blz(file: &Handle<'_, tenslice_file>) -> FfiResult<blz::BlzFile<'static>> {
     file.get()?.as_blz().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// The index that is asked for, where C has UINT64_MAX for all.
+/// Returns the fixed index of a dimension; C passes UINT64_MAX for a dimension that is not fixed.
 fn fixed_of(fixed: &[u64]) -> impl Fn(usize) -> Option<u64> {
     move |core| fixed.get(core).copied().filter(|index| *index != u64::MAX)
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -126,9 +125,9 @@ pub extern "C" fn tenslice_blz_get_info(
     })
 }
 
-/// Fills `core`, of which the caller has set `struct_size`, with what there is to know of core `index`.
+/// Fills `core`, whose `struct_size` the caller has set, with information about core `index`.
 ///
-/// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_core(
     file: Handle<tenslice_file>,
@@ -151,10 +150,10 @@ pub extern "C" fn tenslice_blz_get_core(
     })
 }
 
-/// Makes `train` the train of the file, the cores of which are in memory.
+/// Makes `train` the tensor train of the file, whose cores must be in memory.
 ///
-/// Errors: NOT_IN_MEMORY: read them from where tenslice_blz_get_info says, and use tenslice_blz_train_in.
-/// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use
+/// tenslice_blz_train_in. INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_train(
     file: Handle<tenslice_file>,
@@ -169,7 +168,8 @@ pub extern "C" fn tenslice_blz_train(
     })
 }
 
-/// The same over the `length` bytes at `cores`, which the caller read from where tenslice_blz_get_info says.
+/// Makes `train` the tensor train of the file, with its cores in the `length` bytes at `cores`, which the caller read
+/// from the offset that tenslice_blz_get_info reports.
 ///
 /// Errors: WRONG_LENGTH; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -187,7 +187,7 @@ pub extern "C" fn tenslice_blz_train_in(
     })
 }
 
-/// Fills `scratch`, of which the caller has set `struct_size`.
+/// Fills `scratch`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -208,8 +208,8 @@ pub extern "C" fn tenslice_blz_get_scratch(
     })
 }
 
-/// The element of that index, `count` numbers at `index`: its real and imaginary part are written to the two
-/// doubles at `value`. Takes as many multiplications as one matrix of each core has numbers.
+/// Computes the element at the index of `count` numbers at `index`, and writes its real and imaginary part to the two
+/// doubles at `value`. Takes as many multiplications as one matrix from each core has numbers.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -233,15 +233,14 @@ pub extern "C" fn tenslice_blz_element(
     })
 }
 
-/// Writes the elements whose indices are as the `count` numbers at `fixed` say, UINT64_MAX standing for all of
-/// a dimension, as does a dimension for which there is no number: row-major, to the `capacity` bytes at
-/// `destination`, doubles or pairs of them. `length` (may be NULL) gets the number of bytes written or, with
-/// TOO_SMALL, needed.
+/// Computes the elements whose indices match the `count` numbers at `fixed`, where UINT64_MAX, or no number at all,
+/// selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to the `capacity` bytes at
+/// `destination`. `length` (may be NULL) is set to the number of bytes written or, with TOO_SMALL, needed.
 ///
-/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
-/// sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
-/// or 1; tenslice_tensor_read_into takes as many. Where it saves three quarters of them, the last cores are multiplied
-/// from the right: the last digits may differ from those of tenslice_blz_element.
+/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M
+/// the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not
+/// fixed, or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
+/// multiplied from the right: the last digits may then differ from those of tenslice_blz_element.
 ///
 /// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
 /// then. INVALID_HANDLE, INVALID_ARGUMENT.
@@ -269,7 +268,7 @@ pub extern "C" fn tenslice_blz_slice(
     })
 }
 
-/// The sum of all elements. Takes a multiplication for each number of the cores.
+/// Computes the sum of all elements. Takes one multiplication per number of the cores.
 ///
 /// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -289,7 +288,7 @@ pub extern "C" fn tenslice_blz_sum(
     })
 }
 
-/// The norm: the square root of the sum of the squared magnitudes of all elements.
+/// Computes the norm: the square root of the sum of the squared magnitudes of all elements.
 ///
 /// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -309,9 +308,9 @@ pub extern "C" fn tenslice_blz_norm(
     })
 }
 
-/// The inner product of two trains of the same shape and type: the sum of all elements of the first,
-/// conjugated, times those of the second. `needed` (may be NULL) gets how much scratch memory that takes, in any
-/// case: with none it can be asked for.
+/// Computes the inner product of two trains of the same shape and type: the sum of all elements of the first,
+/// conjugated, times those of the second. `needed` (may be NULL) is set in any case to how much scratch memory that
+/// takes: call without scratch memory to query it.
 ///
 /// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes; INVALID_HANDLE.
 #[unsafe(no_mangle)]

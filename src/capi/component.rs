@@ -15,7 +15,7 @@ pub struct tenslice_component {
     opaque: [u64; 24],
 }
 
-/// Bytes of the file, where they lie.
+/// Bytes of the file, in place.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_bytes {
@@ -31,36 +31,36 @@ impl From<&[u8]> for tenslice_bytes {
     }
 }
 
-/// What there is to know of a component. Set `struct_size` to `sizeof` before the call.
+/// Information about a component. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_component_info {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// The type of its elements; 0 where the format does not say.
+    /// The dtype of its elements; 0 where the format does not specify one.
     pub dtype: u32,
-    /// The type that they are stored as; another one where the file states a logical type over it.
+    /// The dtype that they are stored as, which differs where the file states a logical type over it.
     pub storage_dtype: u32,
     /// The byte order of its elements, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
     /// How its bytes are stored, a TENSLICE_ENCODING_ code.
     pub encoding: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
-    /// What it is to its tensor, in the format's own words: "data", "values", "indices", ...
+    /// Its role in the tensor, in the format's own terms: "data", "values", "indices", ...
     pub role: tenslice_str,
     /// The name of the encoding, as the file spells it.
     pub encoding_name: tenslice_str,
-    /// Its digest, as the file spells it; not verified.
+    /// Its digest as the file spells it, not verified.
     pub digest: tenslice_str,
-    /// Where its bytes are stored in the file, for a caller that reads them from elsewhere: checked to be inside.
+    /// Offset of its bytes in the file, for a caller that reads them from elsewhere: checked to be inside the file.
     pub offset: u64,
-    /// How many bytes are stored.
+    /// Its stored length in bytes.
     pub length: u64,
-    /// How many bytes it decodes to; UINT64_MAX where the file does not say.
+    /// Its decoded length in bytes; UINT64_MAX where the file does not state it.
     pub decoded_length: u64,
 }
 
-/// The bytes of `component`, checked to be elements of `dtype`.
+/// Returns the bytes of `component`, checked to be elements of `dtype`.
 pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&'a [u8]> {
     if dtype != 0 {
         let dtype = of_code(dtype).ok_or(Error::new(ErrorKind::InvalidArgument))?;
@@ -72,7 +72,7 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
     component.bytes()
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -100,8 +100,8 @@ pub extern "C" fn tenslice_component_get_info(
     })
 }
 
-/// The bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in this
-/// machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+/// Sets `bytes` to the bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in
+/// this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
 ///
 /// Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
 /// INVALID_HANDLE, INVALID_ARGUMENT.
@@ -119,7 +119,7 @@ pub extern "C" fn tenslice_component_bytes(
     })
 }
 
-/// The bytes of a component as they are stored, perhaps encoded.
+/// Sets `bytes` to the bytes of a component as stored, possibly encoded.
 ///
 /// Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -135,10 +135,10 @@ pub extern "C" fn tenslice_component_stored(
     })
 }
 
-/// Makes `bound` the same component over bytes that the caller read from its place in the file. It is
-/// good for as long as these bytes stay where they are, and what the file was opened from does.
+/// Makes `bound` the same component over bytes that the caller read from its place in the file. It is valid for as
+/// long as these bytes, and what the file was opened from, stay in place.
 ///
-/// Errors: WRONG_LENGTH where they are not as many, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: WRONG_LENGTH where these bytes have another length, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_with_bytes(
     component: Handle<tenslice_component>,
@@ -150,7 +150,7 @@ pub extern "C" fn tenslice_component_with_bytes(
     answer(&error, |details| {
         let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_bytes(data))?;
-        bound.writable()?.store::<Component<'static>>(&component); // it may be the old handle, which has been read
+        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has been read
         Ok(OK)
     })
 }

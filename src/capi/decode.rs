@@ -1,4 +1,4 @@
-//! Decoding, verifying, making dense.
+//! Decoding, verifying, materializing.
 
 use core::ffi::c_void;
 
@@ -18,11 +18,11 @@ use crate::{BuiltIn, DecodeError, Decoder};
 #[cfg(feature = "digest")]
 use crate::{Verification, Verified};
 
-/// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to
-/// the front of the `capacity` bytes at `destination`, and says in `length` how many there are. Never trusts a size
-/// that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where they decode to more than there
-/// is room for; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where they do not
-/// decode.
+/// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the
+/// front of the `capacity` bytes at `destination`, and sets `length` to the number of decoded bytes. Must not trust a
+/// size that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where the decoded bytes do not fit into
+/// the destination; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where the bytes
+/// cannot be decoded.
 pub type tenslice_decode = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -36,8 +36,8 @@ pub type tenslice_decode = Option<
 >;
 
 /// Like tenslice_decode, for a stream that was compressed with the dictionary of `dictionary_length` bytes at
-/// `dictionary`, as chunks of Blosc2 may be. While one call of this library runs, streams at one address and length have
-/// one dictionary: to read it takes longer than to decode a short stream, so keep what was read of it.
+/// `dictionary`, as chunks of Blosc2 may be. Within one call of this library, the same address and length mean the
+/// same dictionary: parsing one takes longer than decoding a short stream, so keep the parsed form.
 pub type tenslice_decode_with_dictionary = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -52,20 +52,21 @@ pub type tenslice_decode_with_dictionary = Option<
     ) -> tenslice_status,
 >;
 
-/// A decoder of the caller's: libzstd on a server, a decompressor in hardware on a chip. It is called only
-/// while the call that it was given to runs.
+/// A caller-supplied decoder: libzstd on a server, a hardware decompressor on a microcontroller. It is called only
+/// during the call that it was passed to.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_decoder {
-    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD, and by chunks of Blosc2 for TENSLICE_ENCODING_ZLIB, too.
+    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD and, for chunks of Blosc2, also for
+    /// TENSLICE_ENCODING_ZLIB.
     pub decode: tenslice_decode,
-    /// Handed to it.
+    /// Passed to the functions.
     pub user: *mut c_void,
-    /// The function for streams with a dictionary; NULL where there is none.
+    /// The function for streams with a dictionary; NULL if unsupported.
     pub decode_with_dictionary: tenslice_decode_with_dictionary,
 }
 
-/// The caller's decoder, or what is built in where there is none.
+/// The caller's decoder, or the built-in one if there is none.
 pub(super) enum Chosen {
     Callers(CallersDecoder),
     BuiltIn(BuiltIn),
@@ -114,7 +115,7 @@ impl Decoder for Chosen {
     }
 }
 
-/// What the status and the length that a decoder of the caller's gave say.
+/// Interprets the status and the length that a caller's decoder returned.
 fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::result::Result<usize, DecodeError> {
     let Some((status, length)) = answer else { return Err(DecodeError::Unsupported) };
     let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
@@ -131,7 +132,7 @@ fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::r
     }
 }
 
-/// Says how many bytes were written or, where that is why they were not, how many are needed.
+/// Reports how many bytes were written or, if the destination was too small, how many are needed.
 pub(super) fn report_length(
     details: Details<'_>,
     length: &OptionalOut<'_, u64>,
@@ -151,14 +152,15 @@ pub(super) fn report_length(
     details.of(result).map(|_| OK)
 }
 
-/// Writes the elements of a component, decoded, to the `capacity` bytes at `destination`: in stored order, in this
-/// machine's byte order. `decoder` may be NULL: then what is built in decodes. `length` (may be NULL) gets the
-/// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not say; then try with
-/// more room.
+/// Decodes the elements of a component into the `capacity` bytes at `destination`: in stored order, in this machine's
+/// byte order. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
+/// written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
+/// destination.
 ///
-/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY; CORRUPT_STREAM,
-/// DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the destination holds nothing of use; ENCODED for chunks, which
-/// tenslice_tensor_read_into decodes; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY;
+/// CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the contents of the destination are
+/// unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
+/// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_into(
     component: Handle<tenslice_component>,
@@ -179,10 +181,10 @@ pub extern "C" fn tenslice_component_read_into(
     })
 }
 
-/// How many bytes tenslice_tensor_read_into writes (`dense`), and how much scratch memory it needs
-/// (`scratch`): for an array in chunks the headers of all of them are read, and where one is broken or not in memory it is
-/// UINT64_MAX; tenslice_b2nd_region_lengths says why. Each may be NULL, and gets UINT64_MAX where the file does not say or where the tensor cannot be
-/// made dense.
+/// Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
+/// needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where the tensor cannot be
+/// materialized. For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one
+/// is malformed or not in memory; tenslice_b2nd_region_lengths returns the reason.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -204,21 +206,21 @@ pub extern "C" fn tenslice_tensor_lengths(
     })
 }
 
-/// Writes a tensor as a dense array, whatever its layout, to the `capacity` bytes at `destination`: in this
-/// machine's byte order, dense data in its own order, sparse data row-major. An array in chunks stays in the byte
-/// order that it is stored in, which its component states. `scratch` has the memory that
-/// tenslice_tensor_lengths asks for, and may be NULL where that is none. `decoder` may be NULL: then what is
-/// built in decodes. `length` (may be NULL) gets the number of bytes written or, with TOO_SMALL, needed:
-/// UINT64_MAX where the file does not say; then try with more.
+/// Reads a tensor as a dense array, whatever its layout, into the `capacity` bytes at `destination`: in this
+/// machine's byte order, dense data in its own order, all else row-major. The elements of a chunked array stay in the
+/// byte order that its component states. `scratch` must have the memory that tenslice_tensor_lengths reports, and may
+/// be NULL where that is 0. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the
+/// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again
+/// with a larger destination.
 ///
-/// The work is of the order of the bytes read and written, but for two layouts: blocks of chunks are decoded as a whole
-/// (tenslice_b2nd_region_work says how much that is), and what the elements of a tensor train take is said at
-/// tenslice_blz_slice.
+/// The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
+/// whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
+/// elements of a tensor train.
 ///
-/// Errors: TOO_SMALL, then nothing was written where the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
+/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
 /// INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
-/// tenslice_component_read_into; for an array in chunks UNSUPPORTED_CODEC where there is no decoder for them,
-/// UNSUPPORTED_FILTER, and what is wrong with a chunk.
+/// tenslice_component_read_into; for a chunked array UNSUPPORTED_CODEC where there is no decoder for its chunks,
+/// UNSUPPORTED_FILTER, and the error of a malformed chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
@@ -244,20 +246,20 @@ pub extern "C" fn tenslice_tensor_read_into(
     })
 }
 
-/// What became of a component that was to be verified, or how many of several it became of. Set `struct_size` to
-/// `sizeof` before the call.
+/// The outcome of verifying a component, or the counts of the outcomes for several. Set `struct_size` to `sizeof`
+/// before the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_verified {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// What there is to warn of the data: TENSLICE_WARNING_ bits.
+    /// Warnings about the data: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// Components whose stored bytes are the ones that their digest was made of.
+    /// Components whose stored bytes match their digest.
     pub verified: u64,
     /// Components for which the file states no digest.
     pub without_digest: u64,
-    /// Components whose digest is of a kind that is not known here.
+    /// Components whose digest is of an unknown kind.
     pub unknown_digest: u64,
 }
 
@@ -306,10 +308,12 @@ pub extern "C" fn tenslice_component_verify(
     })
 }
 
-/// Verifies all components of a file against their digests, and the indices of sparse tensors that are not
-/// encoded: reads all their stored bytes, also those that several share. The work is that of the sum of their lengths, which may exceed the file's.
+/// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
+/// Reads all their stored bytes, repeatedly where several share them: the cost is the sum of their lengths, which may
+/// exceed the file's.
 ///
-/// Errors: those of tenslice_component_verify, of the first component that fails; INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS.
+/// Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+/// INVALID_ROW_POINTERS.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,

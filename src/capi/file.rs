@@ -18,7 +18,7 @@ pub struct tenslice_file {
     opaque: [u64; 24],
 }
 
-/// What there is to know of a file. Set `struct_size` to `sizeof` before the call.
+/// Information about a file. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_file_info {
     /// Size of this struct in the caller's header.
@@ -27,19 +27,19 @@ pub struct tenslice_file_info {
     pub format: u32,
     /// Length of the file in bytes.
     pub length: u64,
-    /// How many tensors there are.
+    /// Number of tensors.
     pub tensor_count: u64,
     /// The version as the file states it.
     pub version: tenslice_str,
-    /// What the format's text says to warn about: TENSLICE_WARNING_ bits.
+    /// Warnings that the format's specification calls for: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
 }
 
-/// Opens a file that is in memory as a whole: `length` bytes at `data`, of any alignment, which stay
-/// there unchanged for as long as anything made from `file` is used. Checks the whole structure in one
-/// pass over the metadata and reads no tensor data.
+/// Opens a file that is entirely in memory: `length` bytes at `data`, of any alignment, which must stay there
+/// unchanged for as long as anything made from `file` is used. Checks the whole structure in one pass over the
+/// metadata and reads no tensor data.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -56,10 +56,10 @@ pub extern "C" fn tenslice_file_open(
     })
 }
 
-/// Opens a file of which only some ranges are in memory. TENSLICE_NEED asks for another range: fetch just
-/// that, add it to the source, call again. `file` holds a pointer to the source.
+/// Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that,
+/// add it to the source, call again. `file` holds a pointer to the source.
 ///
-/// Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialised.
+/// Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialized.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_open_source(
     file: Out<tenslice_file>,
@@ -85,7 +85,7 @@ pub extern "C" fn tenslice_file_open_source(
     })
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -108,11 +108,11 @@ pub extern "C" fn tenslice_file_get_info(
     })
 }
 
-/// The index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
-/// concerns.
+/// Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
+/// bit) is about.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the warning is not given or concerns the
-/// whole file.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the file does not have the warning, or where it is about
+/// the whole file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_warning_tensor(
     file: Handle<tenslice_file>,
@@ -129,11 +129,11 @@ pub extern "C" fn tenslice_file_warning_tensor(
     })
 }
 
-/// Compares all names exactly, and all roles of each tensor, where opening could not without memory
-/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` has `count` words of the caller's, at
-/// least 1. With one for each tensor, and as many as a tensor has components, names and roles are sorted and looked up
-/// once; with less the metadata is read once for each part that fits. `warnings` (may be NULL) gets the file's warnings
-/// as they are then.
+/// Compares all names exactly, and all roles within each tensor, where opening could not without memory
+/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements,
+/// at least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted
+/// and looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set
+/// to the file's warnings as they are afterwards.
 ///
 /// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
 /// INVALID_ARGUMENT.
@@ -156,8 +156,8 @@ pub extern "C" fn tenslice_file_check(
     })
 }
 
-/// Finds the first tensor of that name: `length` bytes at `name`, compared byte by byte. Linear in the
-/// bytes of the metadata.
+/// Finds the first tensor with the name of `length` bytes at `name`, compared byte by byte. Linear in the bytes of
+/// the metadata.
 ///
 /// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -193,10 +193,9 @@ pub extern "C" fn tenslice_file_tensors(
     })
 }
 
-/// The next tensor, in the order of the file; TENSLICE_END behind the last.
+/// Reads the next tensor, in the order of the file; returns TENSLICE_END after the last.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
-/// file was opened.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensors_next(
     cursor: HandleMut<tenslice_cursor>,

@@ -1,8 +1,8 @@
-//! The C ABI: check the arguments, call the public Rust API, convert the answer. No logic of its own.
+//! The C ABI: checks the arguments, calls the public Rust API, converts the result. No logic of its own.
 //!
-//! Depends on the public API. The only `unsafe` of the crate: in `pointer`, whose types the functions take as arguments,
-//! in `panic`, `alloc`, and below. The doc comments of what is exported are the text of `include/tenslice.h`, so they
-//! speak C; what they ask of pointers is the safety contract that `pointer` relies on.
+//! Depends on the public API. The only `unsafe` of the crate: in `pointer`, whose types the functions take as
+//! arguments, in `panic`, `alloc`, and below. The doc comments of what is exported become `include/tenslice.h`, so
+//! they speak C; what they require of pointers is the safety contract that `pointer` relies on.
 #![allow(non_camel_case_types)] // the names are C's
 #![allow(unreachable_pub)] // exported by symbol, not by path
 
@@ -37,7 +37,7 @@ mod panic;
 #[cfg(all(feature = "c-alloc", not(feature = "std")))]
 mod alloc;
 
-// A no_std library for a host names the C library itself, which has the memcpy that rustc calls.
+// A no_std library for a hosted target names the C library itself, which has the memcpy that rustc calls.
 #[cfg(all(not(feature = "std"), unix))]
 #[link(name = "c")]
 unsafe extern "C" {}

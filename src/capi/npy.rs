@@ -1,4 +1,4 @@
-//! What only NPY files have. Not in libraries that were built without that format.
+//! Specific to NPY files. Absent from libraries built without that format.
 
 use super::file::tenslice_file;
 use super::pointer::{Handle, Out};
@@ -6,8 +6,8 @@ use super::status::{ApiError, OK, plain, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 
-/// The type of the items of an NPY file as the file writes it, such as "'<f4'" or "[('x', '<i2'), ('y', '<f8', (2,))]":
-/// UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+/// Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
+/// ('y', '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
 ///
 /// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! What only NPZ archives have. Not in libraries that were built without that format.
+//! Specific to NPZ archives. Absent from libraries built without that format.
 
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
@@ -15,17 +15,18 @@ pub struct tenslice_npz_entry {
     pub struct_size: u32,
     /// How its bytes are stored, a TENSLICE_ENCODING_ code.
     pub encoding: u32,
-    /// Its name: of an array most often with ".npy" at the end. Only a label: it may be a path out of any folder.
+    /// Its name, which for an array usually ends with ".npy". Only a label: it may be a path that leads out of any
+    /// directory.
     pub name: tenslice_str,
-    /// Where its bytes are stored in the file, perhaps compressed.
+    /// Offset of its bytes, possibly compressed, in the file.
     pub offset: u64,
-    /// How many bytes are stored.
+    /// Its stored length in bytes.
     pub length: u64,
-    /// How many bytes they decode to.
+    /// Its decoded length in bytes.
     pub decoded_length: u64,
     /// CRC-32 of the decoded bytes.
     pub crc32: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
 }
 
@@ -41,10 +42,10 @@ pub extern "C" fn tenslice_npz_entries(file: Handle<tenslice_file>, cursor: Out<
     })
 }
 
-/// The next entry, in the order of the archive's directory; TENSLICE_END after the last. The caller has set `struct_size` of
-/// `entry`.
+/// Reads the next entry, in the order of the archive's directory; returns TENSLICE_END after the last. The caller
+/// must have set `struct_size` of `entry`.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npz_entries_next(
     cursor: HandleMut<tenslice_cursor>,

@@ -1,5 +1,5 @@
-//! The panic handler that a C library needs to link. No path leads to it: `make no-panic` proves it, for
-//! libraries without `zstd`, whose decoder panics where it is out of memory.
+//! The panic handler that a C library needs to link. It is unreachable, as `make no-panic` proves for libraries
+//! without `zstd`, whose decoder panics when it is out of memory.
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -8,7 +8,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         unsafe extern "C" {
             fn TENSLICE_PANIC_PATH_REMAINS() -> !;
         }
-        // SAFETY: never called. The function exists nowhere, so a program that could come here does not link.
+        // SAFETY: never called. The function is defined nowhere, so a program in which this is reachable does not
+        // link.
         unsafe { TENSLICE_PANIC_PATH_REMAINS() }
     }
     #[cfg(all(not(feature = "no-panic-link"), unix))]

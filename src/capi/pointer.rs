@@ -1,15 +1,16 @@
-//! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI stands here but
-//! for the panic handler and the allocator.
+//! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI is here,
+//! except for the panic handler and the allocator.
 //!
-//! The exported functions take the types below as their arguments. Each is `repr(transparent)` over a pointer or a length,
-//! so that C's prototypes have just these, and `xtask` writes them so into the header. The fields are private: only a call
-//! from C makes such a value (and the tests, by an unsafe function). Hence the methods may rely on what the header asks of
-//! the argument, and are safe to call: a function between C and this file can only refuse a pointer or use it as checked.
+//! The exported functions take the types below as their arguments. Each is `repr(transparent)` over a pointer or a
+//! length, so that C's prototypes have exactly these, and `xtask` writes them so into the header. The fields are
+//! private: only a call from C creates such a value (and the tests, through an unsafe function). Hence the methods
+//! may rely on what the header requires of the argument, and are safe to call: a function between C and this file can
+//! only reject a pointer or use it as checked.
 //!
-//! - The lifetime is the time of the call, in which C leaves alone what it passes. The functions are generic over it, so
-//!   they cannot keep a reference. `'static` stands where the header asks for more: bytes that stay for as long as anything
-//!   made from them is used. What is made from them outlives the call in handles alone.
-//! - Each kind of memory has its own type of length, so that no pointer is taken with the length of another.
+//! - The lifetime is that of the call, during which C leaves alone what it passes. The functions are generic over it,
+//!   so they cannot keep a reference. `'static` is used where the header requires more: bytes that stay for as long
+//!   as anything made from them is used. What is made from them outlives the call only inside handles.
+//! - Each kind of memory has its own type of length, so that no pointer is combined with the length of another.
 //! - Which kinds of handles hold which types is listed once, and a function can neither read nor write another pair.
 //!
 //! One thing the types leave to the functions: where C may pass the same handle for an input and an output, as to
@@ -43,7 +44,7 @@ pub struct HandleMut<'a, H>(*mut H, PhantomData<&'a mut H>);
 #[repr(transparent)]
 pub struct In<'a, T>(*const T, PhantomData<&'a T>);
 
-/// The same, or NULL.
+/// Like [`In`], or NULL.
 #[repr(transparent)]
 pub struct OptionalIn<'a, T>(*const T, PhantomData<&'a T>);
 
@@ -55,7 +56,7 @@ pub struct InfoIn<'a, T>(*const T, PhantomData<&'a T>);
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// The same, or NULL.
+/// Like [`Out`], or NULL.
 #[repr(transparent)]
 pub struct OptionalOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 
@@ -67,7 +68,7 @@ pub struct InfoOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 #[repr(transparent)]
 pub struct ComplexOut<'a>(*mut f64, PhantomData<&'a mut f64>);
 
-/// The first of so many bytes or numbers that are read: as many as the [`Length`] of the same call says.
+/// A pointer to bytes or numbers that are read: as many as the [`Length`] of the same call states.
 #[repr(transparent)]
 pub struct Array<'a, E>(*const E, PhantomData<&'a E>);
 
@@ -76,8 +77,8 @@ pub struct Array<'a, E>(*const E, PhantomData<&'a E>);
 #[derive(Clone, Copy)]
 pub struct Length<'a>(usize, PhantomData<&'a ()>);
 
-/// The first of so many bytes or numbers that are written, the result of the call: there is room for as many as the
-/// [`Capacity`] of the same call says.
+/// A pointer to bytes or numbers that are written, the result of the call: as many as the [`Capacity`] of the same
+/// call.
 #[repr(transparent)]
 pub struct Buffer<'a, E>(*mut E, PhantomData<&'a mut E>);
 
@@ -86,7 +87,7 @@ pub struct Buffer<'a, E>(*mut E, PhantomData<&'a mut E>);
 #[derive(Clone, Copy)]
 pub struct Capacity<'a>(usize, PhantomData<&'a ()>);
 
-/// The first byte or number of memory to work with: as many as the [`ScratchLength`] of the same call says.
+/// A pointer to scratch memory: as many bytes or numbers as the [`ScratchLength`] of the same call states.
 #[repr(transparent)]
 pub struct Scratch<'a, E>(*mut E, PhantomData<&'a mut E>);
 
@@ -95,19 +96,19 @@ pub struct Scratch<'a, E>(*mut E, PhantomData<&'a mut E>);
 #[derive(Clone, Copy)]
 pub struct ScratchLength<'a>(usize, PhantomData<&'a ()>);
 
-/// Length of the words that every handle begins with and that name what it holds.
+/// The integer at the start of every handle, which identifies what the handle holds.
 type Tag = u64;
 
-/// That a handle of this type may hold a `T`.
+/// States that a handle of this type may hold a `T`.
 ///
 /// # Safety
-/// No other type is held under the same letters.
+/// No other type has the same letters.
 pub(super) unsafe trait Holds<T: 'static> {
-    /// The letters that stand in the tag of such a handle.
+    /// The letters in the tag of such a handle.
     const KIND: u32;
 }
 
-/// The tag of a kind: `tsl`, the number of the layout, and the kind's letters.
+/// Returns the tag of a kind: `tsl`, the number of the layout, and the kind's letters.
 const fn tag(kind: u32) -> Tag {
     let [a, b, c, d] = kind.to_be_bytes();
     Tag::from_be_bytes([b't', b's', b'l', b'1', a, b, c, d])
@@ -154,14 +155,14 @@ struct Slot<T> {
     held: T,
 }
 
-/// Whether `T` fits into a handle of type `H`, and may stand where one may; checked when the library is compiled.
+/// Asserts that `T` fits into a handle of type `H`, in size and alignment; checked at compile time.
 const fn fits<H, T>() {
     assert!(size_of::<Slot<T>>() <= size_of::<H>());
     assert!(align_of::<Slot<T>>() <= align_of::<H>());
     assert!(align_of::<Tag>() == align_of::<H>());
 }
 
-/// Whether `pointer` can be read or written at all.
+/// Returns whether `pointer` is neither NULL nor misaligned.
 fn usable<T>(pointer: *const T) -> bool {
     !pointer.is_null() && pointer.is_aligned()
 }
@@ -169,17 +170,17 @@ fn usable<T>(pointer: *const T) -> bool {
 const INVALID_ARGUMENT: ApiError = ApiError::new(ErrorKind::InvalidArgument);
 
 impl<'a, H> Handle<'a, H> {
-    /// What the handle holds.
+    /// Returns what the handle holds.
     pub(super) fn get<T: 'static>(&self) -> FfiResult<&'a T>
     where
         H: Holds<T>,
     {
         const { fits::<H, T>() };
-        // SAFETY: the header asks for a handle, set to zero or last written by this library, but for NULL and what is
-        // misaligned. Every handle begins with a tag.
+        // SAFETY: apart from NULL and misaligned pointers, which are checked, the header requires a handle that is
+        // zeroed or was last written by this library. Every handle begins with a tag.
         if unsafe { is_tagged(self.0.cast(), H::KIND) } {
-            // SAFETY: only a handle written by `hold` has this tag, with a `T` behind it. The header asks that what it
-            // was made from is still there, unmoved and unchanged.
+            // SAFETY: only a handle written by `store` has this tag, followed by a `T`. The header requires that what
+            // it was made from is still there, unmoved and unchanged.
             Ok(unsafe { &(*self.0.cast::<Slot<T>>()).held })
         } else {
             Err(ApiError::new(ErrorKind::InvalidHandle))
@@ -192,7 +193,7 @@ impl<'a, H> Handle<'a, H> {
 }
 
 impl<'a, H> HandleMut<'a, H> {
-    /// What the handle holds, to be read alone.
+    /// Returns what the handle holds, for reading only.
     pub(super) fn get<T: 'static>(self) -> FfiResult<&'a T>
     where
         H: Holds<T>,
@@ -200,14 +201,14 @@ impl<'a, H> HandleMut<'a, H> {
         Handle(self.0, PhantomData).get()
     }
 
-    /// What the handle holds, to be changed.
+    /// Returns what the handle holds, to be changed.
     pub(super) fn get_mut<T: 'static>(self) -> FfiResult<&'a mut T>
     where
         H: Holds<T>,
     {
         Handle(self.0, PhantomData).get()?;
-        // SAFETY: `held` found the tag, so there is a `T` behind it. The header asks that nobody else uses the handle
-        // meanwhile, and the call has no other way to it: this one is used up.
+        // SAFETY: `get` found the tag, so a `T` follows it. The header requires that nobody else uses the handle
+        // meanwhile, and the call has no other path to it: this one is consumed.
         Ok(unsafe { &mut (*self.0.cast::<Slot<T>>()).held })
     }
 
@@ -216,19 +217,19 @@ impl<'a, H> HandleMut<'a, H> {
     }
 }
 
-/// Whether a handle holds what `kind` stands for.
+/// Returns whether a handle holds what `kind` identifies.
 ///
 /// # Safety
 /// A pointer that is neither NULL nor misaligned points to a tag.
 #[inline(never)]
 unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
-    // SAFETY: the tag is a plain number, and is read only where the pointer can be.
+    // SAFETY: the tag is a plain number, and is read only where the pointer allows it.
     usable(handle) && unsafe { handle.read() } == tag(kind)
 }
 
 impl<T: Copy> In<'_, T> {
     pub(super) fn read(&self) -> FfiResult<T> {
-        // SAFETY: the header asks for a `T` that can be read, but for NULL and what is misaligned.
+        // SAFETY: apart from NULL and misaligned pointers, which are checked, the header requires a readable `T`.
         if usable(self.0) { Ok(unsafe { self.0.read() }) } else { Err(INVALID_ARGUMENT) }
     }
 
@@ -238,15 +239,15 @@ impl<T: Copy> In<'_, T> {
 }
 
 impl<'a> InfoIn<'a, tenslice_value> {
-    /// The handle inside a value.
+    /// Returns the handle inside a value.
     pub(super) fn items(&self) -> FfiResult<Handle<'a, tenslice_items>> {
-        let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and filled as a whole
-        // SAFETY: the header asks for a value that can be read, and `writable` found that it has as many bytes.
+        let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and complete
+        // SAFETY: the header requires a readable value, and `writable` found that it is large enough.
         Ok(Handle(unsafe { &raw const (*self.0).items }, PhantomData))
     }
 }
 
-/// Where an output goes, checked before anything is computed.
+/// The destination of an output, checked before anything is computed.
 #[derive(Clone, Copy)]
 pub(super) struct Writable<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
@@ -264,7 +265,7 @@ impl<'a, T> Out<'a, T> {
 }
 
 impl<'a, T> OptionalOut<'a, T> {
-    /// NULL is no place at all.
+    /// Returns the destination; `None` for NULL.
     pub(super) fn writable(&self) -> FfiResult<Option<Writable<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { Out(self.0, PhantomData).writable().map(Some) }
     }
@@ -285,7 +286,7 @@ impl<'a> ComplexOut<'a> {
 }
 
 impl<'a> Writable<'a, tenslice_items> {
-    /// A place of the library's own, which becomes a part of an output.
+    /// Wraps a variable of the library's own, which becomes part of an output.
     pub(super) fn inside(value: &'a mut tenslice_value) -> Self {
         Self(NonNull::from(&mut value.items), PhantomData)
     }
@@ -294,7 +295,7 @@ impl<'a> Writable<'a, tenslice_items> {
 impl<H> Writable<'_, H> {
     /// Writes a plain value.
     pub(super) fn set(self, value: H) {
-        // SAFETY: the header asks for an `H` that can be written, and the pointer has been checked.
+        // SAFETY: the header requires a writable `H`, and the pointer has been checked.
         unsafe { self.0.write(value) }
     }
 
@@ -305,13 +306,13 @@ impl<H> Writable<'_, H> {
     {
         const { fits::<H, T>() };
         let slot = self.0.cast::<Slot<T>>().as_ptr();
-        // SAFETY: as for `set`; the slot fits into the handle, as checked above.
+        // SAFETY: as for `set`; the contents fit into the handle, as checked above.
         unsafe {
             put(slot.cast(), H::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
         }
     }
 
-    /// The same for what was found: nothing is written for an error.
+    /// Like [`store`](Self::store), for a result: nothing is written for an error.
     pub(super) fn store_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> FfiResult<()>
     where
         H: Holds<T>,
@@ -326,30 +327,32 @@ impl<H> Writable<'_, H> {
     }
 }
 
-/// Writes a handle: its tag, and what it holds. By address, so that what a call has found is copied once, and by the
-/// same few instructions for every kind.
+/// Writes a handle: its tag and its contents. By address, so that the result of a call is copied only once, and by
+/// the same few instructions for every kind.
 ///
 /// # Safety
-/// `tag_at` may be written, `size` bytes at `from` read, and as many at `to` written, which lie elsewhere.
+/// `tag_at` and the `size` bytes at `to` are writable, the `size` bytes at `from` are readable and do not overlap
+/// them.
 #[inline(never)]
 unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         tag_at.write(tag(kind));
         ptr::copy_nonoverlapping(from, to, size);
     }
 }
 
-/// Where an info struct goes: it begins with its size in the caller's header, which has been looked at.
+/// The destination of an info struct: it begins with its size in the caller's header, which has been checked.
 pub(super) struct WritableInfo<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
 impl<'a, T> InfoOut<'a, T> {
-    /// The size must be what the first version of the struct had at least, so that nothing is filled by half.
+    /// Returns the destination. The size must be at least that of the first version of the struct, so that nothing is
+    /// filled by half.
     pub(super) fn writable(&self) -> FfiResult<WritableInfo<'a, T>> {
         let place = Out(self.0, PhantomData).writable()?.0;
-        // SAFETY: the header asks for a struct that begins with its size, and the pointer has been checked.
+        // SAFETY: the header requires a struct that begins with its size, and the pointer has been checked.
         let claimed = unsafe { place.cast::<u32>().read() };
-        // That of the first version is the size as it is: no struct has grown yet.
+        // The first version's size is the current one: no struct has grown yet.
         if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
             Ok(WritableInfo(place, PhantomData))
         } else {
@@ -357,7 +360,7 @@ impl<'a, T> InfoOut<'a, T> {
         }
     }
 
-    /// The same where the header allows NULL, which is no place at all.
+    /// Like [`writable`](Self::writable), where the header allows NULL: `None` for it.
     pub(super) fn writable_or_null(&self) -> FfiResult<Option<WritableInfo<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { self.writable().map(Some) }
     }
@@ -368,44 +371,46 @@ impl<'a, T> InfoOut<'a, T> {
 }
 
 impl<T> WritableInfo<'_, T> {
-    /// Writes all but the size, which stays the caller's.
+    /// Writes everything but the size, which stays the caller's.
     pub(super) fn fill(self, value: T) {
-        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so the size is one of whole words
+        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so its size is a multiple of 4
         let from = ptr::from_ref(&value).cast::<u32>();
         let words = size_of::<T>().wrapping_shr(size_of::<u32>().trailing_zeros());
-        // SAFETY: `writable` found that the caller's struct is no smaller than ours. By words, as both are aligned.
+        // SAFETY: `writable` found that the caller's struct is no smaller than ours. In whole words, as both are
+        // aligned.
         unsafe {
             ptr::copy_nonoverlapping(from.add(1), self.0.as_ptr().cast::<u32>().add(1), words.wrapping_sub(1));
         }
     }
 }
 
-/// Memory that a call is given: where it begins, and how many bytes it has.
+/// Memory passed to a call: its address, and its length in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     at: usize,
     length: usize,
 }
 
-/// The `count` values at `data`; where there is no count, one. An absurd count does no harm: `range` refuses it where
-/// they are read or written.
+/// Describes the `count` values at `data`. An absurd count does no harm: `range` rejects it where they are read or
+/// written.
 fn memory<T>(data: *const T, count: usize) -> Memory {
     Memory { at: data.addr(), length: count.wrapping_mul(size_of::<T>()) }
 }
 
 impl Memory {
-    /// Whether a byte is in both.
+    /// Returns whether the two share a byte.
     fn shares_with(self, other: Self) -> bool {
         self.has_start_of(other) || other.has_start_of(self)
     }
 
-    /// Whether `other` begins inside. Nothing does that has no bytes.
+    /// Returns whether `other` begins inside `self`. Empty memory never does.
     fn has_start_of(self, other: Self) -> bool {
         other.length != 0 && other.at.wrapping_sub(self.at) < self.length
     }
 }
 
-/// The `count` values of that size and alignment at `data`, if they may stand there at all. NULL is good for none.
+/// Returns the address of the `count` values of that size and alignment at `data`, if the pointer can be valid for
+/// them. NULL is accepted only where `count` is 0.
 #[inline(never)]
 fn range(data: *const u8, count: usize, size: usize, alignment: usize) -> Option<NonNull<u8>> {
     if count == 0 {
@@ -416,7 +421,7 @@ fn range(data: *const u8, count: usize, size: usize, alignment: usize) -> Option
     NonNull::new(data.cast_mut()).filter(|_| data.addr() & alignment.wrapping_sub(1) == 0)
 }
 
-/// As [`range`], if they lie apart from all `others`.
+/// Like [`range`], if the values overlap none of `others`.
 #[inline(never)]
 fn range_apart(data: *mut u8, count: usize, size: usize, alignment: usize, others: &[Memory]) -> Option<NonNull<u8>> {
     let first = range(data, count, size, alignment)?;
@@ -424,27 +429,27 @@ fn range_apart(data: *mut u8, count: usize, size: usize, alignment: usize, other
     if others.iter().any(|other| this.shares_with(*other)) { None } else { Some(first) }
 }
 
-/// As [`range`] of bytes, if they lie apart from one other: without a list, which would stand on the stack as long as the
-/// caller's frame, below all that opens a file.
+/// Like [`range`] for bytes, if they do not overlap one other range: without a list, which would stay on the stack
+/// for as long as the caller's frame, beneath everything that opens a file.
 #[inline(never)]
 fn range_beside(data: *const u8, length: usize, other: Memory) -> Option<NonNull<u8>> {
     if memory(data, length).shares_with(other) { None } else { range(data, length, 1, 1) }
 }
 
-/// The types of C's arrays, and the numbers that they are here.
+/// The element types of C's arrays, and the Rust types for them.
 ///
 /// # Safety
-/// `Number` has the size and alignment of the type in C, and any bits make one.
+/// `Number` has the size and alignment of the C type, and any bit pattern is a valid one.
 pub(super) unsafe trait Plain {
     type Number;
 }
 
-// SAFETY: what C calls void are bytes here, and its characters are.
+// SAFETY: what C calls void are bytes here, and its chars are.
 unsafe impl Plain for c_void {
     type Number = u8;
 }
 
-// SAFETY: a character is a byte.
+// SAFETY: a char is a byte.
 unsafe impl Plain for c_char {
     type Number = u8;
 }
@@ -460,11 +465,11 @@ unsafe impl Plain for u64 {
 }
 
 impl<'a, E: Plain> Array<'a, E> {
-    /// The `length` numbers. NULL is good for none at all.
+    /// Returns the `length` numbers. NULL is accepted only where `length` is 0.
     pub(super) fn with_length(&self, Length(length, _): Length<'_>) -> FfiResult<&'a [E::Number]> {
         let first = range(self.0.cast(), length, size_of::<E::Number>(), align_of::<E::Number>());
         let first = first.ok_or(INVALID_ARGUMENT)?;
-        // SAFETY: not NULL, aligned, no longer than memory. The header asks that there are so many, to stay for `'a`.
+        // SAFETY: not NULL, aligned, no longer than memory. The header requires that many, to stay for `'a`.
         Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), length).as_ref() })
     }
 
@@ -474,42 +479,43 @@ impl<'a, E: Plain> Array<'a, E> {
 }
 
 impl<'a> Array<'a, c_void> {
-    /// The `length` bytes, which a handle is going to refer to and must not lie in.
+    /// Returns the `length` bytes, to which a handle is going to refer and which must not overlap that handle.
     pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> FfiResult<&'a [u8]> {
         let first = range_beside(self.0.cast(), length, handle).ok_or(INVALID_ARGUMENT)?;
-        // SAFETY: not NULL, no longer than memory. The header asks that there are so many, to stay for `'a`.
+        // SAFETY: not NULL, no longer than memory. The header requires that many, to stay for `'a`.
         Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
     }
 }
 
-/// The `count` numbers at `data`, to be written to. They lie apart from `others`: from all else that the call is given,
-/// but for the `error`, which is written when nobody looks at them any more.
+/// Returns the `count` numbers at `data`, to be written to. They must not overlap `others`: everything else passed to
+/// the call except `error`, which is written when they are no longer used.
 ///
 /// # Safety
-/// Where `count` is not absurd, `data` points to that many, and nobody but the call uses them for `'a`.
+/// Unless `count` is absurd, `data` points to that many, and only the call uses them for `'a`.
 unsafe fn buffer<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) -> FfiResult<&'a mut [E::Number]> {
     let first = range_apart(data.cast(), count, size_of::<E::Number>(), align_of::<E::Number>(), others);
     let first = first.ok_or(INVALID_ARGUMENT)?;
-    // SAFETY: not NULL, aligned, no longer than memory, and as the caller says; the call has no other way to them.
+    // SAFETY: not NULL, aligned, no longer than memory, and guaranteed by the caller; the call has no other path to
+    // them.
     Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_mut() })
 }
 
 impl<'a, E: Plain> Buffer<'a, E> {
-    /// The numbers, which must lie apart from `others`: all else that the call is given, but for the `error`. NULL is good
-    /// for none at all.
+    /// Returns the numbers, which must not overlap `others`: everything else passed to the call except `error`. NULL
+    /// is accepted only where there are none.
     pub(super) fn with_capacity(
         self,
         Capacity(capacity, _): Capacity<'_>,
         others: &[Memory],
     ) -> FfiResult<&'a mut [E::Number]> {
-        // SAFETY: the header asks for so many that can be written, and that share no byte with anything else. This way
-        // to them is used up.
+        // SAFETY: the header requires that many to be writable, and to share no byte with anything else. This path to
+        // them is consumed.
         unsafe { buffer(self.0, capacity, others) }
     }
 }
 
 impl<'a, E: Plain> Scratch<'a, E> {
-    /// As for [`Buffer::with_capacity`].
+    /// Like [`Buffer::with_capacity`].
     pub(super) fn with_length(
         self,
         ScratchLength(length, _): ScratchLength<'_>,
@@ -520,7 +526,7 @@ impl<'a, E: Plain> Scratch<'a, E> {
     }
 }
 
-/// Buffer for the result of a call, and its scratch memory, which lie apart from each other, too.
+/// Returns the buffer for the result of a call and its scratch memory, which must not overlap each other, either.
 pub(super) fn buffers<'a>(
     (destination, capacity): (Buffer<'a, c_void>, Capacity<'_>),
     (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
@@ -532,15 +538,15 @@ pub(super) fn buffers<'a>(
     Ok((destination.with_capacity(capacity, others)?, scratch.with_length(length, others)?))
 }
 
-/// A decoder of the caller's, with the dictionary that the next streams take: bytes of the file, which stay there while
-/// the call runs.
+/// A caller-supplied decoder, with the dictionary for the following streams: bytes of the file, which stay in place
+/// during the call.
 pub(super) struct CallersDecoder {
     functions: tenslice_decoder,
     dictionary: *const [u8],
 }
 
 impl OptionalIn<'_, tenslice_decoder> {
-    /// None for NULL. A copy, since the function may change its struct while it runs.
+    /// Returns the decoder; `None` for NULL. A copy, since the function may change its struct while it runs.
     pub(super) fn read(&self) -> FfiResult<Option<CallersDecoder>> {
         if self.0.is_null() {
             return Ok(None);
@@ -557,7 +563,8 @@ impl OptionalIn<'_, tenslice_decoder> {
 }
 
 impl CallersDecoder {
-    /// The status of the caller's function, and how many bytes it says that it wrote; none where there is no function.
+    /// Calls the caller's function; returns its status and the number of bytes it reports as written, or `None` where
+    /// there is no function.
     pub(super) fn decode(
         &self,
         encoding: Encoding,
@@ -566,7 +573,7 @@ impl CallersDecoder {
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode?;
         let mut length = 0;
-        // SAFETY: the header asks that the function does what its type says.
+        // SAFETY: the header requires that the function does what its type states.
         let status = unsafe {
             decode(
                 self.functions.user,
@@ -585,7 +592,7 @@ impl CallersDecoder {
         self.dictionary = new;
     }
 
-    /// The same for a stream that was compressed with the dictionary set last.
+    /// Like [`decode`](Self::decode), for a stream that was compressed with the dictionary set last.
     pub(super) fn decode_with_dictionary(
         &self,
         encoding: Encoding,
@@ -594,8 +601,8 @@ impl CallersDecoder {
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode_with_dictionary?;
         let mut length = 0;
-        // SAFETY: the header asks that the function does what its type says. The dictionary is bytes of the file, which
-        // are there while the call runs.
+        // SAFETY: the header requires that the function does what its type states. The dictionary is bytes of the
+        // file, which stay in place during the call.
         let status = unsafe {
             decode(
                 self.functions.user,
@@ -613,11 +620,11 @@ impl CallersDecoder {
     }
 }
 
-/// Makes an argument of what a C program hands over, for tests.
+/// Makes an argument from what a C program passes, for tests.
 #[cfg(test)]
 pub(super) trait FromC<Raw> {
     /// # Safety
-    /// As the header asks of the argument.
+    /// As the header requires of the argument.
     unsafe fn from_c(raw: Raw) -> Self;
 }
 

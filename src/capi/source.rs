@@ -7,29 +7,29 @@ use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
 /// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
-/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Once a file has
-/// been opened nothing may be added any more: bytes read later go to tenslice_component_with_bytes.
+/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added once a
+/// file has been opened: bytes read later go to tenslice_component_with_bytes.
 #[repr(C)]
 pub struct tenslice_source {
     opaque: [u64; 112],
 }
 
-/// A range of bytes that has to be fetched. Always shorter than 4 GiB, and inside the file.
+/// A range of bytes that must be fetched. Always shorter than 4 GiB, and inside the file.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_need {
-    /// Where it begins in the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// 1: the bytes must stay for as long as anything opened from the source is used.
-    /// 0: they may be dropped, or overwritten, when the next call of tenslice_file_open_source has returned.
+    /// 1: the bytes must stay for as long as anything opened from the source is used. 0: they may be dropped or
+    /// overwritten once the next call of tenslice_file_open_source has returned.
     pub keep: u32,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: u32,
 }
 
-/// Makes `source` a file of `file_length` bytes, none of them in memory yet.
+/// Makes `source` describe a file of `file_length` bytes, none of them in memory yet.
 ///
 /// Errors: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -40,18 +40,18 @@ pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length
     })
 }
 
-/// Adds the bytes at `data`, which stand at `offset` of the file. Hand over each range as it was asked for, or with
-/// more around it, in one piece. A range that covers earlier ones takes their place; a part of an earlier one
-/// is not added again. Where a range was asked for with `keep` 0, bytes that have all of it are let go with it.
+/// Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around
+/// it, in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not
+/// added again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
 ///
 /// Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
-/// tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) is added before the file is
-/// opened: open it once to learn where its components are, then again from a second source that has them, too. For an
-/// array in chunks those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
-/// tenslice_b2nd_chunk_extent say where they stand.
+/// tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) must be added before
+/// the file is opened: open it once to learn where its components are, then again from a second source that includes
+/// them. For a chunked array those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+/// tenslice_b2nd_chunk_extent report where they are.
 ///
-/// Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where they reach beyond the file; TOO_MANY_SEGMENTS. The
-/// source is unchanged then.
+/// Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS.
+/// The source is unchanged then.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_add(
     source: HandleMut<tenslice_source>,

@@ -22,33 +22,34 @@ pub struct tenslice_sparse {
 /// What a `tenslice_sparse` holds.
 pub(super) struct SparseCursor {
     sparse: Sparse<'static>,
-    /// The next value, and the row that it is not before.
+    /// The next value, and a row that it is not before.
     next: u64,
     row: u64,
 }
 
-/// What there is to know of a sparse tensor. Set `struct_size` to `sizeof` before the call.
+/// Information about a sparse tensor. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_sparse_info {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// The type of the values.
+    /// The dtype of the values.
     pub dtype: u32,
-    /// How many values are stored, zeros and repeated places included.
+    /// Number of stored values, zeros and duplicate indices included.
     pub stored: u64,
-    /// How many dimensions there are.
+    /// Number of dimensions.
     pub rank: u32,
     /// A TENSLICE_LAYOUT_ code.
     pub layout: u32,
-    /// What the check found to warn of: TENSLICE_WARNING_ bits.
+    /// The warnings that the check produced: TENSLICE_WARNING_ bits.
     pub warnings: u32,
     /// The byte order of the values, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
 }
 
-/// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and
-/// sets `sparse` before the first value. `scratch` takes the components that are stored encoded, see
-/// tenslice_tensor_lengths, and has to stay as long as `sparse` is used. `decoder` may be NULL.
+/// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
+/// `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
+/// (tenslice_tensor_lengths reports how much it needs), which must stay in place as long as `sparse` is used.
+/// `decoder` may be NULL.
 ///
 /// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
 /// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
@@ -74,7 +75,7 @@ pub extern "C" fn tenslice_tensor_sparse(
     })
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -97,12 +98,13 @@ pub extern "C" fn tenslice_sparse_get_info(
     })
 }
 
-/// The next value, in stored order: its index in each dimension is written to `index`, which has room for
-/// `capacity` of them; `value` gets its bytes: as they are stored, of the byte order that the info tells, at any
-/// address (copy them with memcpy). They lie in the file, or in `scratch` where they had to be decoded.
-/// TENSLICE_END behind the last.
+/// Reads the next value, in stored order: writes its index in each dimension to `index`, an array of `capacity`
+/// numbers, and sets `value` to its bytes: as stored, in the byte order that tenslice_sparse_info states, at any
+/// address (copy them with memcpy). They are in the file, or in `scratch` where they had to be decoded. Returns
+/// TENSLICE_END after the last.
 ///
-/// Errors: TOO_SMALL where there are more dimensions, then the position stays; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance;
+/// INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_next(
     sparse: HandleMut<tenslice_sparse>,

@@ -1,30 +1,30 @@
-//! What every call returns, and the details that it may leave behind.
+//! The status that every call returns, and the error details that it may fill in.
 
 use core::ffi::c_char;
 
 use super::pointer::{OptionalOut, Writable};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a call came to: TENSLICE_OK, or one of the codes above.
+/// The result of a call: TENSLICE_OK, or one of the codes above.
 pub type tenslice_status = i32;
 
-/// The call did what it was asked for.
+/// The call succeeded.
 pub(super) const OK: tenslice_status = 0;
-/// There is no further one.
+/// There are no more items.
 pub(super) const END: tenslice_status = 1;
-/// Bytes have to be fetched first.
+/// Bytes must be fetched first.
 pub(super) const NEED: tenslice_status = 2;
 
-/// Number of the ABI: raised when a program compiled before would no longer work.
+/// Version of the ABI: incremented when programs compiled earlier would no longer work.
 const ABI_VERSION: u32 = 1;
 
-/// The details of an error: plain numbers, to be kept and copied at will.
+/// The details of an error: plain numbers, to be stored and copied at will.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_error {
-    /// The byte of the file at which the rule is broken; UINT64_MAX for the caller's own errors.
+    /// The offset in the file at which the rule is broken; UINT64_MAX for the caller's own errors.
     pub offset: u64,
-    /// How many bytes before it the record of the tensor concerned begins; UINT32_MAX where no tensor is concerned.
+    /// How many bytes before `offset` the record of the tensor begins; UINT32_MAX where no tensor is involved.
     pub entry_distance: u32,
     /// The rule: the same number as the status.
     pub kind: u16,
@@ -41,9 +41,9 @@ impl tenslice_error {
     }
 }
 
-/// Why a call came to nothing: the caller's own mistake, or an error whose details are where they belong already.
+/// Why a call failed: the caller's own mistake, or an error whose details have been stored already.
 ///
-/// Small enough for a register: an error of 16 bytes that every check of an argument hands on takes more of a chip than
+/// Small enough for a register: passing a 16-byte error up from every check of an argument would take more code than
 /// the check.
 #[derive(Clone, Copy)]
 pub(super) struct ApiError {
@@ -51,11 +51,11 @@ pub(super) struct ApiError {
     is_told: bool,
 }
 
-/// A result of C's side of a call.
+/// A result on the C side of a call.
 pub(super) type FfiResult<T> = core::result::Result<T, ApiError>;
 
 impl ApiError {
-    /// For the caller's own mistake.
+    /// Creates the error for a mistake of the caller's.
     pub(super) const fn new(kind: ErrorKind) -> Self {
         Self { kind, is_told: false }
     }
@@ -72,12 +72,12 @@ impl From<ApiError> for Error {
 pub(super) struct Details<'a>(Option<Writable<'a, tenslice_error>>);
 
 impl Details<'_> {
-    /// What the library found, or its error told.
+    /// Converts a result of the library, and reports its error.
     pub(super) fn of<T>(self, result: Result<T>) -> FfiResult<T> {
         result.map_err(|error| self.report(&error))
     }
 
-    /// What an iterator came to that gives nothing more: the end, or the `error` for which it ended early.
+    /// Converts the state of an iterator that returns nothing more: the end, or the `error` that ended it early.
     pub(super) fn end(self, error: Option<Error>) -> FfiResult<tenslice_status> {
         match error {
             Some(error) => Err(self.report(&error)),
@@ -85,7 +85,7 @@ impl Details<'_> {
         }
     }
 
-    /// The status of a call that came to nothing, which is told if it has not been.
+    /// Returns the status of a call that failed, and reports the error if that has not been done.
     #[cold]
     #[inline(never)]
     fn status(self, refused: ApiError) -> tenslice_status {
@@ -95,7 +95,7 @@ impl Details<'_> {
         tenslice_status::from(refused.kind.code())
     }
 
-    /// Tells an error.
+    /// Stores the details of an error.
     #[cold]
     #[inline(never)]
     pub(super) fn report(self, error: &Error) -> ApiError {
@@ -107,7 +107,7 @@ impl Details<'_> {
     }
 }
 
-/// The status of a call, its details written where the caller wants them.
+/// Runs a call and returns its status; stores its details where the caller wants them.
 pub(super) fn answer<'a>(
     error: &OptionalOut<'a, tenslice_error>,
     call: impl FnOnce(Details<'a>) -> FfiResult<tenslice_status>,
@@ -118,30 +118,30 @@ pub(super) fn answer<'a>(
     call(details).unwrap_or_else(|refused| details.status(refused))
 }
 
-/// The status of a call that has no details to tell.
+/// Runs a call without error details and returns its status.
 pub(super) fn plain(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_status {
     call().unwrap_or_else(|error| tenslice_status::from(error.kind().code()))
 }
 
-/// The number of the ABI that the library was built with. Compare it with TENSLICE_ABI_VERSION.
+/// Returns the ABI version that the library was built with. Compare it with TENSLICE_ABI_VERSION.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_abi_version() -> u32 {
     ABI_VERSION
 }
 
-/// The version of the library, such as "0.1.0"; closed by a NUL, and there for good.
+/// Returns the version of the library, such as "0.1.0"; NUL-terminated, valid forever.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The name of a status, such as "NotFound"; closed by a NUL, and there for good. "?" for another number.
+/// Returns the name of a status, such as "NotFound"; NUL-terminated, valid forever. "?" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_name(status: tenslice_status) -> *const c_char {
     static_text(status, "Ok\0End\0Need\0", ErrorKind::NAMES_FOR_C)
 }
 
-/// The rule behind a status in words; closed by a NUL, and there for good. "?" for another number.
+/// Returns a description of a status; NUL-terminated, valid forever. "?" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_text(status: tenslice_status) -> *const c_char {
     static_text(status, "success\0there is no further one\0bytes are needed\0", ErrorKind::TEXTS_FOR_C)
@@ -156,7 +156,7 @@ fn static_text(status: tenslice_status, success: &'static str, kinds: &'static s
     }
 }
 
-/// The text number `n` of several that are closed by a NUL each; "?" for none.
+/// Returns string number `n` of several NUL-terminated ones; "?" if there is none.
 pub(super) fn nth_text(texts: &'static str, n: Option<usize>) -> *const c_char {
     let nth = n.and_then(|n| texts.as_bytes().split_inclusive(|byte| *byte == 0).nth(n));
     nth.unwrap_or(b"?\0").as_ptr().cast()

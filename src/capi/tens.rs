@@ -1,4 +1,4 @@
-//! What only TENS files have. Not in libraries that were built without that format.
+//! Specific to TENS files. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -17,13 +17,13 @@ use crate::{DType, tens};
 pub struct tenslice_tens_dimension {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// How many indices it has.
+    /// Its length: the number of indices.
     pub length: u32,
-    /// The name of its index: one byte, 'a' and so on in most files, but it may be any.
+    /// The name of its index, a single byte: 'a', 'b' and so on in most files, but it may be any byte.
     pub name: u8,
-    /// 1 where the file calls it sparse: for information only.
+    /// 1 where the file marks it as sparse: informational only.
     pub is_sparse: u8,
-    /// 0.
+    /// Reserved, 0.
     pub reserved: [u8; 6],
 }
 
@@ -32,30 +32,30 @@ pub struct tenslice_tens_dimension {
 pub struct tenslice_tens_chunk {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// 1 for a symmetry by which elements are left out of the data.
+    /// 1 for a symmetry because of which elements are omitted from the data.
     pub is_packed: u32,
-    /// What it is: "SYMMETRY", "DENSDATA", or eight bytes that nobody here knows.
+    /// Its type: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library.
     pub magic: [u8; 8],
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Number of bytes, its head of 16 included.
+    /// Its length in bytes, including its 16-byte head.
     pub length: u64,
-    /// Of a symmetry, the operation on the elements, such as "-x": free text in whatever encoding. `data` is
+    /// Of a symmetry, the operation on the elements, such as "-x": free text in an unspecified encoding. `data` is
     /// NULL for other chunks.
     pub operation: tenslice_str,
-    /// Of a symmetry, the names of the indices in their new places, one byte a dimension.
+    /// Of a symmetry, the names of the indices in their new order, one byte per dimension.
     pub map: tenslice_str,
 }
 
-/// The TENS file that a handle holds.
+/// Returns the TENS file that a handle holds.
 fn tens(file: &Handle<'_, tenslice_file>) -> FfiResult<tens::TensFile<'static>> {
     file.get()?.as_tens().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `dimension`, of which the caller has set `struct_size`, with what there is to know of dimension `index`:
-/// 0 is the fastest.
+/// Fills `dimension`, whose `struct_size` the caller has set, with information about dimension `index`: 0 varies
+/// fastest.
 ///
-/// Errors: NOT_FOUND beyond the last; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_get_dimension(
     file: Handle<tenslice_file>,
@@ -78,8 +78,8 @@ pub extern "C" fn tenslice_tens_get_dimension(
     })
 }
 
-/// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows
-/// the dimensions, as in the files of most programs.
+/// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows the
+/// dimensions directly, as in the files of most programs.
 ///
 /// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -91,12 +91,12 @@ pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<
     })
 }
 
-/// The next chunk, in the order of the file; TENSLICE_END behind the last. The caller has set `struct_size` of
-/// `chunk`.
+/// Reads the next chunk, in the order of the file; returns TENSLICE_END after the last. The caller must have set
+/// `struct_size` of `chunk`.
 ///
-/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it
-/// to the source before opening;
-/// INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the file was opened.
+/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it to
+/// the source before opening; INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the
+/// file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_chunks_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -130,12 +130,12 @@ fn of_chunk(chunk: &TensChunk<'static>) -> tenslice_tens_chunk {
     }
 }
 
-/// Writes, for each place, the dimension whose index the symmetry in the chunk at `offset` brings there, to
-/// `sources`, which has room for `capacity` of them.
+/// Writes the permutation of the symmetry in the chunk at `offset` to `sources`, an array of `capacity` numbers: for
+/// each position, the dimension whose index moves there.
 ///
-/// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name leave open which is meant;
-/// TOO_SMALL for less room than dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of another
-/// format; INVALID_HANDLE, NOT_IN_MEMORY.
+/// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name make it ambiguous; TOO_SMALL
+/// where there are more than `capacity` dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of
+/// another format; INVALID_HANDLE, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_permutation(
     file: Handle<tenslice_file>,
@@ -156,16 +156,16 @@ pub extern "C" fn tenslice_tens_permutation(
             return Err(ApiError::new(ErrorKind::NotFound));
         }
         for (slot, place) in sources.iter_mut().zip(0..places) {
-            *slot = symmetry.source_of(place).unwrap_or(0); // there, as has just been seen
+            *slot = symmetry.source_of(place).unwrap_or(0); // exists, as just checked
         }
         Ok(OK)
     })
 }
 
-/// The bytes of the element of that index, `rank` numbers at `index`: as they are in the file, of the byte order that
-/// its component tells, at any address (copy them with memcpy). Where the file
-/// stores pairs and none of them gives it, it is 0: `value` gets NULL then. With pairs all of them are read;
-/// tenslice_tensor_sparse is for reading many.
+/// Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in
+/// the byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and
+/// none of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
+/// tenslice_tensor_sparse to read many elements.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
 /// INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
@@ -187,8 +187,8 @@ pub extern "C" fn tenslice_tens_element(
     })
 }
 
-/// The double nearest to an IEEE binary128, given by the lower and the upper half of its bits; of two that are
-/// as near, the even one.
+/// Returns the double nearest to an IEEE binary128, given by the lower and the upper half of its bits; ties go to
+/// even.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_binary128_to_double(low: u64, high: u64) -> f64 {
     DType::binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))

@@ -16,32 +16,32 @@ pub struct tenslice_tensor {
     opaque: [u64; 24],
 }
 
-/// What there is to know of a tensor. Set `struct_size` to `sizeof` before the call.
+/// Information about a tensor. Set `struct_size` to `sizeof` before the call.
 #[repr(C)]
 pub struct tenslice_tensor_info {
     /// Size of this struct in the caller's header.
     pub struct_size: u32,
-    /// The type of its elements; 0 where it is not known.
+    /// The dtype of its elements; 0 where it is unknown.
     pub dtype: u32,
     /// Its name.
     pub name: tenslice_str,
-    /// How its components add up to it, a TENSLICE_LAYOUT_ code.
+    /// How its components make up the tensor, a TENSLICE_LAYOUT_ code.
     pub layout: u32,
     /// The order of the elements of a dense array, a TENSLICE_ORDER_ code.
     pub order: u32,
     /// The name of the layout, as the file spells it.
     pub layout_name: tenslice_str,
-    /// Its place among the tensors of the file, from 0.
+    /// Its index among the tensors of the file, from 0.
     pub index: u64,
-    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits, as a sparse tensor's may.
+    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may.
     pub elements: u64,
-    /// How many dimensions there are; 0 for a scalar.
+    /// Number of dimensions; 0 for a scalar.
     pub rank: u32,
-    /// What there is to warn of it: TENSLICE_WARNING_ bits.
+    /// Warnings about the tensor: TENSLICE_WARNING_ bits.
     pub warnings: u32,
 }
 
-/// Fills `info`, of which the caller has set `struct_size`.
+/// Fills `info`, whose `struct_size` the caller has set.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -68,11 +68,11 @@ pub extern "C" fn tenslice_tensor_get_info(
     })
 }
 
-/// Writes the dimensions, in the order of the file, to `dimensions`, which has room for `capacity` of them.
-/// `rank` (may be NULL) gets how many there are, in any case: with a capacity of 0 it can be asked for.
+/// Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
+/// is set to the number of dimensions in any case: call with a capacity of 0 to query it.
 ///
-/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes are
-/// not what they were when the file was opened.
+/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes have
+/// changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_shape(
     tensor: Handle<tenslice_tensor>,
@@ -87,7 +87,7 @@ pub extern "C" fn tenslice_tensor_shape(
     })
 }
 
-/// Writes the lengths of a shape to C, and how many there are. `handle` is what the shape comes from.
+/// Writes the lengths and the rank of a shape to C. `handle` is where the shape comes from.
 pub(super) fn write_shape(
     shape: Shape<'_>,
     handle: Memory,
@@ -108,11 +108,13 @@ pub(super) fn write_shape(
     Ok(())
 }
 
-/// Writes how far apart elements lie whose indices differ by one, for each dimension, to `strides`, which has
-/// room for `capacity` of them: in elements of a dense tensor, or of what tenslice_tensor_read_into writes.
+/// Writes the strides to `strides`, an array of `capacity` numbers, one per dimension: the distance, in elements,
+/// between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
+/// tenslice_tensor_read_into writes.
 ///
-/// Errors: TOO_SMALL for less room than dimensions; SHAPE_OVERFLOW where a tensor without elements has lengths whose
-/// product exceeds 64 bits, then the room holds nothing of use; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL where there are more than `capacity` dimensions; SHAPE_OVERFLOW where a tensor without elements
+/// has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified; INVALID_HANDLE,
+/// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_strides(
     tensor: Handle<tenslice_tensor>,
@@ -125,8 +127,8 @@ pub extern "C" fn tenslice_tensor_strides(
     })
 }
 
-/// The bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
-/// this machine's byte order, aligned. With TENSLICE_ANY the bytes as they are in the file.
+/// Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
+/// in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
 ///
 /// Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
 /// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
@@ -146,7 +148,7 @@ pub extern "C" fn tenslice_tensor_bytes(
     })
 }
 
-/// The component that holds a dense tensor, all of it.
+/// Makes `component` the component that holds a dense tensor, all of it.
 ///
 /// Errors: NOT_DENSE, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -162,7 +164,7 @@ pub extern "C" fn tenslice_tensor_data(
     })
 }
 
-/// The first component of that role: `length` bytes at `role`.
+/// Finds the first component with the role of `length` bytes at `role`.
 ///
 /// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -198,10 +200,9 @@ pub extern "C" fn tenslice_tensor_components(
     })
 }
 
-/// The next component, in the order of the file; TENSLICE_END behind the last.
+/// Reads the next component, in the order of the file; returns TENSLICE_END after the last.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another one where the bytes are not what they were when the
-/// file was opened.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_components_next(
     cursor: HandleMut<tenslice_cursor>,

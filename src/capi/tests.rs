@@ -1,5 +1,6 @@
-//! The functions as a C program calls them: by pointers alone, over memory that nobody has set, with files of all kinds.
-//! They are there for Miri (`make miri`), which finds what no result shows; whether results are right is for c-tests.
+//! Calls the functions as a C program does: with pointers only, over uninitialized memory, with files of all kinds.
+//! These tests are for Miri (`make miri`), which finds what no result shows; c-tests check that the results are
+//! right.
 
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
@@ -31,7 +32,7 @@ macro_rules! fixture {
     }};
 }
 
-/// Variables of a C program: places that hold nothing yet, and the pointers to them.
+/// Variables of a C program: uninitialized memory, and pointers to it.
 macro_rules! places {
     ($($name:ident: $ty:ty),*) => { $(
         let mut $name = MaybeUninit::<$ty>::uninit();
@@ -39,7 +40,7 @@ macro_rules! places {
     )* };
 }
 
-/// Places for structs that begin with their size.
+/// Memory for structs that begin with their size.
 macro_rules! infos {
     ($($name:ident: $ty:ty),*) => { $(
         places!($name: $ty);
@@ -47,7 +48,7 @@ macro_rules! infos {
     )* };
 }
 
-/// A call as C makes it: of pointers and numbers.
+/// A call as C makes it: with pointers and numbers.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => { $function($(FromC::from_c($argument)),*) };
 }
@@ -56,7 +57,7 @@ macro_rules! ok {
     ($($function:ident($($argument:expr),* $(,)?)),*) => {{ $( assert_eq!(call!($function($($argument),*)), OK); )* }};
 }
 
-/// Numbers are what they are.
+/// Numbers are passed unchanged.
 macro_rules! numbers {
     ($($ty:ty),*) => { $(
         impl FromC<$ty> for $ty {
@@ -78,23 +79,23 @@ fn of(text: &str) -> *const c_char {
 }
 
 /// # Safety
-/// `file` is a place for one.
+/// `file` points to memory for one.
 unsafe fn open(bytes: &[u8], file: *mut tenslice_file) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { ok!(tenslice_file_open(file, bytes.as_ptr().cast(), bytes.len(), null_mut())) }
 }
 
 /// # Safety
-/// `data` leads to that many bytes, or is NULL.
+/// `data` points to that many, or is NULL.
 unsafe fn read<T>(data: *const T, length: usize) -> Vec<u8> {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     if data.is_null() { Vec::new() } else { unsafe { core::slice::from_raw_parts(data.cast(), length) }.to_vec() }
 }
 
 /// # Safety
-/// The library has made it.
+/// The library has created it.
 unsafe fn text(text: tenslice_str) -> Vec<u8> {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { read(text.data, text.length) }
 }
 
@@ -150,7 +151,7 @@ fn dense() {
     }
 }
 
-/// How many values stand behind a cursor, those inside others too; their texts and bytes are put together.
+/// Counts the values after a cursor, those inside others included, and appends their texts and bytes to `texts`.
 ///
 /// # Safety
 /// The cursor has been set.
@@ -196,10 +197,10 @@ fn attributes() {
     }
 }
 
-/// Opens a file from parts, each in memory of its own that is gone as soon as it may be.
+/// Opens a file from parts, each in memory of its own that is released as early as allowed.
 ///
 /// # Safety
-/// `file` and `source` are places for one.
+/// `file` and `source` point to memory for one each.
 unsafe fn open_in_parts(
     bytes: &[u8],
     file: *mut tenslice_file,
@@ -207,7 +208,7 @@ unsafe fn open_in_parts(
     kept: &mut Vec<Vec<u8>>,
 ) {
     let mut passing = Vec::new();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         places!(need: tenslice_need);
         ok!(tenslice_source_init(source, bytes.len() as u64));
@@ -377,7 +378,7 @@ fn chunks() {
     }
 }
 
-/// A decoder that finds ones in whatever is stored, and counts the calls.
+/// A decoder that outputs ones whatever is stored, and counts the calls.
 unsafe extern "C" fn decode(
     user: *mut c_void,
     _: u32,

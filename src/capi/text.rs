@@ -1,4 +1,4 @@
-//! Texts: those of the file, and that of an error.
+//! Strings: those of the file, and the message of an error.
 
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
@@ -11,9 +11,9 @@ use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A text of the file: UTF-8, not closed by a NUL, and it may be empty or hold any character, NUL too.
-/// It lies in the bytes that the file was opened from or, where they leave it to a default, in the
-/// library. `data` is NULL where the file has no such text.
+/// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
+/// the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
+/// where the file has no such string.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_str {
@@ -30,7 +30,7 @@ impl From<Option<&str>> for tenslice_str {
 }
 
 impl tenslice_str {
-    /// Bytes of the file, which are a text in some encoding.
+    /// Wraps bytes of the file that are text in some encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
         Self { data: bytes.as_ptr().cast(), length: bytes.len() }
     }
@@ -44,7 +44,7 @@ impl tenslice_str {
     }
 }
 
-/// Counts bytes, and writes those for which there is room.
+/// Counts bytes, and writes those that fit.
 struct Writer<'a> {
     dst: &'a mut [u8],
     length: usize,
@@ -62,11 +62,11 @@ impl Write for Writer<'_> {
     }
 }
 
-/// Writes the sentence of an error into a buffer, closed by a NUL: names and numbers are read again from
-/// the bytes that the file was opened from (`data` may be NULL, then they are left out). Where the buffer
-/// is too small nothing is written. `needed` (may be NULL) gets the bytes needed, the NUL included.
+/// Writes the message of an error, NUL-terminated, to a buffer: names and numbers are read again from the bytes that
+/// the file was opened from (`data` may be NULL, then they are omitted). Where the buffer is too small nothing is
+/// written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included.
 ///
-/// Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not made.
+/// Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not produced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text(
     error: In<tenslice_error>,
@@ -82,7 +82,8 @@ pub extern "C" fn tenslice_error_text(
     })
 }
 
-/// The same for a file that was opened from a source: with the names and numbers that are still in memory.
+/// Like tenslice_error_text, for a file that was opened from a source: the message has the names and numbers that are
+/// still in memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text_source(
     error: In<tenslice_error>,
@@ -111,7 +112,7 @@ fn write_text(
     let needed = needed.writable()?;
     let sentence = error.explain(input);
     let mut counter = Writer { dst: &mut [], length: 0 };
-    let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // never fails: `Writer` does not
+    let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // cannot fail: `Writer` does not
     if let Some(needed) = needed {
         needed.set(counter.length);
     }
@@ -123,7 +124,7 @@ fn write_text(
     Ok(OK)
 }
 
-/// The name of a dtype, such as "f32"; closed by a NUL, and there for good. "?" for another number.
+/// Returns the name of a dtype, such as "f32"; NUL-terminated, valid forever. "?" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
     let Some(dtype) = of_code(dtype) else { return nth_text("", None) };
@@ -134,7 +135,7 @@ pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
     )
 }
 
-/// Bytes of one element of a dtype; 0 for another number.
+/// Returns the size of one element of a dtype in bytes; 0 for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_size(dtype: u32) -> usize {
     of_code(dtype).and_then(|dtype| usize::try_from(dtype.size()).ok()).unwrap_or(0)

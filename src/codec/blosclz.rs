@@ -1,4 +1,4 @@
-//! BloscLZ, the byte-oriented LZ77 of Blosc: no crate decodes it by itself.
+//! BloscLZ, the byte-oriented LZ77 of Blosc, for which there is no crate.
 //!
 //! Depends on `decode` for the names of errors. A stream is a sequence of instructions:
 //!
@@ -10,16 +10,16 @@
 //!                                  is 8192 plus the two bytes that follow, big-endian
 //! ```
 //!
-//! Every length is held to the room before it is used; nothing is written behind the room or read from
+//! Every length is checked against the destination before it is used; nothing is written past its end or read from
 //! before its start.
 #![forbid(unsafe_code)]
 
 use crate::decode::DecodeError;
 
-/// The largest distance of two bytes; more takes four.
+/// The largest distance that fits in two bytes; larger ones take four.
 const NEAR: usize = 0x1fff;
 
-/// Bytes that are copied at once, also where fewer are asked for and there is room for more.
+/// Bytes that are copied at once, even if fewer are needed, where the destination is long enough.
 const WIDE: usize = 16;
 /// The longest run of literals.
 const LITERALS: usize = 32;
@@ -29,26 +29,26 @@ const LITERALS: usize = 32;
 struct Instruction {
     from: Source,
     length: usize,
-    /// How much was written before it.
+    /// How many bytes were written before it.
     written: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Source {
-    /// What stands there in the stream.
+    /// The bytes at this position of the stream.
     Stored(usize),
-    /// What stands that many bytes earlier in the output: at least 1, and no more than there are.
+    /// The bytes that many positions back in the output: at least 1, at most what has been written.
     Output(usize),
 }
 
-/// The instructions of a stream, one after the other, held to its end and to that of the output.
+/// Iterates over the instructions of a stream, checked against the end of the stream and of the output.
 struct Instructions<'a> {
     stored: &'a [u8],
-    /// Bytes that the output has.
+    /// The length of the output.
     dst: usize,
     at: usize,
     written: usize,
-    /// The first byte of the next one; `None` at the end.
+    /// The first byte of the next instruction; `None` at the end.
     next: Option<u8>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Instructions<'a> {
                 distance = distance.saturating_add(usize::from(u16::from_be_bytes(far)));
             }
             let distance = distance.saturating_add(1);
-            // The program that wrote it reads the next instruction before it copies: there is one.
+            // The original decoder reads the next instruction before it copies, so there must be one.
             if self.at >= self.stored.len() {
                 self.next = None;
                 return Ok(None);
@@ -118,7 +118,7 @@ impl<'a> Instructions<'a> {
     }
 }
 
-/// Decodes all of `stored` to the front of `dst`; the number of bytes.
+/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let mut instructions = Instructions::new(stored, dst.len());
     while let Some(Instruction { from, length, written }) = instructions.read()? {
@@ -130,9 +130,9 @@ pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError
     Ok(instructions.written)
 }
 
-/// The byte at `at` of what `stored` decodes to, which is `length` bytes, without decoding it: follows copies to what
-/// they are copies of. Reads all instructions for each copy on the way; takes one of `patience` for each, and ends
-/// with `Unsupported` where there is none left.
+/// Returns byte `at` of what `stored` decodes to, which is `length` bytes, without decoding it: follows each copy to
+/// its origin. Reads all instructions for each copy on the way, decrements `patience` for each, and fails with
+/// `Unsupported` when it is used up.
 pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u32) -> Result<u8, DecodeError> {
     let mut is_checked = false;
     loop {
@@ -149,7 +149,7 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
                 break;
             }
         }
-        // Once all of them are read, so that a stream that is refused as a whole is refused here, too.
+        // Reads all of them once, so that a stream that is rejected as a whole is rejected here, too.
         if !is_checked && instructions.written != length {
             return Err(DecodeError::DoesNotFit);
         }
@@ -159,7 +159,7 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
             Source::Stored(from) => {
                 return stored.get(from.saturating_add(ahead)).copied().ok_or(DecodeError::Malformed);
             }
-            // The copy repeats itself with the distance.
+            // The copy repeats with a period of the distance.
             Source::Output(distance) => {
                 let ahead = ahead.checked_rem(distance).unwrap_or(0);
                 at = instruction.written.saturating_sub(distance).saturating_add(ahead);
@@ -168,7 +168,7 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
     }
 }
 
-/// Copies `length` bytes that are there, [`LITERALS`] at most.
+/// Copies `length` literal bytes of the stream, [`LITERALS`] at most.
 #[inline(always)]
 fn literals(stored: &[u8], from: usize, dst: &mut [u8], written: usize, length: usize) {
     let from = stored.get(from..).unwrap_or_default();
@@ -180,7 +180,7 @@ fn literals(stored: &[u8], from: usize, dst: &mut [u8], written: usize, length: 
     to.iter_mut().zip(from).take(length).for_each(|(to, from)| *to = *from);
 }
 
-/// Copies what stands `distance` bytes before `written`, which may overlap what is written.
+/// Copies the bytes `distance` before `written`, which may overlap the bytes written.
 #[inline(always)]
 fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, mut length: usize) {
     let has_slack = dst.len().saturating_sub(written) >= length.saturating_add(WIDE);
@@ -191,13 +191,13 @@ fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, mut length: u
             dst.get_mut(written..end).unwrap_or_default().fill(value);
             return;
         }
-        // What is copied repeats itself with the distance, so that a short one can be doubled.
+        // The copied bytes repeat with a period of the distance, so a short distance can be doubled.
         let mut from = written.saturating_sub(distance);
         while length > 0 {
             let step = distance.min(WIDE);
             let wide = dst.get(from..).and_then(<[u8]>::first_chunk::<WIDE>).copied();
             let to = dst.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>);
-            let (Some(wide), Some(to)) = (wide, to) else { return }; // cannot be: there is slack
+            let (Some(wide), Some(to)) = (wide, to) else { return }; // cannot happen: there is slack
             *to = wide;
             written = written.saturating_add(step);
             length = length.saturating_sub(step);
@@ -225,11 +225,11 @@ mod tests {
     use super::{byte, decode};
     use crate::decode::DecodeError;
 
-    /// What a stream decodes to, as a whole and byte by byte.
+    /// Decodes a stream as a whole and byte by byte.
     fn both(stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
         let mut dst = vec![0x55; length];
         let whole = decode(stored, &mut dst).map(|written| dst[..written].to_vec());
-        // The last bytes of a long one.
+        // Only the last bytes of a long one.
         for at in length.saturating_sub(100)..length {
             let expected = whole.as_ref().map(|bytes| bytes[at]).map_err(|error| *error);
             assert_eq!(byte(stored, length, at, &mut 1000), expected, "{stored:02x?} at {at}");
@@ -239,22 +239,22 @@ mod tests {
 
     #[test]
     fn a_match_reaches_back_to_the_first_byte_and_no_further() {
-        // Two literals, three bytes from `distance` before, one literal.
+        // Two literals, three bytes from `distance` back, one literal.
         let near = |distance: u8| [0x01, b'a', b'b', 0x20, distance - 1, 0x00, b'c'];
         assert_eq!(both(&near(1), 6).unwrap(), b"abbbbc");
         assert_eq!(both(&near(2), 6).unwrap(), b"ababac");
         for distance in [3, 4, 5, 6, 7, 255] {
             assert_eq!(both(&near(distance), 6), Err(DecodeError::Malformed), "{distance}");
         }
-        // The second match has what the first one wrote.
+        // The second match includes what the first one wrote.
         assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 3, 0x00, b'b'], 8).unwrap(), b"aaaaaaab");
         assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 4, 0x00, b'b'], 8), Err(DecodeError::Malformed));
 
-        // A distance of four bytes, 8192 and more: one literal, 8191 bytes like it, three from far before, one literal.
+        // A four-byte distance of 8192 or more: one literal, 8191 equal bytes, three from far back, one literal.
         let far = |more: [u8; 2]| {
             let mut stored = vec![0x00, b'a', 0xe0];
             stored.extend([255; 32]);
-            stored.extend([22, 0]); // 7 + 2 + 32 * 255 + 22, from one byte before
+            stored.extend([22, 0]); // 7 + 2 + 32 * 255 + 22, from one byte back
             stored.extend([0x3f, 0xff, more[0], more[1], 0x00, b'b']);
             stored
         };

@@ -1,11 +1,11 @@
-//! CBOR (RFC 8949): a pull reader, records with known keys, and a walker that needs no recursion.
+//! CBOR (RFC 8949): a pull reader, records with known keys, and a walker without recursion.
 //!
 //! Depends on `place`, `error`, `bytes`. minicbor decodes the values that users see. The structure around them is
-//! walked here, head by head: minicbor cannot pass nested items of indefinite length without an allocator, and its
-//! decoder for single items takes a third of the flash that the whole reader may take on a chip.
+//! walked here, head by head: minicbor cannot skip nested items of indefinite length without an allocator, and its
+//! decoder for single items takes a third of the flash that the whole reader may take on a microcontroller.
 //!
-//! Accepted is every well-formed encoding: definite and indefinite lengths, heads of any width, tags.
-//! Texts are valid UTF-8 wherever they stand. Positions count from the start of the bytes read.
+//! Every well-formed encoding is accepted: definite and indefinite lengths, heads of any width, tags. Text strings
+//! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
 use minicbor::data::Type;
@@ -17,27 +17,27 @@ use crate::bytes::text::{Text, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
-/// How deeply containers may be nested inside a value that is passed. A tag counts as one.
+/// How deeply containers may be nested inside a value that is skipped. A tag counts as one level.
 const MAX_DEPTH: usize = 32;
 
-/// How many records such a value may stand in, where they are passed as a whole: the entry of a tensor, its
+/// How many records may enclose such a value where they are skipped as a whole: the entry of a tensor, its
 /// components, the record of one of them.
 const RECORDS: usize = 3;
 
-/// What is wrong with the value at `at`; the position counts from the start of the bytes read.
+/// The fault of the value at `at`, a position counted from the start of the bytes read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) item: Item,
     pub(crate) at: u32,
-    /// How many bytes before it the entry of the tensor concerned begins; [`NO_ENTRY`] where none is.
+    /// How many bytes before it the entry of its tensor begins; [`NO_ENTRY`] where there is none.
     pub(crate) entry_distance: u32,
 }
 
 impl Fault {
-    /// The error of a file of kind `format`, where the bytes begin at `start`.
+    /// Returns the error for a file of kind `format`, where the bytes begin at offset `start`.
     #[cold]
-    #[inline(never)] // one copy: 64-bit sums at every place where a fault may be found take flash
+    #[inline(never)] // a single copy: 64-bit sums wherever a fault may be found take flash
     pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
         Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at)))
             .after_entry(self.entry_distance)
@@ -46,8 +46,8 @@ impl Fault {
 
 type Result<T> = core::result::Result<T, Fault>;
 
-/// How many items a container still has. Definite counts never exceed the bytes left, so that the
-/// numbers at the top are free to mark the open ends.
+/// How many items a container still has. Definite counts never exceed the bytes left, so the largest numbers are free
+/// to mark indefinite lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left(u32);
 
@@ -56,20 +56,20 @@ impl Left {
     pub(crate) const NONE: Self = Self(0);
     /// One item.
     pub(crate) const ONE: Self = Self(1);
-    /// Until the break code: items of an array.
+    /// Until the break code: the items of an array.
     const ENDLESS: Self = Self(u32::MAX);
     /// Until the break code: a map whose next item is a key.
     const ENDLESS_KEY: Self = Self(u32::MAX - 1);
     /// A map whose next item is the value of a key already read.
     const ENDLESS_VALUE: Self = Self(u32::MAX - 2);
-    /// Until the break code: the pieces of a text.
+    /// Until the break code: the chunks of a text string.
     const TEXT_CHUNKS: Self = Self(u32::MAX - 3);
-    /// Until the break code: the pieces of a byte string.
+    /// Until the break code: the chunks of a byte string.
     const BYTE_CHUNKS: Self = Self(u32::MAX - 4);
     /// The largest definite count.
     const MAX: u32 = u32::MAX - 5;
 
-    /// As a number to be kept.
+    /// As a plain number, to be stored.
     pub(crate) const fn bits(self) -> u32 {
         self.0
     }
@@ -78,12 +78,12 @@ impl Left {
         Self(bits)
     }
 
-    /// Whether a break code ends it here.
+    /// Returns whether a break code may end the container here.
     fn may_break(self) -> bool {
         self.0 > Self::MAX && self != Self::ENDLESS_VALUE
     }
 
-    /// One item has been read: what is left then.
+    /// Returns what is left after one item has been read.
     fn less_one(self) -> Self {
         match self {
             Self::ENDLESS_KEY => Self::ENDLESS_VALUE,
@@ -94,7 +94,7 @@ impl Left {
     }
 }
 
-/// One item, or the head of one that has others inside.
+/// An item, or the head of one that contains others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
     Null,
@@ -106,7 +106,7 @@ pub(crate) enum Token<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
     Array(Left),
-    /// The count is of items: twice the pairs.
+    /// The count is of items: twice the number of pairs.
     Map(Left),
     Tag(u64),
     TextChunks,
@@ -115,7 +115,7 @@ pub(crate) enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// What is inside; `None` for a single item.
+    /// Returns what is inside; `None` for a single item.
     pub(crate) fn inside(&self) -> Option<Left> {
         match *self {
             Self::Array(left) | Self::Map(left) => Some(left),
@@ -127,13 +127,13 @@ impl Token<'_> {
     }
 }
 
-/// The keys that a record knows.
+/// The known keys of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
-    /// Each has the number of the [`Item`] that its value is, which is also what [`Reader::field`] answers. Those that
-    /// must be there stand first; where one of the others has null it is absent.
+    /// Each has the number of the [`Item`] that its value is, which [`Reader::field`] also returns. Required keys
+    /// come first; any other whose value is null counts as absent.
     pub(crate) keys: Keywords,
-    /// One bit a key that must be there.
+    /// One bit per required key.
     pub(crate) required: u32,
 }
 
@@ -148,7 +148,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// As many bits as there are items.
+/// Returns as many one bits as there are items.
 pub(crate) const fn first_bits(items: &[Item]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;
@@ -159,34 +159,36 @@ pub(crate) const fn first_bits(items: &[Item]) -> u32 {
     bits
 }
 
-/// A map that is being read as a record of known keys.
+/// A map being read as a record of known keys.
 pub(crate) struct Record {
     fields: &'static Fields,
     left: Left,
-    /// One bit a field.
+    /// One bit per field.
     seen: u32,
     at: u32,
 }
 
 /// Reads items one after the other.
 ///
-/// The first fault stays: what is asked for after it is empty, no further item follows, and [`check`](Self::check)
-/// tells. So a record is read through, and checked once; nothing is concluded from it before.
+/// The first fault is kept: after it, every read returns an empty value, no further item follows, and
+/// [`check`](Self::check) returns the fault. So a record is read through and checked once; nothing is concluded from
+/// it before.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`]: it has none).
+    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`] where
+    /// there is none).
     pub(crate) item: Item,
     pub(crate) entry: u32,
     fault: Option<Fault>,
-    /// The number in the head that was read last: a value, a length, a count.
+    /// The argument of the head that was read last: a value, a length, a count.
     argument: u64,
 }
 
-/// The first byte of a head (RFC 8949 section 3) that no item has: what [`Reader::head`] gives after a fault.
+/// The first byte of a head (RFC 8949 section 3) that no item has: what [`Reader::head`] returns after a fault.
 const NO_HEAD: u8 = 0xfc;
-/// The major types, as a first byte has them.
+/// The major types, in the bits of the first byte.
 const UNSIGNED: u8 = 0x00;
 const BYTES: u8 = 0x40;
 const TEXT: u8 = 0x60;
@@ -195,7 +197,7 @@ const MAP: u8 = 0xa0;
 const TAG: u8 = 0xc0;
 const NULL: u8 = 0xf6;
 const BREAK: u8 = 0xff;
-/// In a first byte: the items end with a break code, or a number of that many bytes follows.
+/// The low bits of a first byte: an indefinite length, and a mask for these bits.
 const ENDLESS: u8 = 0x1f;
 
 const fn major(head: u8) -> u8 {
@@ -203,44 +205,44 @@ const fn major(head: u8) -> u8 {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of `bytes` that stands at `position`.
+    /// Creates a reader of `bytes` at `position`.
     #[inline(never)]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
 
-    /// Where it stands.
+    /// The current position.
     pub(crate) fn position(&self) -> u32 {
         self.position
     }
 
-    /// Goes to `position`, to read what has been passed.
+    /// Moves to `position`, to read what has been skipped.
     pub(crate) fn go_to(&mut self, position: u32) {
         self.position = position;
     }
 
-    /// Whether all bytes have been read.
+    /// Returns whether all bytes have been read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.rest().is_empty()
     }
 
-    /// Whether all that was read is sound.
+    /// Returns the first fault found so far, if any.
     pub(crate) fn check(&self) -> Result<()> {
         self.fault.map_or(Ok(()), Err)
     }
 
-    /// What is wrong, if anything is.
+    /// Returns the fault, if there is one.
     pub(crate) const fn found_fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// A fault of the item being read, at `at`.
+    /// Creates a fault of the item being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
         let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
         Fault { kind, item: self.item, at, entry_distance }
     }
 
-    /// Keeps a fault of the item being read, if it is the first.
+    /// Records a fault of the item being read, if it is the first.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail(&mut self, kind: ErrorKind, at: u32) {
@@ -249,7 +251,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same for a fault of `item`, which has been read before.
+    /// Records a fault of `item`, which was read earlier, if it is the first.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
@@ -257,12 +259,12 @@ impl<'a> Reader<'a> {
         self.fail(kind, at);
     }
 
-    /// What follows it.
+    /// The bytes from the current position on.
     pub(crate) fn rest(&self) -> &'a [u8] {
         to_usize(u64::from(self.position)).and_then(|position| self.bytes.get(position..)).unwrap_or_default()
     }
 
-    /// The first byte of what stands next, without reading it; [`NO_HEAD`] at the end.
+    /// Returns the next byte without reading it; [`NO_HEAD`] at the end.
     fn peek(&self) -> u8 {
         if self.fault.is_some() {
             return NO_HEAD;
@@ -270,7 +272,7 @@ impl<'a> Reader<'a> {
         self.rest().first().copied().unwrap_or(NO_HEAD)
     }
 
-    /// Reads a head: its first byte, and the number into `argument`. A width that is not defined is malformed.
+    /// Reads a head: returns its first byte, and stores the number in `argument`. A reserved width is malformed.
     #[inline(never)]
     fn head(&mut self) -> u8 {
         let at = self.position;
@@ -304,8 +306,8 @@ impl<'a> Reader<'a> {
         *head
     }
 
-    /// Reads the head of an item that is to be of a type: its first byte, [`NO_HEAD`] where it is of another. Items
-    /// that end with a break code are the caller's to tell.
+    /// Reads the head of an item that must be of a given type: returns its first byte, [`NO_HEAD`] where it is of
+    /// another. Indefinite lengths are left to the caller to detect.
     fn head_of(&mut self, expected: u8) -> u8 {
         let at = self.position;
         let head = self.head();
@@ -316,7 +318,7 @@ impl<'a> Reader<'a> {
         head
     }
 
-    /// As many bytes as the head says that began at `at`.
+    /// Returns the bytes of a string whose head, at `at`, has just been read.
     fn string(&mut self, at: u32) -> &'a [u8] {
         let bytes = to_usize(self.argument).and_then(|length| self.rest().get(..length));
         let Some((bytes, length)) = bytes.zip(u32::try_from(self.argument).ok()) else {
@@ -327,7 +329,7 @@ impl<'a> Reader<'a> {
         bytes
     }
 
-    /// The bytes of a text in one piece, not checked to be UTF-8.
+    /// Reads the bytes of a text string in one piece, not checked to be UTF-8.
     pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let at = self.position;
         match self.head_of(TEXT) {
@@ -340,7 +342,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text in one piece.
+    /// Reads a text string in one piece.
     pub(crate) fn text(&mut self) -> Text<'a> {
         let at = self.position;
         Text::checked(self.text_bytes()).unwrap_or_else(|| {
@@ -349,27 +351,27 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The bytes of the text at `position` of `bytes`, one that has been read before: to compare it with
-    /// others costs no more than its length.
+    /// Returns the bytes of the text string at `position` of `bytes`, one that has been read before: comparing it
+    /// with others costs no more than its length.
     #[inline(never)]
     pub(crate) fn text_bytes_at(bytes: &'a [u8], position: u32) -> &'a [u8] {
         Self::new(bytes, position).text_bytes()
     }
 
-    /// An integer from 0 on.
+    /// Reads a nonnegative integer.
     #[inline(never)]
     pub(crate) fn unsigned(&mut self) -> u64 {
         if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }
 
-    /// The head of an array.
+    /// Reads the head of an array.
     pub(crate) fn array(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(ARRAY);
         self.count(head, at)
     }
 
-    /// The head of a map.
+    /// Reads the head of a map.
     #[inline(never)]
     pub(crate) fn map(&mut self) -> Left {
         let at = self.position;
@@ -377,7 +379,8 @@ impl<'a> Reader<'a> {
         self.count(head, at)
     }
 
-    /// How many items the array or map of that head has, held to the bytes that are left: an item takes one at least.
+    /// Returns how many items the array or map with that head has, checked against the bytes left: an item takes at
+    /// least one.
     #[inline(never)]
     fn count(&mut self, head: u8, at: u32) -> Left {
         let is_map = major(head) == MAP;
@@ -397,12 +400,12 @@ impl<'a> Reader<'a> {
         Left(items)
     }
 
-    /// Whether another item follows. A break code is read.
+    /// Returns whether another item follows; consumes the break code.
     pub(crate) fn more(&mut self, left: &mut Left) -> bool {
         self.more_by(left, 1)
     }
 
-    /// Whether another pair follows in a map, whose count is of items. A break code is read.
+    /// Returns whether another pair follows in a map, whose count is of items; consumes the break code.
     pub(crate) fn more_pairs(&mut self, left: &mut Left) -> bool {
         self.more_by(left, 2)
     }
@@ -427,16 +430,16 @@ impl<'a> Reader<'a> {
         head != BREAK
     }
 
-    /// Begins a record: a map of which `fields` are known.
+    /// Begins a record: a map with the known keys `fields`.
     pub(crate) fn record(&mut self, fields: &'static Fields) -> Record {
         let at = self.position;
         Record { fields, left: self.map(), seen: 0, at }
     }
 
-    /// The next known field of `record`, the reader standing at its value; `None` at the end.
+    /// Returns the next known field of `record`, with the reader at its value; `None` at the end.
     ///
-    /// Unknown keys are passed with their values. A known key that stands twice and, at the end, a
-    /// required one that is missing, are faults.
+    /// Unknown keys are skipped with their values. A duplicate known key and, at the end, a missing required key are
+    /// faults.
     pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
         let fields = record.fields;
         while self.more_pairs(&mut record.left) {
@@ -464,7 +467,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
             record.seen |= bit;
-            // Where a field need not be there, null means absent.
+            // For an optional field, null means absent.
             if fields.required & bit != 0 || self.peek() != NULL {
                 return Some(item);
             }
@@ -476,29 +479,29 @@ impl<'a> Reader<'a> {
         }
         for (_, number) in fields.keys {
             if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
-                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first one stays
+                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first fault is kept
             }
             missing = missing.wrapping_shr(1);
         }
         None
     }
 
-    /// Passes a value, whatever is inside: well-formed, each text in UTF-8, nested no deeper than [`MAX_DEPTH`].
+    /// Skips a value, whatever it contains: well-formed, text strings in UTF-8, nested no deeper than [`MAX_DEPTH`].
     pub(crate) fn skip(&mut self) {
         self.skip_items(Left::ONE, MAX_DEPTH);
     }
 
-    /// Passes a record with records inside, whose values have been held to [`MAX_DEPTH`] each.
+    /// Skips a record that contains records, each of whose values has been checked against [`MAX_DEPTH`].
     pub(crate) fn skip_record(&mut self) {
         self.skip_items(Left::ONE, MAX_DEPTH.saturating_add(RECORDS));
     }
 
-    /// Passes the items of an open container, its end included.
+    /// Skips the items of an open container, its end included.
     pub(crate) fn skip_inside(&mut self, left: Left) {
         self.skip_items(left, MAX_DEPTH);
     }
 
-    #[inline(never)] // the counters stay off the stack of whoever passes a single item
+    #[inline(never)] // the counters stay off the stack of callers that skip a single item
     fn skip_items(&mut self, mut left: Left, depth: usize) {
         let mut outer = heapless::Vec::<Left, { MAX_DEPTH + RECORDS }>::new();
         while self.fault.is_none() {
@@ -543,7 +546,7 @@ impl<'a> Reader<'a> {
                 ARRAY | MAP => self.count(head, at),
                 TAG => Left::ONE,
                 _ => {
-                    // RFC 8949 section 3.3: below 32 a simple value stands in the head itself.
+                    // RFC 8949 section 3.3: a simple value below 32 is in the first byte itself.
                     if head == 0xf8 && self.argument < 32 {
                         self.fail(ErrorKind::Malformed, at);
                     }
@@ -558,7 +561,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one item as a user sees it, or the head of one that has others inside.
+    /// Reads one item as a user sees it, or the head of one that contains others.
     pub(crate) fn token(&mut self) -> Result<Token<'a>> {
         let at = self.position;
         self.check()?;
@@ -574,16 +577,16 @@ impl<'a> Reader<'a> {
             Ok(Type::Null) => decoder.null().map(|()| Token::Null),
             Ok(Type::Undefined) => decoder.undefined().map(|()| Token::Undefined),
             Ok(Type::Simple) => decoder.simple().map(Token::Simple),
-            // What is a string, has others inside, or is not well-formed.
+            // A string, a container, or malformed.
             _ => return self.structure(),
         };
-        // Held to what the walk over it would refuse.
+        // Rejects what a walk over the item would reject.
         self.skip();
         self.check()?;
         token.map_err(|_| self.fault(ErrorKind::Malformed, at))
     }
 
-    /// Reads an integer from 0 on, a string, or the head of what has others inside.
+    /// Reads a nonnegative integer, a string, or the head of a container.
     fn structure(&mut self) -> Result<Token<'a>> {
         let at = self.position;
         let head = self.head();

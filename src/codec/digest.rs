@@ -3,7 +3,7 @@
 //! Depends on nothing.
 #![forbid(unsafe_code)]
 
-/// A digest as a file states it.
+/// A digest, as stated in a file.
 #[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digest {
@@ -13,30 +13,30 @@ pub(crate) enum Digest {
     Sha256([u8; 32]),
 }
 
-/// What the spelling of a digest came to.
+/// The result of parsing the spelling of a digest.
 #[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelled {
     Known(Digest),
-    /// Of a known kind, but not as many digits as it has.
+    /// Of a known kind, but with a wrong number of digits.
     Invalid,
-    /// Of a kind that is not known.
+    /// Of an unknown kind.
     Unknown,
 }
 
-/// Whether a digest is of a kind that is known, by what it begins with; its digits are read by who verifies.
+/// Returns whether a digest is of a known kind, by its prefix; the digits are parsed when it is verified.
 pub(crate) fn is_of_known_kind(text: &[u8]) -> bool {
     KNOWN_KINDS.iter().any(|kind| text.starts_with(kind.as_bytes()))
 }
 
-/// What digests of known kinds begin with.
+/// The prefixes of known kinds.
 const KNOWN_KINDS: [&str; 3] = [CRC32C, CRC32C_UPPER, SHA256];
 const CRC32C: &str = "crc32c:0x";
 const CRC32C_UPPER: &str = "crc32c:0X";
 const SHA256: &str = "sha256:";
 
-/// Reads `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in either case of letters (1.0
-/// section 4.3). Real readers take `0x` before a SHA-256 too, and no CRC-32C without it.
+/// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, upper or lower case (1.0 section 4.3). The
+/// reference readers also accept `0x` before a SHA-256, and reject a CRC-32C without it.
 #[cfg(any(feature = "digest", test))]
 pub(crate) fn spelled(text: &str) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
@@ -50,7 +50,7 @@ pub(crate) fn spelled(text: &str) -> Spelled {
     }
 }
 
-/// Two hexadecimal digits a byte.
+/// Parses two hexadecimal digits per byte.
 #[cfg(any(feature = "digest", test))]
 fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
@@ -65,12 +65,12 @@ fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
 
 #[cfg(any(feature = "digest", test))]
 impl Digest {
-    /// Whether it is that of `data`.
+    /// Returns whether it is the digest of `data`.
     #[cfg(feature = "digest")]
     pub(crate) fn is_of(&self, data: &[u8]) -> bool {
         use sha2::Digest as _;
         match self {
-            // One table of 1 KiB: larger ones keep a panic path, and fill the flash of a chip.
+            // A single table of 1 KiB: larger ones keep a panic path, and fill the flash of a microcontroller.
             Self::Crc32c(sum) => {
                 const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISCSI);
                 CRC.checksum(data) == *sum

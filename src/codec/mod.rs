@@ -1,4 +1,4 @@
-//! Codecs: how numbers, texts and nested values are written into bytes, and bytes into fewer.
+//! Codecs: how numbers, strings and nested values are encoded, and how bytes are compressed.
 //!
 //! Each depends on `error`, `bytes`, `decode`, and knows nothing of the formats that use it.
 #![forbid(unsafe_code)]
@@ -23,9 +23,9 @@ pub(crate) mod zstd;
 use crate::decode::{DecodeError, Decoder};
 use crate::vocab::Encoding;
 
-/// What is built in: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
-/// feature `zlib`, else nothing. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard it keeps the
-/// dictionary that was set last, as it was read, until another is set.
+/// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
+/// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard
+/// it keeps the dictionary that was set last, in parsed form, until another is set.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
@@ -34,7 +34,7 @@ pub struct BuiltIn {
 
 impl Decoder for BuiltIn {
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-        let _ = (stored, &dst); // where nothing is built in
+        let _ = (stored, &dst); // unused where nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => zstd::decode(stored, dst),

@@ -1,4 +1,4 @@
-//! What comes before the items of an array of NumPy's, in a file of its own or in an archive.
+//! The header of a NumPy array, in a file of its own or in an archive.
 //!
 //! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
 //!
@@ -8,8 +8,8 @@
 //! 10, 12   header, a Python dict: UTF-8 in 3.0, Latin-1 before
 //! ```
 //!
-//! NumPy takes any literal for the header. Here it is what writers emit, and nothing else: a closed grammar has one reading.
-//! White space may be between all tokens:
+//! NumPy accepts any literal as the header. This reader accepts what writers emit, and nothing else: a closed grammar
+//! is unambiguous. White space is allowed between any two tokens:
 //!
 //! ```text
 //! "{" entry ("," entry)* [","] "}"           entry: "'descr':" type | "'fortran_order':" bool | "'shape':" shape
@@ -33,13 +33,13 @@ const MAX_DEPTH: usize = 32;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Larger heads are refused: a limit of ours, as for the metadata of other formats.
+/// The largest head that is read: a limit of this library, as for the metadata of other formats.
 const MAX_HEAD: u64 = 1 << 30;
 
-/// How many bytes tell how many come before the items.
+/// How many bytes determine how many bytes precede the items.
 pub(crate) const START: u64 = 12;
 
-/// The version of an array that begins with `head`, what it is called, and how many bytes come before its header.
+/// Returns the version of an array that begins with `head`, its name, and how many bytes precede its header.
 pub(crate) fn version(head: &[u8]) -> Option<(u8, &'static str, usize)> {
     match head.get(MAGIC.len()..)? {
         [1, 0, ..] => Some((1, "1.0", 10)),
@@ -49,8 +49,8 @@ pub(crate) fn version(head: &[u8]) -> Option<(u8, &'static str, usize)> {
     }
 }
 
-/// How many bytes come before the items of an array of `length` bytes in all that begins with `start`: [`START`] bytes, or
-/// all that there are.
+/// Returns how many bytes precede the items of an array of `length` bytes in total that begins with `start`:
+/// [`START`] bytes, or all that there are.
 pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
     let truncated = (ErrorKind::Truncated, Item::Header, length);
     let is_array = start.get(..MAGIC.len()).ok_or(truncated)? == MAGIC;
@@ -69,7 +69,7 @@ pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
     Ok(head)
 }
 
-/// How many bytes come before the items, as an array that begins with `start` states it.
+/// Returns how many bytes precede the items, as stated by an array that begins with `start`.
 pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
     let (_, _, before) = version(start)?;
     let header =
@@ -77,25 +77,25 @@ pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
     Some(to_u64(before).saturating_add(header))
 }
 
-/// What a header says of its array.
+/// What a header states about its array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header<'a> {
-    /// The type as it is written.
+    /// The type as spelled in the header.
     pub(crate) descr: &'a [u8],
     pub(crate) items: Items,
     pub(crate) is_column_major: bool,
     pub(crate) shape: Shape<'a>,
 }
 
-/// The items of an array, or of a field.
+/// The type of the items of an array, or of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Items {
-    /// `None` for texts, times, records and the like, whose bytes are shown as they are.
+    /// `None` for strings, times, records and the like, whose bytes are exposed as they are.
     pub(crate) dtype: Option<DType>,
     pub(crate) order: ByteOrder,
-    /// Whether numbers of several bytes are in an order that is not stated: that of the machine that wrote them.
+    /// Whether multi-byte numbers are in an unstated byte order: that of the machine that wrote them.
     pub(crate) is_native: bool,
-    /// Bytes of an item.
+    /// Bytes per item.
     size: u64,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Items {
 pub(crate) type Fault = (ErrorKind, Item, u64);
 
 impl<'a> Header<'a> {
-    /// Reads all that comes before the items.
+    /// Reads everything that precedes the items.
     pub(crate) fn read(head: &'a [u8]) -> Result<Self, Fault> {
         let (version, _, before) = version(head).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
         let text = head.get(before..).unwrap_or_default();
@@ -111,7 +111,7 @@ impl<'a> Header<'a> {
         if version == 3 && !is_utf8(text) {
             return Err((ErrorKind::InvalidUtf8, Item::Header, before));
         }
-        // Python 2 wrote its long integers with an `L`, and never 3.0.
+        // Python 2 wrote its long integers with an `L`, but never in 3.0.
         let mut reader = Reader::new(text, version < 3);
         Self::of(&mut reader).ok_or_else(|| {
             let (kind, item, at) = reader.fault;
@@ -161,8 +161,8 @@ impl<'a> Header<'a> {
         Some(Self { descr, items, is_column_major, shape })
     }
 
-    /// How many bytes the items have, of an array with `head` bytes before them and `length` bytes in all. Also the
-    /// warnings, as bits.
+    /// Returns how many bytes the items have, for an array with `head` bytes before them and `length` bytes in total,
+    /// and the warnings, as bits.
     pub(crate) fn items_length(&self, head: u64, length: u64) -> Result<(u64, u32), Fault> {
         let overflow = (ErrorKind::ShapeOverflow, Item::Shape, 8);
         let rest = length.saturating_sub(head);
@@ -175,14 +175,14 @@ impl<'a> Header<'a> {
         Ok((items, trailing | native))
     }
 
-    /// How many bytes the items have; `None` beyond 64 bits. No items, or items of no bytes, have none.
+    /// Returns how many bytes the items have; `None` beyond 64 bits; 0 if there are no items, or items of no bytes.
     fn size(&self) -> Option<u64> {
         if self.items.size == 0 { Some(0) } else { product(self.shape.element_count(), self.items.size) }
     }
 }
 
-/// What the message says of a fault `at` so many bytes after the start of an array that begins with `head`: the rule in the
-/// words of this format, the text that is there, a hint.
+/// Returns the details that a message has for a fault `at` bytes after the start of an array that begins with `head`:
+/// the rule in the terms of this format, the string found, a hint.
 pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) -> Explained<'a> {
     let mut explained = Explained::default();
     match (kind, item) {
@@ -191,7 +191,7 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
                 Item::Key => "the keys are 'descr', 'fortran_order' and 'shape'",
                 Item::Shape => "a shape is a tuple of lengths, such as (3, 4) or (3,)",
                 Item::Order => "this is neither True nor False",
-                Item::DType => "a type is a text such as '<f4', or a list of fields such as ('x', '<f4')",
+                Item::DType => "a type is a string such as '<f4', or a list of fields such as ('x', '<f4')",
                 _ if at == 0 => "an array begins with \\x93NUMPY",
                 _ => "this is not a Python dict of the form that NumPy writes",
             });
@@ -201,7 +201,7 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
             let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
             explained.text = Reader::new(rest, true).text().and_then(|text| core::str::from_utf8(text).ok());
             let is_object = explained.text.is_some_and(|descr| descr.ends_with('O'));
-            explained.hint = is_object.then_some("Python objects are pickled, and are not read");
+            explained.hint = is_object.then_some("Python objects are pickled, and are not supported");
         }
         (ErrorKind::Truncated, Item::Data) => {
             let items = Header::read(head).ok().and_then(|header| header.size());
@@ -218,12 +218,12 @@ pub(crate) struct Explained<'a> {
     pub(crate) rule: Option<&'static str>,
     pub(crate) text: Option<&'a str>,
     pub(crate) hint: Option<&'static str>,
-    /// How many bytes the array would have to have.
+    /// The length in bytes that the array would have to have.
     pub(crate) needed: Option<u64>,
 }
 
-/// Reads token after token. Where a call gives nothing the reader has the fault: handed from call to call, it would take
-/// more of a chip than the checks.
+/// Reads token by token. Where a call returns nothing, the reader holds the fault: passing it from call to call would
+/// take more code than the checks.
 struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
@@ -238,14 +238,14 @@ impl<'a> Reader<'a> {
         Self { text, rest: text, item: Item::Header, has_long, fault: (ErrorKind::Malformed, Item::Header, 0) }
     }
 
-    /// Stops for a fault where the next token is.
+    /// Stops with a fault at the next token.
     #[inline]
     fn stop<T>(&mut self, kind: ErrorKind) -> Option<T> {
         self.skip_space();
         self.stop_at(self.rest, kind)
     }
 
-    /// Stops for a fault where `rest` begins.
+    /// Stops with a fault where `rest` begins.
     #[inline]
     fn stop_at<T>(&mut self, rest: &[u8], kind: ErrorKind) -> Option<T> {
         self.fail(to_u64(rest.len()), kind);
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the next token is `byte`, which is taken then.
+    /// Returns whether the next token is `byte`, and consumes it if so.
     fn take(&mut self, byte: u8) -> bool {
         self.skip_space();
         let Some((_, rest)) = self.rest.split_first().filter(|(first, _)| **first == byte) else { return false };
@@ -277,14 +277,15 @@ impl<'a> Reader<'a> {
         if self.take(byte) { Some(()) } else { self.stop(ErrorKind::Malformed) }
     }
 
-    /// A text in quotation marks, without an escape.
+    /// Reads a quoted string without escapes.
     fn text(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
         let text = self.quoted()?;
         if text.contains(&b'\\') { self.stop_at(start, ErrorKind::Malformed) } else { Some(text) }
     }
 
-    /// A text in quotation marks. Escapes are passed over: they are in the names of fields alone, which nobody looks up.
+    /// Reads a quoted string. Escapes are skipped, not decoded: they occur in field names only, which nobody looks
+    /// up.
     fn quoted(&mut self) -> Option<&'a [u8]> {
         self.skip_space();
         let Some((quote @ (b'\'' | b'"'), text)) = self.rest.split_first() else {
@@ -328,7 +329,7 @@ impl<'a> Reader<'a> {
             let Some((_, rest)) = number(self.rest) else { return self.stop(ErrorKind::Malformed) };
             self.rest = if self.has_long { rest.strip_prefix(b"L").unwrap_or(rest) } else { rest };
             rank = rank.saturating_add(1);
-            // Of one length the comma makes it a tuple.
+            // The comma makes a tuple of a single length.
             if !self.take(b',') && (rank == 1 || !self.rest.starts_with(b")")) {
                 return self.stop(ErrorKind::Malformed);
             }
@@ -336,7 +337,7 @@ impl<'a> Reader<'a> {
         Some(Shape::new(lengths, rank, read_dimension))
     }
 
-    /// The type of the items, and how it is written.
+    /// Reads the type of the items, and returns its spelling, too.
     fn descr(&mut self) -> Option<(Items, &'a [u8])> {
         self.skip_space();
         let text = self.rest;
@@ -344,7 +345,8 @@ impl<'a> Reader<'a> {
         Some((items, text.get(..text.len().saturating_sub(self.rest.len())).unwrap_or_default()))
     }
 
-    /// A type, or the fields of records: the bytes of those around the current one are kept, from the outermost on.
+    /// Reads a type, or the fields of records: the sizes of those around the current one are kept, from the outermost
+    /// on.
     fn items(&mut self) -> Option<Items> {
         let mut records = heapless::Vec::<u64, MAX_DEPTH>::new();
         let mut is_native = false;
@@ -365,7 +367,7 @@ impl<'a> Reader<'a> {
                 items
             };
             is_native |= items.is_native;
-            // What ends here: the field, then the record it is the last of, which is the type of another field.
+            // Ends the field and, if it was the last of its record, the record, which is the type of an outer field.
             loop {
                 let Some(record) = records.last_mut() else { return Some(Items { is_native, ..items }) };
                 if self.take(b',') {
@@ -390,7 +392,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The start of a field: its name, perhaps after a title.
+    /// Reads the start of a field: its name, perhaps after a title.
     fn field_name(&mut self) -> Option<()> {
         self.expect(b'(')?;
         if self.take(b'(') {
@@ -410,7 +412,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Items {
-    /// Those of a type: byte order, kind, size.
+    /// Parses a type: byte order, kind, size.
     fn of(text: &[u8]) -> Option<Self> {
         let (order, name) = match text {
             [b'<', name @ ..] => (Some(ByteOrder::Little), name),
@@ -420,10 +422,10 @@ impl Items {
         };
         let dtype = DType::from_numpy(name);
         let count = |digits| number(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
-        // The bytes of an item, and of a number of it.
+        // The size of an item, and that of one of its lanes.
         let (size, width) = match (dtype, name) {
             (Some(dtype), _) => (dtype.size(), dtype.lane_size()),
-            // Wider than a double: x87, double-double or binary128, by the machine that wrote them.
+            // Wider than a double: x87, double-double or binary128, depending on the machine that wrote them.
             (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
             (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),
             (_, [b'S' | b'V', digits @ ..]) => (count(digits)?, 1),
@@ -436,14 +438,14 @@ impl Items {
     }
 }
 
-/// Whether it is the unit of a time, such as `[25us]`, or none.
+/// Returns whether it is the unit of a time, such as `[25us]`, or empty.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
     let name = number(unit).map_or(unit, |(_, name)| name);
     matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
 }
 
-/// A number in decimal digits, without leading zeros, at the front of `text`; and what follows it.
+/// Parses a number in decimal digits, without leading zeros, at the front of `text`; returns what follows it, too.
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut number, mut rest) = (None, text);
     while let [digit @ b'0'..=b'9', after @ ..] = rest {
@@ -458,7 +460,7 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((number?, rest))
 }
 
-/// Reads a length off the front of those that [`Reader::shape`] has checked.
+/// Reads a length from the front of those that [`Reader::shape`] has checked.
 fn read_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let start = lengths.iter().position(u8::is_ascii_digit)?;
     number(lengths.get(start..)?)

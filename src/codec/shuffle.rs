@@ -1,17 +1,17 @@
-//! The filters of Blosc, undone: shuffles of bytes and bits, differences.
+//! The filters of Blosc, undone: shuffles of bytes and bits, deltas.
 //!
-//! Depends on nothing. All work on the bytes of one block; what is left over behind the last whole element is not
-//! filtered. Loops are written so that a compiler makes vector instructions of them.
+//! Depends on nothing. All work on the bytes of one block; bytes after the last whole element are not filtered. The
+//! loops are written so that a compiler vectorizes them.
 #![forbid(unsafe_code)]
 
 /// The widest element whose planes [`interleave`] takes.
 pub(crate) const WIDEST: usize = 16;
 
-/// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each.
+/// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each element.
 pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
 
-/// Writes elements of `width` bytes to `dst` from as many planes, the first of them element `first`. `false`, and
-/// nothing written, for a width that is none of 1, 2, 4, 8 and 16, or where there are not so many elements.
+/// Writes elements of `width` bytes to `dst` from `width` planes, beginning with element `first`. Returns `false`,
+/// and writes nothing, for a width other than 1, 2, 4, 8 and 16, or where there are not enough elements.
 pub(crate) fn interleave(width: usize, planes: &Planes<'_>, first: usize, dst: &mut [u8]) -> bool {
     let shift = width.trailing_zeros();
     let count = dst.len().wrapping_shr(shift);
@@ -43,7 +43,7 @@ fn put<const N: usize>(to: &mut [u8], from: [u8; N]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
 }
 
-/// Four bytes as a number: this way the compiler unpacks whole vectors of them.
+/// Four bytes as a number, so that the compiler unpacks whole vectors of them.
 fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
     u32::from(a) | u32::from(b) << 8 | u32::from(c) << 16 | u32::from(d) << 24
 }
@@ -73,7 +73,7 @@ fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, dst: 
     }
 }
 
-/// Cuts planes of `count` bytes from where they stand one after the other; `None` where they do not.
+/// Splits consecutive planes of `count` bytes each; `None` where there are fewer bytes.
 pub(crate) fn cut_planes<'a>(bytes: &'a [u8], count: usize, planes: &mut [&'a [u8]]) -> Option<()> {
     let mut rest = bytes;
     for plane in planes {
@@ -82,8 +82,8 @@ pub(crate) fn cut_planes<'a>(bytes: &'a [u8], count: usize, planes: &mut [&'a [u
     Some(())
 }
 
-/// Undoes the shuffle of bytes of elements of `width` bytes: `from` has the planes one after the other.
-#[inline(never)] // the planes lie on its stack alone
+/// Undoes the byte shuffle of elements of `width` bytes: `from` has the planes one after the other.
+#[inline(never)] // keeps the planes on its own stack frame
 pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
     let whole = count.saturating_mul(width).min(to.len());
@@ -110,8 +110,8 @@ pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Undoes the shuffle of bits of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each.
-/// What does not fill eight elements was left as it is.
+/// Undoes the bit shuffle of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each element.
+/// Elements that do not fill a group of eight were left as they are.
 #[inline(never)] // as above
 pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
@@ -122,7 +122,7 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     copy(rest, from.get(whole..).unwrap_or_default());
     let mut rows = from;
     for offset in 0..width {
-        // Eight rows with one byte of each element, one byte of a row for eight elements.
+        // Eight rows hold one byte of each element; one byte of each row covers eight elements.
         let Some((eight, behind)) = rows.split_at_checked(eights.saturating_mul(8)) else { return };
         rows = behind;
         let mut eight_rows: [&[u8]; 8] = [&[]; 8];
@@ -143,7 +143,7 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Turns a matrix of 8 by 8 bits: bit `k` of byte `j` becomes bit `j` of byte `k`.
+/// Transposes a matrix of 8 by 8 bits: bit `k` of byte `j` becomes bit `j` of byte `k`.
 fn transpose(mut x: u64) -> u64 {
     for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa_u64), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
         let swapped = (x ^ x.wrapping_shr(shift)) & mask;
@@ -152,7 +152,7 @@ fn transpose(mut x: u64) -> u64 {
     x
 }
 
-/// The word of the differences of elements of `width` bytes.
+/// Returns the word size at which deltas of elements of `width` bytes are taken.
 const fn difference_word(width: usize) -> usize {
     match width {
         1 | 2 | 4 | 8 => width,
@@ -161,8 +161,8 @@ const fn difference_word(width: usize) -> usize {
     }
 }
 
-/// Undoes the differences of a block: those of the first one are between its own words, those of the others to
-/// `first`, the first one as it came out of all filters.
+/// Undoes the delta of a block: the first block's is between its own consecutive words, that of the others relative
+/// to `first`, the first block with all filters undone.
 pub(crate) fn undo_delta(width: usize, first: Option<&[u8]>, bytes: &mut [u8]) {
     fn sum<const WORD: usize>(bytes: &mut [u8]) {
         let mut last = [0; WORD];
@@ -182,13 +182,13 @@ pub(crate) fn undo_delta(width: usize, first: Option<&[u8]>, bytes: &mut [u8]) {
             _ => sum::<1>(bytes),
         };
     };
-    // A word is a power of two.
+    // A word size is a power of two.
     let whole = bytes.len() & !word.wrapping_sub(1);
     bytes.iter_mut().take(whole).zip(first).for_each(|(byte, first)| *byte ^= *first);
 }
 
-/// Undoes the differences between the bytes of each plane. The older filter (`restarts`) began anew with the last
-/// bytes of a plane that did not fill a vector of 16.
+/// Undoes the deltas between the bytes of each plane. The older filter (`restarts`) started anew with the last bytes
+/// of a plane, those that did not fill a vector of 16.
 pub(crate) fn undo_bytedelta(width: usize, restarts: bool, bytes: &mut [u8]) {
     let count = bytes.len().checked_div(width).unwrap_or(0);
     let mut rest = bytes;

@@ -1,7 +1,7 @@
-//! zlib and raw deflate streams (RFC 1950, 1951), by miniz_oxide: 11 KiB of stack for its tables.
+//! zlib and raw deflate streams (RFC 1950, 1951), by miniz_oxide, which uses 11 KiB of stack for its tables.
 //!
-//! Depends on `decode` for the names of errors. It keeps panic paths, which `.ci/no-panic-zlib` shows to be
-//! all of its own.
+//! Depends on `decode` for the names of errors. It keeps panic paths, all of them in miniz_oxide itself, as
+//! `.ci/no-panic-zlib` shows.
 #![forbid(unsafe_code)]
 
 use miniz_oxide::inflate::TINFLStatus;
@@ -9,17 +9,17 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::decode::DecodeError;
 
-/// Decodes all of `stored` to the front of `dst`; the number of bytes.
+/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     inflate(stored, dst, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
 }
 
-/// The same for a raw stream, which has neither header nor checksum.
+/// Like [`decode`], for a raw stream, which has neither header nor checksum.
 pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     inflate(stored, dst, 0)
 }
 
-#[inline(never)] // so that what panics has a name of its own
+#[inline(never)] // so that the code that panics has a symbol of its own
 fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
     let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, dst, 0, flags);

@@ -1,8 +1,9 @@
 //! Zstandard (RFC 8878) into memory of a known size, by ruzstd or by libzstd.
 //!
-//! Depends on `decode` for the names of errors, and on `bytes`. Both decode frames one after the other, pass skippable
-//! ones, refuse whatever follows the last frame and dictionaries that were not given, and hold the data to the
-//! frame's own size and checksum. The output is bounded by the room, never by what a frame says of itself.
+//! Depends on `decode` for the names of errors, and on `bytes`. Both decode consecutive frames, skip skippable ones,
+//! reject anything else after the last frame and dictionaries that were not supplied, and check the data against the
+//! frame's own size and checksum. The output is bounded by the destination, never by what a frame states about
+//! itself.
 #![forbid(unsafe_code)]
 
 use crate::decode::DecodeError;
@@ -24,7 +25,7 @@ mod by_libzstd {
         zstd_safe::decompress(dst, stored).map_err(named)
     }
 
-    /// A dictionary that has been read.
+    /// A dictionary that has been parsed.
     pub(crate) struct Dictionary {
         context: DCtx<'static>,
         dictionary: DDict<'static>,
@@ -48,7 +49,7 @@ mod by_libzstd {
         }
     }
 
-    /// The safe interface gives an error's name, not its number.
+    /// The safe interface returns an error's name, not its number.
     fn named(code: zstd_safe::ErrorCode) -> DecodeError {
         match zstd_safe::get_error_name(code) {
             "Destination buffer is too small" => DecodeError::DoesNotFit,
@@ -77,33 +78,33 @@ mod by_ruzstd {
     /// RFC 8878 section 3.1.1.1.2: the smallest window.
     const MIN_WINDOW_LOG: u32 = 10;
 
-    /// A window for `dst` bytes. Matches never reach behind the start of the output, so one as large as the
-    /// output is enough for any stream that fits, and it bounds the memory that any other takes. By a block
-    /// more, so that a block that begins inside the room has all it may ask for.
+    /// A window for `dst` bytes. Matches never reach back before the start of the output, so a window as large as the
+    /// output is enough for any stream that fits, and it bounds the memory that any other takes. One block more, so
+    /// that a block that begins inside the destination has all that it may refer to.
     fn enough_log(dst: u64) -> u32 {
         let enough = dst.saturating_add(LARGEST_BLOCK);
         u64::BITS.saturating_sub(enough.saturating_sub(1).leading_zeros())
     }
 
-    /// What the library needs to know of the header of a frame (section 3.1.1.1).
+    /// What the library needs from the header of a frame (section 3.1.1.1).
     struct Header {
-        /// The header itself, its window cut to what the output can need.
+        /// The header itself, its window reduced to what the output can need.
         bytes: [u8; 18],
         length: usize,
         /// The size of the content, where the frame states it.
         content: Option<u64>,
-        /// Whether the window was cut.
+        /// Whether the window was reduced.
         is_cut: bool,
-        /// Whether the frame says which dictionary it takes.
+        /// Whether the frame states which dictionary it takes.
         has_dictionary: bool,
     }
 
     impl Header {
-        /// Reads the header of the frame that `stored` begins with, which is to decode to `dst` bytes at most.
+        /// Reads the header of the frame that `stored` begins with, which must decode to at most `dst` bytes.
         fn read(stored: &[u8], dst: u64) -> Result<Self, DecodeError> {
             let descriptor = *stored.get(4).ok_or(DecodeError::Malformed)?;
             if descriptor & 0x08 != 0 {
-                return Err(DecodeError::Malformed); // reserved, and zero
+                return Err(DecodeError::Malformed); // reserved bit, must be zero
             }
             let is_single = descriptor & 0x20 != 0;
             let dictionary_length = match descriptor & 3 {
@@ -129,7 +130,7 @@ mod by_ruzstd {
             let log = enough_log(dst);
             let mut is_cut = false;
             if is_single {
-                // The content is the window. What is larger than ours takes four bytes at least.
+                // The content is the window. If it is larger than ours it takes at least four bytes.
                 let window = 1_u64.checked_shl(log).unwrap_or(u64::MAX);
                 if content > window {
                     is_cut = true;
@@ -150,7 +151,7 @@ mod by_ruzstd {
         frames(None, stored, dst)
     }
 
-    /// A dictionary that has been read, in a decoder that keeps it from frame to frame.
+    /// A dictionary that has been parsed, in a decoder that keeps it from frame to frame.
     pub(crate) struct Dictionary {
         id: u32,
         decoder: Box<FrameDecoder>,
@@ -177,7 +178,7 @@ mod by_ruzstd {
 
     fn new_decoder() -> FrameDecoder {
         let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(u64::MAX); // cut down in the header
+        decoder.set_max_window_size(u64::MAX); // reduced in the header instead
         decoder
     }
 
@@ -197,7 +198,7 @@ mod by_ruzstd {
             stored = stored.get(header.length..).unwrap_or_default();
             let length = match &mut dictionary {
                 Some(dictionary) => frame(&mut dictionary.decoder, Some(dictionary.id), &header, &mut stored, dst),
-                // A new one: one that is used again takes the whole window at once.
+                // A new decoder each time: one that is used again allocates the whole window at once.
                 None => frame(&mut new_decoder(), None, &header, &mut stored, dst),
             }?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
@@ -208,7 +209,7 @@ mod by_ruzstd {
         Ok(written)
     }
 
-    /// What follows the skippable frame that `stored` begins with (section 3.1.2), if it does.
+    /// Returns what follows the skippable frame that `stored` begins with (section 3.1.2), if it begins with one.
     fn behind_skippable(stored: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
         match stored {
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
@@ -220,7 +221,7 @@ mod by_ruzstd {
         }
     }
 
-    /// Decodes the blocks of a frame, block by block.
+    /// Decodes a frame block by block.
     fn frame(
         decoder: &mut FrameDecoder,
         dictionary: Option<u32>,
@@ -234,8 +235,9 @@ mod by_ruzstd {
         }
         let mut written = 0_usize;
         loop {
-            // How much has been decoded is not to be had, only how many blocks. Beyond the room a match may
-            // reach behind a window that was cut: then more room tells what is really wrong.
+            // The decoder does not report how much it has decoded, only how many blocks. Past the end of the
+            // destination a match may reach back beyond a reduced window: then a larger destination shows what is
+            // really wrong.
             let most = to_u64(decoder.blocks_decoded()).saturating_mul(LARGEST_BLOCK);
             let blame = match header.is_cut && most > to_u64(dst.len()) {
                 true => DecodeError::DoesNotFit,
