@@ -1,17 +1,17 @@
 /*
- * What no caller should do: NULL, misaligned, never set and mistaken handles, absurd lengths, wrong sizes.
+ * What no caller should do: NULL, misaligned, uninitialized and wrong handles, absurd lengths, wrong sizes.
  * Every exported function is called with NULL for each of its pointers (run.sh checks that none is left
- * out); each gives a code and leaves its outputs alone. Argument: the fixtures.
+ * out); each returns a code and leaves its outputs unchanged. Argument: the fixtures.
  */
 #include "support.h"
 
 #define BAD TENSLICE_INVALID_ARGUMENT
 #define HANDLE TENSLICE_INVALID_HANDLE
 
-/* An address at which no number of several bytes may stand: the second byte of one. */
+/* A misaligned address: the second byte of a number. */
 #define ODD(type, numbers) ((type *)(void *)((char *)(numbers) + 1))
 
-/* Sets an output to something, and tells whether it still is that. */
+/* Fills an output with a pattern, and checks whether it is still there. */
 #define MARK(output) memset(&(output), 0x5a, sizeof(output))
 #define IS_MARKED(output) is_marked(&(output), sizeof(output))
 
@@ -227,7 +227,7 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_b2nd_read_region(file, ODD(uint64_t, zeros), zeros, 2, NULL, room, 64, NULL, 0, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_region(file, zeros, ODD(uint64_t, zeros), 2, NULL, room, 64, NULL, 0, &length, NULL));
     CHECK(IS_MARKED(numbers) && IS_MARKED(room) && IS_MARKED(rank) && IS_MARKED(length));
-    /* The same where they may stand is all right. */
+    /* The same call with aligned memory succeeds. */
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(file, zeros, zeros, 2, &length, NULL, NULL));
     CHECK(length == 0);
 }
@@ -252,7 +252,7 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
     EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
 }
 
-/* What only some formats have. `other` is a zTensor file. */
+/* Calls that are specific to a format. `other` is a zTensor file. */
 static void formats(const char *folder, const tenslice_file *other)
 {
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
@@ -329,10 +329,10 @@ int main(int argc, char **argv)
     EXPECT(HANDLE, tenslice_file_get_info((const tenslice_file *)(const void *)((const char *)&file + 1), &file_info));
     EXPECT(BAD, tenslice_file_get_info(&file, NULL));
     memset(&file_info, 0x55, sizeof file_info);
-    file_info.struct_size = sizeof file_info - 1; /* nothing is filled by half */
+    file_info.struct_size = sizeof file_info - 1; /* no partial struct is filled in */
     EXPECT(BAD, tenslice_file_get_info(&file, &file_info));
     CHECK(file_info.length == UINT64_C(0x5555555555555555));
-    file_info.struct_size = 4000; /* of a newer, longer one */
+    file_info.struct_size = 4000; /* of a newer, longer struct */
     EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info));
     CHECK(file_info.length == b.size && file_info.struct_size == 4000);
 
@@ -443,7 +443,7 @@ int main(int argc, char **argv)
     error.kind = 7;
     EXPECT(BAD, tenslice_error_text(&error, NULL, 0, text, sizeof text, &needed));
 
-    /* Outputs stay as they were. */
+    /* Outputs are unchanged. */
     memset(&untouched, 0x5a, sizeof untouched);
     bytes = untouched;
     EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_bytes(&tensor, TENSLICE_C128, &bytes, NULL));
@@ -455,7 +455,7 @@ int main(int argc, char **argv)
         EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_component(&tensor, "none", 4, &component, &error));
         CHECK(error.kind == TENSLICE_NOT_FOUND);
         EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, &error));
-        CHECK(error.kind == TENSLICE_NOT_FOUND); /* success leaves the details alone too */
+        CHECK(error.kind == TENSLICE_NOT_FOUND); /* success leaves the details unchanged, too */
         EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "none", 4, &tensor, NULL));
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &tensor_info)); /* still the same tensor */
         CHECK(tensor_info.name.data == before.name.data && tensor_info.index == before.index);

@@ -1,9 +1,9 @@
-/* Bytes that change while handles refer to them, as those of a mapping may: calls come to an end, an iterator that ends
- * early has an error, and outputs stay untouched by calls that fail. Argument: the fixtures. */
+/* Bytes that change while handles refer to them, as those of a mapping may: calls return, an iterator that ends
+ * early has an error, and calls that fail leave outputs unchanged. Argument: the fixtures. */
 #include "support.h"
 
-/* Lists all there is: every call returns, and the list ends where it did, or with an error. What a tensor is asked for may
- * fail, too. */
+/* Lists everything: every call returns, and the list ends where it did, or with an error. Calls for a tensor may fail,
+ * too. */
 static void list(const tenslice_file *file, uint64_t count)
 {
     tenslice_cursor cursor, parts;
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
         free(bytes);
         free((void *)b.data);
     }
-    CHECK(errors > 100); /* it has been tried */
+    CHECK(errors > 100); /* errors did occur */
     puts("changed: ok");
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
- * Decoding, verifying, making dense. Argument: the fixtures.
+ * Decoding, verifying, materializing. Argument: the fixtures.
  *
- * BUILT_IN is 1 for a library that decodes Zstandard by itself. With HAVE_LIBZSTD a decoder of ours calls
- * libzstd, and both must give the same bytes.
+ * BUILT_IN is 1 for a library that decodes Zstandard by itself. With HAVE_LIBZSTD a decoder of this program
+ * calls libzstd, and both must produce the same bytes.
  */
 #include "support.h"
 
@@ -14,8 +14,8 @@
 #endif
 
 typedef struct {
-    tenslice_status answer; /* what to answer, where not TENSLICE_OK */
-    size_t claimed;         /* the length to claim, where not 0 */
+    tenslice_status answer; /* what to return, unless TENSLICE_OK */
+    size_t claimed;         /* the length to claim, unless 0 */
     int calls;
 } plan;
 
@@ -46,7 +46,7 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
 #endif
 }
 
-/* Reads a tensor into new memory, growing it where the file does not say how much is needed. */
+/* Reads a tensor into new memory, growing it if the file does not state how much is needed. */
 static tenslice_status read_tensor(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
                                    unsigned char **bytes, size_t *size)
 {
@@ -123,7 +123,7 @@ static void every_tensor(const char *folder, const char *name, const tenslice_de
         if (has_ours && has_theirs)
             CHECK(size == their_size && memcmp(ours, theirs, size) == 0);
         if (has_ours && tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &stored, NULL) == TENSLICE_OK)
-            CHECK(size == stored.length); /* raw: a copy, in this machine's byte order */
+            CHECK(size == stored.length); /* raw: a copy, in native byte order */
         decoded += has_ours || has_theirs;
         free(ours);
         free(theirs);
@@ -171,7 +171,7 @@ static void sizes_and_answers(const char *folder)
         EXPECT(answers[i].status, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
     }
     p.answer = TENSLICE_OK;
-    p.claimed = (size_t)dense + 1; /* more than there is room for */
+    p.claimed = (size_t)dense + 1; /* more than the buffer has */
     EXPECT(TENSLICE_CORRUPT_STREAM, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
     p.claimed = (size_t)dense - 1;
     EXPECT(TENSLICE_DECODED_LENGTH, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));

@@ -1,4 +1,4 @@
-/* What only one format has, each call once in the way it is meant. Argument: the fixtures. */
+/* Calls that are specific to one format, each used once as intended. Argument: the fixtures. */
 #include <math.h>
 
 #include "support.h"
@@ -40,7 +40,7 @@ static void symmetries(const char *folder)
     CHECK(memcmp(chunk.magic, "DENSDATA", 8) == 0 && chunk.operation.data == NULL);
     EXPECT(TENSLICE_END, tenslice_tens_chunks_next(&chunks, &chunk, NULL));
 
-    /* The data is what the symmetry says. */
+    /* The data has the symmetry. */
     EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, info.rank, &bytes, NULL));
     EXPECT(TENSLICE_OK, tenslice_tens_element(&file, other, info.rank, &swapped, NULL));
     CHECK(bytes.length == sizeof x && swapped.length == sizeof y);
@@ -66,7 +66,7 @@ static void symmetries(const char *folder)
     free(b.data);
 }
 
-/* The next value, asked for with too little room at first: that writes nothing, and stays where it is. */
+/* The next value, first with too small a buffer: that writes nothing, and does not advance. */
 static tenslice_status next_value(tenslice_sparse *sparse, uint64_t *index, size_t rank, tenslice_bytes *value)
 {
     tenslice_bytes untouched;
@@ -83,7 +83,7 @@ static tenslice_status next_value(tenslice_sparse *sparse, uint64_t *index, size
     return tenslice_sparse_next(sparse, index, rank, value, NULL);
 }
 
-/* All values of a sparse tensor: as many as there are said to be, each of them once, whatever the room at first. */
+/* All values of a sparse tensor: as many as stated, each of them once, whatever the first buffer size. */
 static void every_value(const tenslice_tensor *tensor)
 {
     tenslice_sparse sparse, again;
@@ -131,7 +131,7 @@ static void pairs(const char *folder)
     while ((status = tenslice_sparse_next(&sparse, index, 3, &value, NULL)) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
         CHECK(value.data == found.data && value.length == 16);
-        place = (index[0] * 3 + index[1]) * 3 + index[2]; /* row-major, as all that is computed */
+        place = (index[0] * 3 + index[1]) * 3 + index[2]; /* row-major, as all computed layouts are */
         CHECK(room[place][0] != 0);
         count++;
     }
@@ -232,7 +232,7 @@ static void trains(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_blz_inner(&train, &other, scratch, (size_t)inner_length, &inner, NULL, NULL));
     CHECK(fabs(ldexp(inner.real, inner.exponent) + 0.3312737902914607) < 1e-9);
 
-    /* The same over cores that the caller has read. */
+    /* The same result over cores that the caller has read. */
     EXPECT(TENSLICE_OK, tenslice_blz_train_in(&file, a.data + info.offset, (size_t)info.length, &bound, NULL));
     EXPECT(TENSLICE_OK, tenslice_blz_inner(&bound, &other, scratch, (size_t)inner_length, &sum, NULL, NULL));
     CHECK(sum.real == inner.real && sum.exponent == inner.exponent);
@@ -242,7 +242,7 @@ static void trains(const char *folder)
     free(b.data);
 }
 
-/* The number that little-endian bytes are. */
+/* The number in little-endian bytes. */
 static float float_at(const unsigned char *bytes)
 {
     uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -281,7 +281,7 @@ static void regions(const char *folder)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 0, 1, &metalayer));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 1, 0, &metalayer));
 
-    /* All of it, as one who knows nothing of chunks has it. */
+    /* All of it, read without knowledge of chunks. */
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
     CHECK(dense == sizeof all && scratch_length <= sizeof scratch);
@@ -290,11 +290,11 @@ static void regions(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "chunks", 6, &component, NULL));
     EXPECT(TENSLICE_ENCODED, tenslice_component_read_into(&component, NULL, all, sizeof all, NULL, NULL));
 
-    /* A region across chunks, in just the memory that it takes. */
+    /* A region across chunks, with exactly the memory that it needs. */
     start[0] = 7, start[1] = 4, stop[0] = 9, stop[1] = 7;
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, &scratch_length, NULL));
     CHECK(length == sizeof part && scratch_length > 0 && scratch_length <= sizeof scratch);
-    /* What is decoded for it: no more than the two chunks have. */
+    /* Decoding cost: no more than the bytes of the two chunks. */
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_work(&file, start, stop, 2, &needed, NULL));
     CHECK(needed > 0 && needed <= 2 * info.chunk_size);
     EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, 1, scratch, sizeof scratch,
@@ -387,7 +387,7 @@ static void dictionaries(const char *folder)
     free(c.data);
 }
 
-/* An array in a file of its own, arrays in an archive, and a compressed one of them: a file again, once it is decoded. */
+/* An array in its own file, and arrays in an archive, one of them compressed: once decoded, that is a file again. */
 static void arrays(const char *folder)
 {
     blob b = load(folder, "npy/struct_nested_4.npy");
@@ -437,7 +437,7 @@ static void arrays(const char *folder)
     CHECK(about.encoding == TENSLICE_ENCODING_DEFLATE);
     room = malloc((size_t)about.decoded_length);
     status = tenslice_component_read_into(&data, NULL, room, (size_t)about.decoded_length, &length, NULL);
-    if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists it, and decodes it by a decoder alone */
+    if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists it, and needs a decoder for it */
         CHECK(status == TENSLICE_OK && length == about.decoded_length);
         EXPECT(TENSLICE_OK, tenslice_file_open(&inner, room, (size_t)length, NULL));
         EXPECT(TENSLICE_OK, tenslice_file_find(&inner, "", 0, &tensor, NULL));

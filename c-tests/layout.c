@@ -1,4 +1,4 @@
-/* Sizes, offsets and codes: the ABI, pinned. The same on 32 and 64 bits but where pointers stand. */
+/* Sizes, offsets and codes: the ABI, pinned. The same on 32 and 64 bits except for pointers. */
 #include <stddef.h>
 
 #include "support.h"

@@ -1,6 +1,6 @@
 /*
- * No call of the library allocates: malloc and its kin are our own here, and count while one is running.
- * It asks for no text, so that run.sh can look for text formatting in it. Argument: the fixtures.
+ * No call of the library allocates: malloc and the like are replaced here, and count during calls.
+ * It formats no message, so that run.sh can check that no text formatting is linked. Argument: the fixtures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
             IN(tenslice_tensor_components(&tensor, &components));
             while (IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK)
                 IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
-            /* Chunks are decoded; what is stored otherwise is copied, or made dense. */
+            /* Chunks are decoded; other layouts are copied, or materialized. */
             IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));
             value.struct_size = sizeof value;

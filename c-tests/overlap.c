@@ -1,11 +1,11 @@
 /*
- * Memory that is given twice. Each call that fills memory by pointer and length, or makes a handle over bytes, is
- * tried with everything else that it is given laid over the end and over the beginning of that: INVALID_ARGUMENT, and
- * no byte changes. Where they only touch, the call does what it is for. Argument: the fixtures.
+ * Overlapping memory. Each call that fills memory by pointer and length, or makes a handle over bytes, is tried with
+ * each of its other arguments overlapping the end and the beginning of that memory: INVALID_ARGUMENT, and no byte
+ * changes. If they are only adjacent, the call succeeds. Argument: the fixtures.
  */
 #include "support.h"
 
-/* Memory of a call: the bytes that stand there before it, or NULL for any, and how many. */
+/* Memory of a call: its contents before the call, or NULL for any, and its length. */
 typedef struct {
     const void *content;
     size_t size;
@@ -19,7 +19,7 @@ typedef tenslice_status call(unsigned char **at, const memory *of);
 
 static uint64_t arena[MOST * SLOT / 8], before[MOST * SLOT / 8];
 
-/* Lays each of the first `filled` memories against every other one. */
+/* Places each of the first `filled` memories against every other one. */
 static void try_all(const char *name, tenslice_status expected, size_t filled, size_t count, const memory *all,
                     call *run)
 {
@@ -55,7 +55,7 @@ static void try_all(const char *name, tenslice_status expected, size_t filled, s
     }
 }
 
-/* What is only read, and lies elsewhere. */
+/* What is only read, and is elsewhere. */
 static tenslice_file file;
 static tenslice_component component;
 
@@ -123,7 +123,7 @@ static tenslice_status sparse_next(unsigned char **at, const memory *of)
     return tenslice_sparse_next(AT(tenslice_sparse, 1), AT(uint64_t, 0), of[0].size / 8, AT(tenslice_bytes, 2), NULL);
 }
 
-static uint64_t symmetry; /* where the chunk stands */
+static uint64_t symmetry; /* where the chunk is */
 
 static tenslice_status permutation(unsigned char **at, const memory *of)
 {
@@ -198,7 +198,7 @@ static tenslice_status read_region(unsigned char **at, const memory *of)
                                      AT(uint64_t, 4), NULL);
 }
 
-/* Handed over to lie somewhere: nothing here has to be decoded by it. */
+/* Passed for its address only: nothing here needs it for decoding. */
 static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
                               size_t capacity, size_t *length)
 {
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
-    /* No bytes overlap nothing, and the error is written last. */
+    /* An empty range overlaps nothing, and the error is written last. */
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
                                                   (tenslice_error *)(void *)arena));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, NULL, 0, (char *)&error + 1, 0, NULL));

@@ -1,9 +1,9 @@
-/* A file opened from parts is the file opened from a slice. Argument: the fixtures. */
+/* A file opened from parts equals the same file opened from a slice. Argument: the fixtures. */
 #include "support.h"
 
 /*
- * Opens `b` by fetching what is asked for, each range into memory of its own; those that need not be kept
- * all into the same memory, which is overwritten each time.
+ * Opens `b` by fetching what is requested, each range into memory of its own; transient ranges all go into
+ * the same memory, which is overwritten each time.
  */
 static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_file *file, tenslice_error *error,
                                      void **room, int *fetched)
@@ -17,7 +17,7 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
         CHECK(*fetched < TENSLICE_MAX_SEGMENTS);
         CHECK(need.length > 0 && need.length <= b.size && need.offset <= b.size - need.length);
         if (!need.keep) {
-            /* As a card gives them: the sectors that the range is in. */
+            /* As from a card: the sectors that contain the range. */
             static unsigned char passing[1024];
             const uint64_t from = need.offset - need.offset % 512, end = need.offset + need.length;
             const uint64_t sectors = (end - from + 511) / 512 * 512;
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
                 tenslice_tensor_get_info(&in_parts, &b2);
                 CHECK(a.name.length == b2.name.length && memcmp(a.name.data, b2.name.data, a.name.length) == 0);
                 CHECK(a.dtype == b2.dtype && a.elements == b2.elements && a.layout == b2.layout);
-                /* The data was never fetched: its place is known, and what the caller reads can be bound. */
+                /* The data was never fetched: its extent is known, and what the caller reads can be bound. */
                 EXPECT(TENSLICE_OK, tenslice_tensor_components(&in_parts, &components));
                 EXPECT(TENSLICE_OK, tenslice_components_next(&components, &component, NULL));
                 part.struct_size = sizeof part;

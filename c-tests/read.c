@@ -1,4 +1,4 @@
-/* ParseContext, listing, finding, reading: every function once in the way it is meant. Argument: the fixtures. */
+/* Opening, listing, finding, reading: every function used once as intended. Argument: the fixtures. */
 #include "support.h"
 
 static void sparse_quantized_logical(const char *folder)

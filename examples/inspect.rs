@@ -1,6 +1,6 @@
-//! What is in a tensor file, or why it is refused. `cargo run --example inspect -- --help`
+//! Shows what is in a tensor file, or why it is refused. `cargo run --example inspect -- --help`
 //!
-//! Maps each file and prints what the library says of it; decides nothing by itself.
+//! Maps each file and prints what the library reports of it; makes no decisions of its own.
 
 use std::ffi::OsString;
 use std::fs::File as Handle;
@@ -41,7 +41,7 @@ struct Options {
     files: Vec<PathBuf>,
 }
 
-/// What ended the work on a file.
+/// Why the work on a file ended.
 enum Failure {
     ApiError(Error),
     NoSuchTensor(String),
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The options; `None` where the answer has been given already.
+/// The options; `None` if the request has been answered already.
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Options>, String> {
     let mut options = Options::default();
     let mut only_files = false;
@@ -119,7 +119,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Options
     Ok(Some(options))
 }
 
-/// Inspects all files; whether all were accepted.
+/// Inspects all files; returns whether all were accepted.
 fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
     let mut all_accepted = true;
     for (i, path) in options.files.iter().enumerate() {
@@ -156,7 +156,7 @@ fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
     Ok(all_accepted)
 }
 
-/// Says why a file was refused.
+/// Prints why a file was refused.
 fn refuse(
     out: &mut impl Write,
     path: &Path,
@@ -247,7 +247,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     verdict.map_err(Failure::ApiError)
 }
 
-/// Chunks may stand for far more than their file has bytes.
+/// Chunks may decode to far more than the bytes of their file.
 fn check_limit(file: &File<'_>) -> Result<(), Failure> {
     const BYTES: u64 = 1 << 30;
     const CHUNKS: u64 = 1 << 24;
@@ -259,7 +259,7 @@ fn check_limit(file: &File<'_>) -> Result<(), Failure> {
     }
     let Some(b2nd) = file.as_b2nd() else { return Ok(()) };
     let length = file.tensors().next().and_then(|tensor| tensor.dense_length()).unwrap_or(u64::MAX);
-    // Small arrays may stand in large chunks. What is wrong with a chunk is said where it is read.
+    // Small arrays may be in large chunks. Faults of a chunk are reported when it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();
     let work = b2nd.work_length(&vec![0; stop.len()], &stop).unwrap_or(0);
     if length > BYTES || work > BYTES || b2nd.chunk_count() > CHUNKS {
@@ -268,23 +268,23 @@ fn check_limit(file: &File<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The warnings that reading the data gave.
+/// The warnings from reading the data.
 fn found(reader: Option<&Reader>) -> impl Iterator<Item = Warning> + use<> {
     let bits = reader.map_or(0, |reader| reader.warnings);
     Warning::ALL.iter().copied().filter(move |warning| warning.bit() & bits != 0)
 }
 
-/// Reads all data, and shows on a terminal how far it has come, where that takes a while.
+/// Reads all data, with progress on a terminal if that takes a while.
 struct Reader {
-    /// What there is to warn of, as bits.
+    /// The warnings, as bits.
     warnings: u32,
     total: u64,
     done: u64,
     is_shown: bool,
 }
 
-/// What the reading of a tensor came to: the state of each component's digest, the SHA-256 of an array in chunks, what a
-/// compressed array is, and the first error.
+/// The result of reading a tensor: the state of each component's digest, the SHA-256 of a chunked array, what a
+/// compressed array contains, and the first error.
 struct Reading {
     digests: Vec<&'static str>,
     of_chunks: Option<String>,
@@ -336,8 +336,8 @@ impl Reader {
         reading
     }
 
-    /// Reads all chunks, as many at a time as lie beside each other in the first dimension, and the metalayers that
-    /// are chunks; the SHA-256 of the array as it is stored.
+    /// Reads all chunks, as many at a time as are adjacent along the first dimension, and the metalayers that are
+    /// chunks; returns the SHA-256 of the array as stored.
     fn read_chunks(&mut self, b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> Result<String, Error> {
         for metalayer in b2nd.variable_metalayers() {
             let chunk = b2nd.variable_metalayer(&metalayer)?;
@@ -367,18 +367,18 @@ impl Reader {
                 (*start, *stop) = (at, end);
             }
             with_room(Some(b2nd.scratch_length(&start, &stop)?), |scratch| {
-                with_room(Some(b2nd.region_len(&start, &stop)?), |room| {
+                with_room(Some(b2nd.region_length(&start, &stop)?), |room| {
                     hash.update(b2nd.read_region(&start, &stop, room, scratch)?);
                     Ok(())
                 })
             })?;
-            self.add(b2nd.region_len(&start, &stop)?);
+            self.add(b2nd.region_length(&start, &stop)?);
             at = end;
         }
         Ok(hex(&hash.finalize()))
     }
 
-    /// So many bytes more have been read.
+    /// Counts this many more bytes as read.
     fn add(&mut self, length: u64) {
         self.done = self.done.saturating_add(length);
         if self.is_shown {
@@ -388,7 +388,7 @@ impl Reader {
     }
 }
 
-/// Takes the progress off the screen.
+/// Clears the progress from the terminal.
 impl Drop for Reader {
     fn drop(&mut self) {
         if self.is_shown {
@@ -397,12 +397,12 @@ impl Drop for Reader {
     }
 }
 
-/// Whether it is an array of an NPZ that has to be decoded before anything is known of it.
+/// Whether it is an array of an NPZ that must be decoded before its type and shape are known.
 fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
     tensor.layout() == Layout::Other && tensor.layout_name() == "npy"
 }
 
-/// What is known of such an array once it is decoded.
+/// What is known of such an array once it has been decoded.
 struct CompressedArray {
     dtype: Option<DType>,
     is_big: bool,
@@ -412,7 +412,7 @@ struct CompressedArray {
 }
 
 impl CompressedArray {
-    /// Of the decoded bytes: an NPY file.
+    /// Of the decoded bytes, which are an NPY file.
     fn of(bytes: &[u8]) -> Result<Self, Error> {
         let file = File::open(bytes)?;
         let array = file.find("")?;
@@ -462,7 +462,7 @@ fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>
     }))
 }
 
-/// SHA-256 of the elements of a dense tensor, of the values of pairs, of all cores of a tensor train, in
+/// SHA-256 of the elements of a dense tensor, of the values of pairs, or of all cores of a tensor train, in
 /// little-endian order.
 fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
     match tensor.layout() {
@@ -486,7 +486,7 @@ fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
     }
 }
 
-/// A component; where it was read, with the state of its digest.
+/// A component; if it was read, with the state of its digest.
 fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Result<Json, Error> {
     Ok(json!({
         "role": component.role(),
@@ -506,7 +506,7 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
     }))
 }
 
-/// What only TENS files have.
+/// The TENS-specific data.
 fn tens_json(tens: &tens::TensFile<'_>) -> Json {
     let dimension =
         |d: tens::Dimension| json!({"name": index_name(d.name), "length": d.length, "sparse": d.is_sparse});
@@ -526,7 +526,7 @@ fn tens_json(tens: &tens::TensFile<'_>) -> Json {
     })
 }
 
-/// What only BLZ files have.
+/// The BLZ-specific data.
 fn blz_json(blz: &blz::BlzFile<'_>) -> Json {
     json!({
         "ranks": blz.bond_dimensions().collect::<Vec<_>>(),
@@ -536,7 +536,7 @@ fn blz_json(blz: &blz::BlzFile<'_>) -> Json {
     })
 }
 
-/// What only Blosc2 frames have.
+/// The Blosc2-specific data.
 fn b2nd_json(b2nd: &b2nd::Frame<'_>) -> Json {
     let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
     let defaults = b2nd.defaults();
@@ -566,7 +566,7 @@ fn codec(id: u8) -> String {
     b2nd::codec_name(id).map_or_else(|| format!("codec {id}"), String::from)
 }
 
-/// The filters there are, in the order in which they are applied.
+/// The filters in use, in the order in which they are applied.
 fn filters(ids: &[u8]) -> Vec<String> {
     let name = |id: &u8| b2nd::filter_name(*id).map_or_else(|| format!("filter {id}"), String::from);
     ids.iter().filter(|id| **id != 0).map(name).collect()
@@ -576,7 +576,7 @@ fn index_name(name: u8) -> String {
     name.escape_ascii().to_string()
 }
 
-/// Prints what only one format has.
+/// Prints the data that is specific to one format.
 fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
     if let Some(tens) = file.as_tens() {
         let name =
@@ -602,6 +602,12 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
                 )?,
             }
         }
+    }
+    if let Some(npy) = file.as_npy() {
+        writeln!(out, "  descr        {}", shortened(&npy.descr().escape_ascii().to_string()))?;
+    }
+    if let Some(npz) = file.as_npz() {
+        writeln!(out, "  entries      {}", npz.entries().count())?;
     }
     if let Some(b2nd) = file.as_b2nd() {
         let defaults = b2nd.defaults();
@@ -669,7 +675,7 @@ fn value_json(value: &Value<'_>) -> Json {
 /// SHA-256 of the elements, decoded, in little-endian order.
 fn sha256(component: &Component<'_>) -> Result<String, Error> {
     let size = component.dtype().map_or(1, DType::lane_size);
-    // Where the file has them as they are to be hashed, they need not be copied.
+    // If the file stores them as they are to be hashed, they need not be copied.
     if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
         return Ok(hex(&Sha256::digest(component.bytes()?)));
     }
@@ -686,13 +692,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Calls `f` with as much memory as it needs; where that is not known, with more and more.
+/// Calls `f` with as much memory as it needs; if that is unknown, with more and more.
 fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
     const FIRST: u64 = 1 << 16;
     const LARGEST: u64 = 1 << 34;
     let mut length_now = length.unwrap_or(FIRST);
     loop {
-        // Zeroed pages cost nothing until they are written: a length that lies is found out before.
+        // Zeroed pages cost nothing until they are written: a wrong length is detected before that.
         let mut room = Vec::new();
         let wanted = usize::try_from(length_now).unwrap_or(usize::MAX);
         if room.try_reserve_exact(wanted).is_ok() {
@@ -711,13 +717,13 @@ fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, E
     }
 }
 
-/// The kind of a digest, which stands before the colon, and what verifying it came to.
+/// The kind of a digest, which is before the colon, and the result of verifying it.
 fn digest(component: &Component<'_>, state: &str) -> String {
     let kind = component.digest().map_or("-", |digest| digest.split(':').next().unwrap_or(digest));
     format!("{} {state}", printable(kind)).trim_end().into()
 }
 
-/// Prints the tensors of a file; what reading all of them came to.
+/// Prints the tensors of a file; returns the result of reading them all.
 fn table(
     out: &mut impl Write,
     path: &Path,
@@ -761,7 +767,7 @@ fn table(
     Ok(verdict)
 }
 
-/// Prints all there is to know of a tensor; what reading it came to.
+/// Prints everything about a tensor; returns the result of reading it.
 fn details(
     out: &mut impl Write,
     path: &Path,
@@ -806,7 +812,7 @@ fn details(
             let elements = match component.encoding() {
                 Encoding::Blosc => with_room(tensor.scratch_length(), |scratch| {
                     let length = tensor.read_into(room, scratch)?.len();
-                    // As they are stored; swapped for the statistics.
+                    // As stored; swapped for the statistics.
                     let size = component.dtype().map_or(1, DType::lane_size);
                     if component.byte_order() != ByteOrder::NATIVE {
                         room[..length].chunks_mut(size).for_each(<[u8]>::reverse);
@@ -827,13 +833,13 @@ fn details(
     Ok(reading.map_or(Ok(()), |reading| reading.verdict))
 }
 
-/// Minimum, maximum, mean and the first of some elements in this machine's byte order.
+/// Minimum, maximum, mean and the first few of some elements in native byte order.
 fn statistics(dtype: DType, elements: &[u8]) -> String {
     fn numbers<T: Element, N: Copy + Into<f64> + std::fmt::Debug>(bytes: &[u8], of: impl Fn(T) -> N) -> String {
         let all = || bytes.chunks_exact(size_of::<T>()).filter_map(|e| T::from_bytes(e, ByteOrder::NATIVE)).map(&of);
         describe(all().map(Into::into), all().map(|x| format!("{x:?}")))
     }
-    // 64-bit integers lose digits in a mean, not in the values that are printed.
+    // 64-bit integers lose digits in the mean, not in the values that are printed.
     fn wide<T: Element + std::fmt::Display>(bytes: &[u8], of: impl Fn(T) -> f64) -> String {
         let all = || bytes.chunks_exact(size_of::<T>()).filter_map(|e| T::from_bytes(e, ByteOrder::NATIVE));
         describe(all().map(of), all().map(|x| x.to_string()))
@@ -896,7 +902,7 @@ fn print_values(out: &mut impl Write, all: Attributes<'_>, indent: usize) -> io:
     Ok(())
 }
 
-/// A value in a line; of one that has others inside, its kind.
+/// A value on one line; for a container, its kind.
 fn line(value: &Value<'_>) -> String {
     match value {
         Value::Text(text) => printable(text),
@@ -917,7 +923,7 @@ fn dtype(dtype: Option<DType>, is_big: bool) -> String {
     format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
 }
 
-/// Columns as wide as they need to be; numbers to the right.
+/// Columns as wide as necessary; numbers right-aligned.
 fn print_rows<const N: usize>(out: &mut impl Write, rows: &[[String; N]]) -> io::Result<()> {
     let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
@@ -935,7 +941,7 @@ fn print_rows<const N: usize>(out: &mut impl Write, rows: &[[String; N]]) -> io:
     Ok(())
 }
 
-/// The different ones of some texts, in the order in which they come.
+/// The distinct strings, in order of appearance.
 fn distinct(texts: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -946,8 +952,8 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
     if all.is_empty() { "-".into() } else { all.join("+") }
 }
 
-/// A text of the file with what could deceive a reader escaped: quotation marks, backslashes, control
-/// characters, and those that turn a line around.
+/// A string of the file with everything escaped that could deceive a reader: quotation marks, backslashes, control
+/// characters, and those that reverse the direction of a line.
 fn printable(text: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::new();
@@ -961,7 +967,7 @@ fn printable(text: &str) -> String {
     shown
 }
 
-/// A name cut to what fits into a table.
+/// A name truncated to fit into a table.
 fn shortened(name: &str) -> String {
     const WIDEST: usize = 60;
     if name.chars().count() <= WIDEST {
@@ -970,7 +976,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(WIDEST - 1).chain(['…']).collect()
 }
 
-/// A number of bytes for reading.
+/// A number of bytes in readable form.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {

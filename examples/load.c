@@ -14,7 +14,7 @@
 
 #include "tenslice.h"
 
-/* Prints the sentence of an error: which rule is broken, by which tensor, at which byte. */
+/* Prints the message of an error: which rule is broken, by which tensor, at which byte. */
 static int refuse(const char *path, const tenslice_error *error, const void *data, size_t size)
 {
     char text[512];

@@ -1,6 +1,6 @@
 /*
  * Reads one tensor of a file of which nothing is in memory, by pread: an SD card, a partition or an HTTP server
- * with ranges would do as well. The library says which bytes it needs, and never reads by itself.
+ * with ranges would do as well. The library reports which bytes it needs, and never reads by itself.
  *
  *     ranges FILE NAME
  */
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     if (status != TENSLICE_OK)
         return fail(argv[1], status);
 
-    /* The data stays outside until it is wanted. */
+    /* The data is not in memory until it is read. */
     if ((status = tenslice_file_find(&file, argv[2], strlen(argv[2]), &tensor, NULL)) != TENSLICE_OK
         || (status = tenslice_tensor_data(&tensor, &data, NULL)) != TENSLICE_OK)
         return fail(argv[1], status);

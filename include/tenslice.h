@@ -66,20 +66,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Of this header; tenslice_abi_version() gives that of the library. */
+/** The ABI version of this header; tenslice_abi_version() returns that of the library. */
 #define TENSLICE_ABI_VERSION 1
 
-/** How many ranges a tenslice_source holds. */
+/** How many ranges a tenslice_source can keep. */
 #define TENSLICE_MAX_SEGMENTS 32
 
 /**
- * What a call came to (tenslice_status). 1xx: the caller's; 2xx: the file is malformed; 3xx: it is not
- * supported here; 4xx: the data is not what it should be; 5xx: too little room. Numbers are never used again.
+ * The result of a call (tenslice_status). 1xx: the caller's error; 2xx: the file is malformed; 3xx: it is not
+ * supported; 4xx: the data is wrong; 5xx: a buffer is too small. Numbers are never reused.
  */
 enum {
     TENSLICE_OK = 0, /**< success */
-    TENSLICE_END = 1, /**< there is no further one */
-    TENSLICE_NEED = 2, /**< bytes have to be fetched first */
+    TENSLICE_END = 1, /**< there are no more items */
+    TENSLICE_NEED = 2, /**< bytes must be fetched first */
     TENSLICE_INVALID_ARGUMENT = 100, /**< an argument is NULL, too large or otherwise invalid */
     TENSLICE_INVALID_HANDLE = 101, /**< the handle is of another kind than this call takes, or uninitialized */
     TENSLICE_NOT_FOUND = 102, /**< the file has nothing with that name or at that position */
@@ -196,7 +196,7 @@ enum {
 };
 
 /**
- * Added to the type of a number, that of an element of so many of them: TENSLICE_F64 | TENSLICE_LANES_4.
+ * Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4.
  * Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.
  */
 enum {
@@ -205,7 +205,7 @@ enum {
     TENSLICE_LANES_8 = 768,
 };
 
-/** A kind of file. Not every kind that is recognised is read. */
+/** A kind of file. Not every kind that is recognised is supported. */
 enum {
     TENSLICE_FORMAT_UNKNOWN = 0, /**< unknown */
     TENSLICE_FORMAT_ZTENSOR = 1, /**< ztensor */
@@ -271,7 +271,7 @@ enum {
     TENSLICE_ITEM_ENTRY = 43, /**< entry */
 };
 
-/** How the components of a tensor add up to it. */
+/** How the components of a tensor represent it. */
 enum {
     TENSLICE_LAYOUT_DENSE = 0, /**< dense */
     TENSLICE_LAYOUT_SPARSE_CSR = 1, /**< sparse_csr */
@@ -323,7 +323,7 @@ enum {
     TENSLICE_VALUE_BYTE_CHUNKS = 13, /**< byte string in chunks */
 };
 
-/** What a format's text says to warn about, as bits. */
+/** Warnings, as bits: what is not an error, but worth a look. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
     TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is used */

@@ -151,7 +151,6 @@ pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
 pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};
-pub use sparse::Sparse;
 #[cfg(feature = "digest")]
 pub use tensor::Verified;
 pub use tensor::{Components, Tensor};

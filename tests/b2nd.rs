@@ -1,4 +1,4 @@
-//! Blosc2 frames against what is known of them: every field, every region, every kind of damage.
+//! Blosc2 frames against their known contents: every field, every region, every kind of damage.
 #![cfg(all(feature = "b2nd", feature = "zlib", any(feature = "zstd", feature = "zstd-c")))]
 
 mod support;
@@ -15,9 +15,9 @@ fn numbers(list: &Json) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Reads a region with just as much memory as is said to be needed, full of something before.
+/// Reads a region with exactly as much memory as is reported to be needed, filled with garbage.
 fn region(file: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
-    let mut room = vec![0x55; file.region_len(start, stop)? as usize];
+    let mut room = vec![0x55; file.region_length(start, stop)? as usize];
     let mut scratch = vec![0xaa; file.scratch_length(start, stop)? as usize];
     let length = file.read_region(start, stop, &mut room, &mut scratch)?.len();
     assert_eq!(length, room.len());
@@ -29,7 +29,7 @@ fn whole(file: &b2nd::Frame<'_>) -> Result<Vec<u8>, Error> {
     region(file, &vec![0; stop.len()], &stop)
 }
 
-/// Reads a tensor as one does who knows nothing of chunks.
+/// Reads a tensor like a caller who knows nothing of chunks.
 fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     let mut room = vec![0x55; tensor.dense_length().unwrap() as usize];
     let mut scratch = vec![0xaa; tensor.scratch_length().unwrap_or(0) as usize];
@@ -37,7 +37,7 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     Ok(room)
 }
 
-/// Cases to be accepted, and decoded.
+/// Cases that must be accepted, and decoded.
 fn good() -> Vec<Case> {
     let mut good = cases_of("b2nd");
     good.retain(|case| case.expect() == "accept" && case.expected["decode"] != "unsupported");
@@ -137,7 +137,7 @@ fn every_array_and_every_region() {
     assert!(regions > 1500, "{regions}");
 }
 
-/// What a region is, by the whole array.
+/// The expected bytes of a region, cut from the whole array.
 fn cut(array: &[u8], shape: &[u64], item: usize, start: &[u64], stop: &[u64]) -> Vec<u8> {
     let mut cut = Vec::new();
     let mut at = start.to_vec();
@@ -171,7 +171,7 @@ fn regions_are_parts_of_the_whole() {
             let expected = cut(&array, &shape, frame.item_size() as usize, &start, &stop);
             let context = format!("{}: {start:?} to {stop:?}", case.name());
             assert_eq!(region(&frame, &start, &stop).unwrap(), expected, "{context}");
-            // With no memory, or with less than is said to be needed, it may be read, too.
+            // With no memory, or less than is reported to be needed, reading may still succeed.
             let need = frame.scratch_length(&start, &stop).unwrap();
             for scratch in [0, need / 2, need.saturating_sub(1), need + 1000] {
                 let mut room = vec![0; expected.len()];
@@ -302,17 +302,17 @@ fn parts_are_read_like_the_whole() {
         let frame = file.as_b2nd().unwrap();
         let mut source = Source::new(case.bytes.len() as u64);
         let extent = file.find("").unwrap().components().next().unwrap().extent();
-        // What opening asks for, all of it but the data; then the data is missing at a byte that is said.
+        // Opening fetches what it asks for, which excludes the data; reading then fails at the first missing byte.
         let parts = open_in_parts(&case.bytes, &[], &mut source).unwrap();
         let in_parts = parts.as_b2nd().unwrap();
         let stop: Vec<u64> = frame.shape().iter().collect();
         let start = vec![0; stop.len()];
-        let has_data = frame.chunk_count() > 0 && frame.region_len(&start, &stop).unwrap() > 0;
+        let has_data = frame.chunk_count() > 0 && frame.region_length(&start, &stop).unwrap() > 0;
         if let Err(error) = in_parts.scratch_length(&start, &stop) {
             assert!(has_data && error.kind() == ErrorKind::NotInMemory, "{}: {error}", case.name());
             assert!(error.offset().is_some_and(|at| at >= extent.offset), "{}", case.name());
         }
-        // With chunks and their table added before opening, all is there.
+        // With the chunks and their table added before opening, everything is available.
         let mut source = Source::new(case.bytes.len() as u64);
         let given = [(extent.offset as usize, case.bytes.len())];
         let parts = open_in_parts(&case.bytes, &given, &mut source).unwrap();
@@ -320,7 +320,8 @@ fn parts_are_read_like_the_whole() {
     }
 }
 
-/// An array of which nothing is in memory: the table first, then where each chunk stands, then one chunk after the other.
+/// An array of which nothing is in memory: the table first, then the extent of each chunk, then one chunk after the
+/// other.
 #[test]
 fn chunks_are_fetched_one_by_one() {
     let mut fetched = 0;
@@ -381,7 +382,7 @@ fn what_was_in_the_memory_before_never_shows() {
             let frame = file.as_b2nd().unwrap();
             let stop: Vec<u64> = frame.shape().iter().collect();
             let start = vec![0; stop.len()];
-            let (Ok(length), Ok(scratch)) = (frame.region_len(&start, &stop), frame.scratch_length(&start, &stop))
+            let (Ok(length), Ok(scratch)) = (frame.region_length(&start, &stop), frame.scratch_length(&start, &stop))
             else {
                 continue;
             };
@@ -419,12 +420,12 @@ fn wrong_arguments() {
     fails(&zero, &shape[1..], &mut room, ErrorKind::WrongRank);
     fails(&zero, &beyond, &mut room, ErrorKind::NoSuchElement);
     fails(&shape, &zero, &mut room, ErrorKind::NoSuchElement);
-    let length = frame.region_len(&zero, &shape).unwrap() as usize;
+    let length = frame.region_length(&zero, &shape).unwrap() as usize;
     fails(&zero, &shape, &mut room[..length - 1], ErrorKind::TooSmall);
-    // No elements at all take no memory.
+    // An empty region takes no memory.
     assert!(frame.read_region(&shape, &shape, &mut [], &mut []).unwrap().is_empty());
     assert_eq!(frame.scratch_length(&shape, &shape).unwrap(), 0);
-    // A component is no way to what only the tensor can decode.
+    // A component cannot be read where only the tensor can decode it.
     let component = file.find("").unwrap().components().next().unwrap();
     assert_eq!(component.read_into(&mut room).unwrap_err().kind(), ErrorKind::Encoded);
     assert_eq!(component.bytes().unwrap_err().kind(), ErrorKind::Encoded);
@@ -480,7 +481,7 @@ fn a_decoder_of_the_callers() {
         let mut counting = Counting::default();
         tensor.read_into_with(&mut counting, &mut room, &mut scratch).unwrap();
         assert_eq!(room, dense(&tensor).unwrap(), "{name}");
-        // A dictionary is read once a chunk, and has more streams than one.
+        // A dictionary is loaded once per chunk, and serves several streams.
         let chunks = if with_dictionary { file.as_b2nd().unwrap().chunk_count() } else { 0 };
         assert_eq!(counting.dictionaries, chunks, "{name}");
         assert!(counting.streams_with_one >= 2 * chunks, "{name}: {}", counting.streams_with_one);
@@ -490,7 +491,7 @@ fn a_decoder_of_the_callers() {
     }
 }
 
-/// The error of a bad fixture, at opening or when all of it is read.
+/// The error of a bad fixture, on opening or on reading all of it.
 fn error_of(name: &str) -> ErrorKind {
     let path = [format!("b2nd/bad/{name}.b2nd"), format!("b2nd/bad/{name}.b2frame")];
     let exists = |path: &&String| std::path::Path::new("tests/fixtures").join(path).exists();
@@ -507,7 +508,7 @@ fn error_of(name: &str) -> ErrorKind {
     result.expect_err(name).kind()
 }
 
-/// The classes of malformed frames that readers are known to have fallen for, each by files of its own.
+/// The classes of malformed frames that other readers are known to have accepted, each by files of its own.
 macro_rules! refused {
     ($($(#[$meta:meta])* $class:ident: $($file:literal = $kind:ident),+;)*) => {
         $($(#[$meta])* #[test] fn $class() { $(assert_eq!(error_of($file), ErrorKind::$kind, $file);)+ })*
@@ -568,11 +569,11 @@ fn a_dtype_is_not_parsed_deeply() {
     assert!(file.as_b2nd().unwrap().dtype_text().unwrap().len() > 1000);
 }
 
-/// Many blocks may share one stream, so that what comes to little must not take long.
+/// Many blocks may share one stream, so one that decodes to little must not take long.
 #[test]
 fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
     let data: Vec<u8> = (0..200).collect();
-    // A frame of Zstandard of one raw block, then one that is skipped: as long as is asked for.
+    // A Zstandard frame of one raw block, then a skippable frame: as long as requested.
     let stream = |length: usize| {
         let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 200];
         stream.extend(&(200_u32 << 3 | 1).to_le_bytes()[..3]);
@@ -596,11 +597,11 @@ fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
         }
         let error = read.expect_err("accepted");
         assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Stream), "{stored}");
-        assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // where its length stands
+        assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // where its length is
     }
 }
 
-/// Two gigabytes of zeros in a few bytes: a region of it takes what the region takes.
+/// Two gigabytes of zeros in a few bytes: reading a region takes only what the region needs.
 #[test]
 fn a_chunk_of_zeros_is_not_made() {
     let bytes = fixture("b2nd/bad/bomb_2gib_zeros_0.b2nd");
@@ -612,7 +613,7 @@ fn a_chunk_of_zeros_is_not_made() {
     assert!(region(&frame, &last, &stop).unwrap().iter().all(|&byte| byte == 0));
 }
 
-/// Eight million chunks in a table of one block, split into 255 runs: what is enough for any chunk is answered soon.
+/// Eight million chunks in a table of one block, split into 255 runs: the bound for any chunk is returned quickly.
 #[test]
 fn a_table_that_cannot_be_searched_has_a_bound() {
     let bytes = fixture("b2nd/bad/bomb_split_table.b2nd");
@@ -635,8 +636,9 @@ fn a_table_of_one_repeated_offset_is_not_made() {
     let _ = region(&frame, &start, &stop);
 }
 
-/// Written by c-blosc2 3.3.5 through its C API, since Python's refuses such a width: 40 elements of 200 and of 300 bytes
-/// whose differences (`bytedelta` without a width of its own) are between elements, as long as the frame says.
+/// Written by c-blosc2 3.3.5 through its C API, since the Python one refuses such a width: 40 elements of 200 and of
+/// 300 bytes whose differences (`bytedelta` without a width of its own) are between elements of the size that the
+/// frame states.
 #[test]
 fn differences_of_wide_elements() {
     let of_200 = include_bytes!("fixtures/b2nd/hostile/bytedelta_200.b2nd");
@@ -657,20 +659,20 @@ fn differences_of_wide_elements() {
     }
 }
 
-/// An array of `rows` by 1 in chunks of a row of `width` bytes each, all of which are that one.
+/// An array of `rows` by 1 in chunks of a row of `width` bytes each, all with that row.
 fn wide_rows(rows: u32, width: u32, row: &[u8]) -> Vec<u8> {
     let array = Some((&[u64::from(rows), 1][..], &[1, width][..], &[1, width][..]));
     let length = u64::from(rows) * u64::from(width);
     Frame { chunks: row, table: &all_first(rows), length, chunk_length: width, array }.bytes()
 }
 
-/// What has to be decoded is told beforehand, and is only what a codec leaves no choice about.
+/// The decoding cost is known beforehand, and includes only what a codec cannot avoid.
 #[test]
 fn the_work_is_known_beforehand() {
     let work = |bytes: &[u8], stop: &[u64]| {
         let file = File::open(bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
-        // It is no less than the streams that a decoder is asked for have.
+        // It is no less than the decoded length of the streams that a decoder is called for.
         struct Counting(BuiltIn, u64);
         impl Decoder for Counting {
             fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
@@ -679,7 +681,7 @@ fn the_work_is_known_beforehand() {
             }
         }
         let start = vec![0; stop.len()];
-        let mut room = vec![0; frame.region_len(&start, stop).unwrap() as usize];
+        let mut room = vec![0; frame.region_length(&start, stop).unwrap() as usize];
         let mut scratch = vec![0; frame.scratch_length(&start, stop).unwrap() as usize];
         let mut counting = Counting(BuiltIn::default(), 0);
         frame.read_region_with(&mut counting, &start, stop, &mut room, &mut scratch).unwrap();
@@ -691,14 +693,14 @@ fn the_work_is_known_beforehand() {
     let row = Chunk { length: width, block_size: width, flags: ZSTD | NOT_SPLIT, ..Chunk::default() };
     let zeros = zstd::bulk::compress(&vec![7; width as usize], 1).unwrap();
     let stream = of_streams(row, &[&zeros]);
-    // A stream of Zstandard is decoded as a whole, for an element of each row.
+    // A Zstandard stream is decoded as a whole, for one element of each row.
     let all = 100 * u64::from(width);
     assert_eq!(work(&wide_rows(100, width, &stream), &[100, 1]), (all, all, vec![7; 100]));
     assert_eq!(
         work(&wide_rows(100, width, &stream), &[3, 1]),
         (3 * u64::from(width), 3 * u64::from(width), vec![7; 3])
     );
-    // A byte again and again is not, with and without a shuffle, nor is a row that is stored as it is.
+    // A run of one byte is not counted, with and without a shuffle, nor is a raw row.
     let run = (-7_i32).to_le_bytes();
     for (filter, typesize) in [(0, 1), (1, 1), (1, 4)] {
         let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
@@ -707,18 +709,18 @@ fn the_work_is_known_beforehand() {
         assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).2, [7; 100]);
     }
     assert_eq!(work(&wide_rows(100, width, &copied(&vec![7; width as usize])), &[100, 1]), (0, 0, vec![7; 100]));
-    // With another filter the block is made as a whole.
+    // With another filter the whole block is decoded.
     let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
     let chunk = Chunk { flags: NOT_SPLIT, filters: [0, 0, 0, 0, 0, 2], payload, ..row };
     assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).0, all);
-    // Where there are too many chunks to look at, it is what all of them have.
+    // With too many chunks to examine, it is the cost of all of them.
     let rows = (1 << 16) + 1;
     let bytes = wide_rows(rows, 16, &copied(&[7; 16]));
     assert_eq!(work(&bytes, &[u64::from(rows), 1]).0, 16 * u64::from(rows));
     assert_eq!(work(&bytes, &[u64::from(rows) - 1, 1]).0, 0);
 }
 
-/// Few elements of a block whose planes are bytes again and again, stored as they are, and compressed.
+/// A few elements of a block whose planes are runs of one byte, raw, and compressed.
 #[test]
 fn elements_are_gathered_from_streams_of_every_kind() {
     const COUNT: usize = 1000;
@@ -761,7 +763,7 @@ fn elements_are_gathered_from_streams_of_every_kind() {
     }
 }
 
-/// Chunks of different lengths whose table says the same again and again: passed by whole turns, read as if one by one.
+/// Chunks of different lengths whose table repeats: skipped by whole periods, with the result of visiting each.
 #[test]
 fn chunks_that_a_table_repeats() {
     let chunks = [&b"abc"[..], b"", b"defgh"].map(copied);
@@ -783,11 +785,11 @@ fn chunks_that_a_table_repeats() {
             assert_eq!(region(&frame_of_7, &[start as u64], &[stop as u64]).unwrap(), expected[start..stop]);
         }
     }
-    // Ten million turns take no longer.
+    // Ten million periods take no longer.
     let bytes = frame(10_000_000, 80_000_000);
     let file = File::open(&bytes).unwrap();
     assert_eq!(region(&file.as_b2nd().unwrap(), &[79_999_990], &[79_999_995]).unwrap(), b"ghabc");
-    // What does not add up is refused, whichever part of it is asked for behind the first turn.
+    // Lengths that do not add up are refused, whichever region past the first period is read.
     for length in [40, 55, 57, 65, 200] {
         let bytes = frame(7, length);
         let file = File::open(&bytes).unwrap();

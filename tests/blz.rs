@@ -1,4 +1,4 @@
-//! BLZ1 files against what is known of them: every field, and what is computed with the trains.
+//! BLZ1 files against their known contents: every field, and what is computed with the trains.
 #![cfg(feature = "blz")]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
 use tenslice::blz::{self, Scaled, Train};
 use tenslice::{DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Source, Warning};
 
-/// What the side-cars call a warning.
+/// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
     match code {
         "trailing_bytes" => Warning::TrailingBytes,
@@ -27,7 +27,7 @@ fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
     assert_eq!(file.warnings().iter().collect::<BTreeSet<_>>(), expected, "{context}");
 }
 
-/// Memory that begins at an odd address, filled with what must not matter.
+/// Memory that begins at an odd address, filled with values that must not matter.
 struct Scratch(Vec<u8>);
 
 impl Scratch {
@@ -48,7 +48,7 @@ fn unsigned(list: &Json) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect()
 }
 
-/// A number of a side-car, real or complex: decimal digits, one text a part.
+/// A number of a side-car, real or complex: decimal digits, one string per part.
 fn number(parts: &Json) -> [f64; 2] {
     let parts: Vec<f64> =
         parts.as_array().unwrap().iter().map(|part| part.as_str().unwrap().parse().unwrap()).collect();
@@ -97,7 +97,7 @@ fn every_field() {
         assert_eq!(sha256(&all), expected["data_sha256"].as_str().unwrap(), "{context}");
         let elements = shape.iter().map(|n| *n as f64).product::<f64>();
         assert_eq!(blz.compression_ratio(), elements / blz.parameters() as f64, "{context}");
-        // As many numbers as the side-car says, two of them for a vector's exponent, or fewer.
+        // As many numbers as the side-car states, two of them for a vector's exponent, or fewer.
         let train = blz.train().unwrap();
         let scratch = &case.expected["scratch_elements"];
         assert_eq!(scratch["element"], train.element_scratch() / dtype.size(), "{context}");
@@ -137,7 +137,7 @@ fn elements_norms_and_sums() {
     assert!(compared > 200, "{compared}");
 }
 
-/// Numbers in this machine's byte order, real ones with an imaginary part of 0.
+/// Numbers in native byte order, real ones with an imaginary part of 0.
 fn numbers(bytes: &[u8], dtype: DType) -> Vec<[f64; 2]> {
     let all: Vec<f64> = bytes.chunks(8).map(|number| f64::from_ne_bytes(number.try_into().unwrap())).collect();
     match dtype {
@@ -155,7 +155,7 @@ fn slices_and_reconstructions() {
         let blz = blz(&file);
         let train = blz.train().unwrap();
         let mut scratch = Scratch::new(train.slice_scratch());
-        // What naive evaluation may be off by, where the side-car says it of elements alone.
+        // The error of naive evaluation, where the side-car has it for elements alone.
         let tolerance = |value: [f64; 2]| {
             let samples = case.expected["samples"].as_array().into_iter().flatten();
             let worst = samples.map(|sample| sample["abs_tol"].as_f64().unwrap()).fold(0.0, f64::max);
@@ -164,7 +164,7 @@ fn slices_and_reconstructions() {
         if case.expected["slice"].is_object() {
             let known = &case.expected["slice"];
             let fixed: Vec<Option<u64>> = known["fixed"].as_array().unwrap().iter().map(Json::as_u64).collect();
-            let mut room = vec![0xa5; train.slice_len(&fixed).unwrap() as usize + 5];
+            let mut room = vec![0xa5; train.slice_length(&fixed).unwrap() as usize + 5];
             let found = numbers(train.slice(&fixed, &mut room, scratch.get()).unwrap(), blz.dtype());
             let known: Vec<_> = known["values"].as_array().unwrap().iter().map(number).collect();
             assert_eq!(found.len(), known.len(), "{context}");
@@ -187,7 +187,7 @@ fn slices_and_reconstructions() {
                 compared += 1;
             }
         }
-        // Every element by itself is the same, bit for bit.
+        // Every element computed by itself is the same, bit for bit.
         let shape: Vec<u64> = tensor.shape().iter().collect();
         let mut scratch = Scratch::new(train.element_scratch());
         for (place, found) in found.iter().enumerate().step_by(1 + found.len() / 1000) {
@@ -211,7 +211,7 @@ fn slices_are_parts_of_the_whole() {
         let blz = blz(&file);
         let train = blz.train().unwrap();
         let shape: Vec<u64> = blz.cores().map(|core| core.shape[1]).collect();
-        let Some(length) = train.slice_len(&[]).filter(|length| *length < 1 << 16) else { continue };
+        let Some(length) = train.slice_length(&[]).filter(|length| *length < 1 << 16) else { continue };
         let mut scratch = Scratch::new(train.slice_scratch());
         let mut whole = vec![0; length as usize];
         train.slice(&[], &mut whole, scratch.get()).unwrap();
@@ -219,7 +219,7 @@ fn slices_are_parts_of_the_whole() {
         for pattern in 0..1_u32 << shape.len().min(6) {
             let fixed: Vec<Option<u64>> =
                 (0..shape.len()).map(|d| (d < 6 && pattern >> d & 1 == 1).then(|| shape[d] - 1)).collect();
-            let mut room = vec![0; train.slice_len(&fixed).unwrap() as usize];
+            let mut room = vec![0; train.slice_length(&fixed).unwrap() as usize];
             let found = train.slice(&fixed, &mut room, scratch.get()).unwrap();
             let is_in = |place: usize| {
                 let mut rest = place as u64;
@@ -273,7 +273,7 @@ fn compare_pair(folder: &Path, pair: &Json) {
     assert!((distance - text("distance")).abs() <= relative * distance, "{distance}");
     let fidelity = (inner[0] * inner[0] + inner[1] * inner[1]) / (norm_a * norm_a * norm_b * norm_b);
     assert!((fidelity - text("fidelity")).abs() <= 10.0 * relative * fidelity.max(1e-4), "{fidelity}");
-    // The other way round it is the conjugate.
+    // In the other order it is the conjugate.
     let swapped = b.inner(&a, scratch.get()).unwrap().value();
     assert!(is_near(swapped, [inner[0], -inner[1]], relative * norm_a * norm_b), "{swapped:?}");
 }
@@ -320,7 +320,7 @@ fn what_cannot_be_computed_is_refused() {
     let train = blz(&f64s).train().unwrap();
     let rank = blz(&f64s).cores().len();
     let mut scratch = Scratch::new(train.inner_scratch(&train));
-    let mut room = vec![0xa5; train.slice_len(&[]).unwrap() as usize];
+    let mut room = vec![0xa5; train.slice_length(&[]).unwrap() as usize];
     assert_eq!(train.element(&[], scratch.get()).map_err(kind), Err(ErrorKind::WrongRank));
     assert_eq!(train.element(&vec![999; rank], scratch.get()).map_err(kind), Err(ErrorKind::NoSuchElement));
     assert_eq!(train.element(&vec![0; rank], &mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
@@ -340,7 +340,7 @@ fn what_cannot_be_computed_is_refused() {
     let other = blz(&other).train().unwrap();
     assert_eq!(train.inner(&other, scratch.get()).map_err(kind), Err(ErrorKind::InvalidArgument));
 
-    // More elements than 64 bits can count: to be computed one by one.
+    // More elements than 64 bits can count: they are computed one by one.
     let bytes = fixture("blz/good/nd255_r2_f64.blz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
@@ -349,7 +349,7 @@ fn what_cannot_be_computed_is_refused() {
     assert_eq!(result, Err(ErrorKind::ShapeOverflow));
 }
 
-/// The tables are all that has to be in memory; the cores are read when they are wanted.
+/// Only the tables have to be in memory; the cores are read when they are needed.
 #[test]
 fn cores_that_the_caller_reads() {
     let bytes = fixture("blz/good/pair_a_f64.blz");
@@ -365,7 +365,7 @@ fn cores_that_the_caller_reads() {
     assert!(blz.train_in(&cores[1..]).is_err());
 }
 
-/// Other formats begin with the same four bytes: those are not called damaged tensor trains.
+/// Other formats begin with the same four bytes: these must not be reported as damaged tensor trains.
 #[test]
 fn formats_that_share_the_magic() {
     for name in ["version_2", "dtype_2"] {
@@ -392,7 +392,7 @@ fn file_of(lengths: &[u64], bonds: &[u64], numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// Small numbers beside large ones keep their digits, and what is masked by zeros does no harm.
+/// Small numbers beside large ones keep their digits, and what is multiplied by zeros does no harm.
 #[test]
 fn numbers_of_very_different_scale() {
     let element = |bytes: &[u8], index: &[u64]| {
@@ -412,7 +412,7 @@ fn numbers_of_very_different_scale() {
     }
     let bytes = file_of(&[1, 2], &[1, 2, 1], &[1e200, 1e-200, 1.0, 0.0, 0.0, 1e200]);
     assert_eq!((element(&bytes, &[0, 0]), element(&bytes, &[0, 1])), (1e200, 1e-200 * 1e200));
-    // On the way beyond either end of an f64, and back.
+    // Intermediate results past either end of the range of an f64, and back.
     let bytes = file_of(&[1; 4], &[1; 5], &[1e300, 1e300, 1e-300, 1e-300]);
     assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
     let bytes = file_of(&[1; 4], &[1; 5], &[1e-300, 1e-300, 1e300, 1e300]);
@@ -421,7 +421,8 @@ fn numbers_of_very_different_scale() {
     assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
 }
 
-/// Elements that share the product of the last cores are those that are computed one by one, but for the last digits.
+/// Elements that share the product of the last cores equal those that are computed one by one, except for the last
+/// digits.
 #[test]
 fn products_from_the_right() {
     let mut random = support::Random(5);
@@ -438,7 +439,7 @@ fn products_from_the_right() {
             bytes[5] = u8::from(dtype == DType::C128);
             let file = File::open(&bytes).unwrap();
             let train = blz(&file).train().unwrap();
-            let mut room = vec![0; train.slice_len(&[]).unwrap() as usize];
+            let mut room = vec![0; train.slice_length(&[]).unwrap() as usize];
             let mut scratch = Scratch::new(train.slice_scratch());
             let found = self::numbers(train.slice(&[], &mut room, scratch.get()).unwrap(), dtype);
             let mut differ = 0;
@@ -460,7 +461,7 @@ fn the_norm_of_a_difference_is_a_number() {
     let mut random = support::Random(7);
     let mut number = || (random.next() % 2001) as f64 / 1000.0 - 1.0;
     for _ in 0..300 {
-        // A - B, where B is A with its first core times c and its last by c: both ranks are doubled.
+        // A - B, where B is A with its first core times c and its last core divided by c: both ranks are doubled.
         let (a, b): (Vec<f64>, Vec<f64>) = ((0..6).map(|_| number()).collect(), (0..6).map(|_| number()).collect());
         let c = 3.0 + number();
         let mut first = Vec::new();

@@ -1,4 +1,4 @@
-//! Files by real programs, and malformed ones, against what is known of them (tests/fixtures/README.md).
+//! Files by real programs, and malformed ones, against their known contents (tests/fixtures/README.md).
 #![cfg(feature = "ztensor")]
 
 mod support;
@@ -20,7 +20,7 @@ fn verdicts() {
             }
             _ => {}
         }
-        // ApiError with a place in the file, and a sentence.
+        // A refusal has an offset in the file, and a message.
         if let Err(error) = result {
             assert!(error.offset().is_some_and(|at| at <= case.bytes.len() as u64), "{}: {error}", case.name());
             assert!(error.explain(&case.bytes[..]).to_string().len() > 20);
@@ -139,7 +139,7 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
     }
 }
 
-/// The sentences of the refused fixtures. `TENSLICE_UPDATE=1` writes them anew: read the diff.
+/// The messages of the refused fixtures. `TENSLICE_UPDATE=1` rewrites them: read the diff.
 #[test]
 fn sentences() {
     let mut sentences = String::new();
@@ -150,7 +150,7 @@ fn sentences() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sentences.txt");
-    // Of formats that are not built in there are no cases. Folders of other names have files of zTensor.
+    // There are no cases of formats that are not built in. Folders of other names have zTensor files.
     let is_read = |line: &&str| {
         let folder = line.split('/').next().unwrap();
         folder.starts_with('v') || folder == "bad" || is_built_in(folder)

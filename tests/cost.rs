@@ -1,7 +1,8 @@
-//! What a byte of a file can make the library do: files that were made to cost, at one size and at twice that size. The
-//! instructions may grow by a tenth more than the file does, no further. They are counted by valgrind, so that a busy
-//! machine changes nothing: each measurement is this program again, with the name of a case and a size in the environment.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind runs what is tested
+//! What a byte of a file can cost: files made to be expensive, at one size and at twice that size. The instructions
+//! may grow by a tenth more than the file does, no further. They are counted by valgrind, so that a busy machine
+//! makes no difference: each measurement runs this program again, with the name of a case and a size in the
+//! environment.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind can run
 
 use std::hint::black_box;
 use std::process::Command;
@@ -14,14 +15,14 @@ use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_bl
 use support::{Cbor, component, file_1_2, manifest_1_2};
 use tenslice::File;
 
-/// How often the work may be done when the size is doubled.
+/// By which factor the work may grow when the size is doubled.
 const MOST: f64 = 2.2;
 
-/// The same where items are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
+/// The factor for items that are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
 const MOST_SORTED: f64 = 2.25;
-const SORTED: [&str; 2] = ["entries in falling order", "more of them, compared with memory"];
+const SORTED: [&str; 2] = ["entries in falling order", "more entries, compared with memory"];
 
-/// A name, the smaller size, a file of a size, and what is done with it.
+/// A name, the smaller size, how to make a file of a given size, and the work done with it.
 type Case = (&'static str, usize, fn(usize) -> Vec<u8>, fn(&[u8]));
 
 const CASES: &[Case] = &[
@@ -54,9 +55,9 @@ const CASES: &[Case] = &[
     #[cfg(feature = "npz")]
     ("entries in falling order", 450, falling_entries, open),
     #[cfg(feature = "npz")]
-    ("more of them than are compared", 1100, falling_entries, open),
+    ("more entries than are compared", 1100, falling_entries, open),
     #[cfg(feature = "npz")]
-    ("more of them, compared with memory", 1100, falling_entries, check),
+    ("more entries, compared with memory", 1100, falling_entries, check),
     #[cfg(feature = "npz")]
     ("entries whose names do not tell that they are arrays", 450, unnamed_entries, list),
     #[cfg(feature = "npz")]
@@ -65,13 +66,13 @@ const CASES: &[Case] = &[
     ("an end of an archive that is not there", 1 << 14, no_end, open),
 ];
 
-/// What is measured; the name is what valgrind looks for.
+/// The work that is measured; valgrind looks for this function by name.
 #[inline(never)]
 fn measured_work(work: fn(&[u8]), bytes: &[u8]) {
     work(black_box(bytes));
 }
 
-/// The program that is measured, where the environment names a case; else a test of no work.
+/// Runs the measured program if the environment names a case; else a test that does nothing.
 #[test]
 fn run_one() {
     let Ok(name) = std::env::var("TENSLICE_COST_CASE") else { return };
@@ -204,7 +205,7 @@ fn check(bytes: &[u8]) {
     let _ = black_box(File::open(bytes).unwrap().check(&mut [0; 4096]).unwrap());
 }
 
-/// As many chunks as the one that all of them share has blocks. All but the last block are empty.
+/// As many chunks as the one that they all share has blocks. All blocks but the last are empty.
 #[cfg(feature = "b2nd")]
 fn shared_blocks(size: usize) -> Vec<u8> {
     let bytes = vec![7; size];
@@ -214,14 +215,14 @@ fn shared_blocks(size: usize) -> Vec<u8> {
     Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
 }
 
-/// So many chunks, each of which is the same one of a byte, without a length that the frame says.
+/// That many chunks, all of them the same chunk of one byte, in a frame that states no chunk length.
 #[cfg(feature = "b2nd")]
 fn one_chunk_again_and_again(size: usize) -> Vec<u8> {
     let (chunks, table) = (copied(&[7]), all_first(size as u32));
     Frame { chunks: &chunks, table: &table, length: size as u64, ..Frame::default() }.bytes()
 }
 
-/// Turns of chunks, as many as each of them has, all but the last of which are empty: more than there are bytes.
+/// Periods of chunks, as many as each has chunks, all but the last of which are empty: more chunks than bytes.
 #[cfg(feature = "b2nd")]
 fn empty_chunks(size: usize) -> Vec<u8> {
     let chunks = [copied(&[]), copied(&[7])].concat();
@@ -231,7 +232,7 @@ fn empty_chunks(size: usize) -> Vec<u8> {
     Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
 }
 
-/// Reads as many bytes as there are turns, or finds that they do not add up.
+/// Reads as many bytes as there are periods, or finds that they do not add up.
 #[cfg(feature = "b2nd")]
 fn read_between(bytes: &[u8]) {
     let frame = frame(bytes);
@@ -240,7 +241,7 @@ fn read_between(bytes: &[u8]) {
     let _ = black_box(frame.read_region(&[0], &[turns], &mut dst, &mut [0; 4096]));
 }
 
-/// 100 elements, each of them the first of a row that long, which is a byte again and again.
+/// 100 elements, each the first of a row of that length, which is a run of one byte.
 #[cfg(feature = "b2nd")]
 fn padding(size: usize) -> Vec<u8> {
     let size = size as u32;
@@ -261,7 +262,7 @@ fn frame(bytes: &[u8]) -> tenslice::b2nd::Frame<'_> {
     tenslice::File::open(bytes).unwrap().as_b2nd().unwrap()
 }
 
-/// Reads the last byte but ten.
+/// Reads the byte ten before the last.
 #[cfg(feature = "b2nd")]
 fn read_a_byte(bytes: &[u8]) {
     let frame = frame(bytes);
@@ -302,8 +303,8 @@ fn list(bytes: &[u8]) {
     assert!(components.fold(0, |count, component| count + component.role().len()) > 0);
 }
 
-/// One tensor of a layout of its own. Its first component has a long value under a key that nobody knows; the roles of
-/// the others fall, so that each has to be compared with those before it.
+/// One tensor of a custom layout. Its first component has a long value under an unknown key; the roles of the others
+/// descend, so that each has to be compared with those before it.
 #[cfg(feature = "ztensor")]
 fn falling_roles(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
@@ -318,7 +319,7 @@ fn falling_roles(size: usize) -> Vec<u8> {
     file_1_2(&cbor.0)
 }
 
-/// As many tensors as their names have bytes, all of which but the last four are the same; the names fall.
+/// As many tensors as their names have bytes, which are the same in all but the last four; the names descend.
 #[cfg(feature = "ztensor")]
 fn names_alike(size: usize) -> Vec<u8> {
     let start = "x".repeat(size);

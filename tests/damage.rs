@@ -1,5 +1,5 @@
-//! Damaged files: every prefix of every fixture, and many mutations. No panic, one error, the same over a
-//! slice and over parts.
+//! Damaged files: every prefix of every fixture, and many mutations. No panic, one error, the same from a slice and
+//! from parts.
 #![cfg(feature = "ztensor")]
 
 mod support;
@@ -7,7 +7,7 @@ mod support;
 use support::{Random, cases, describe, open_in_parts};
 use tenslice::{File, Source};
 
-/// Opens `bytes` whole and in parts, and asks both for everything.
+/// Opens `bytes` whole and in parts, and reads everything from both.
 fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
     let whole = File::open(bytes);
     let mut source = Source::new(bytes.len() as u64);
@@ -37,7 +37,8 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
 fn every_prefix_is_refused() {
     let mut prefixes = 0;
     for case in cases().iter().filter(|case| case.bytes.len() < 8192) {
-        // What is no good may begin with a file; which prefixes other formats have is tabled (tests/tens.rs).
+        // A bad file may begin with a good one; which prefixes of other formats are good is in a table
+        // (tests/tens.rs).
         let is_good = case.expect().starts_with("accept") && case.format() == "ztensor";
         for length in 0..case.bytes.len() {
             let accepted = open_both_ways(&case.name(), &case.bytes[..length]);
@@ -75,7 +76,7 @@ fn every_byte_of_the_metadata_mutated() {
             bytes[at] = original;
         }
     }
-    assert!(accepted > 1000, "{accepted}"); // names and values change freely: some mutants are files
+    assert!(accepted > 1000, "{accepted}"); // names and values may change freely, so some mutants are valid
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn open_in_any_parts_equals_open_of_the_whole() {
     for case in cases() {
         let whole = File::open(&case.bytes);
         for _ in 0..30 {
-            // Segments that somebody happened to have already, cut anywhere.
+            // Segments that the caller happened to have already, cut anywhere.
             let given: Vec<_> = (0..random.below(5))
                 .map(|_| {
                     let from = random.below(case.bytes.len());

@@ -1,4 +1,4 @@
-//! Decoding, verifying, making dense: against the side-cars, against libzstd, and against damage.
+//! Decoding, verifying, materializing: against the side-cars, against libzstd, and against damage.
 #![cfg(all(feature = "ztensor", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
 mod support;
@@ -14,7 +14,7 @@ fn kind(error: Error) -> ErrorKind {
     error.kind()
 }
 
-/// Calls `f` with more and more memory, until that is not what it lacks.
+/// Calls `f` with more and more memory until memory is not what it lacks.
 fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
     let mut room = vec![0; length.unwrap_or(1).min(1 << 24) as usize];
     loop {
@@ -39,7 +39,7 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     with_room(tensor.scratch_length(), |scratch| tensor.read_into(&mut room, scratch).map(|bytes| bytes.to_vec()))
 }
 
-/// Reads all of a file; what a reader who trusts nothing finds.
+/// Reads all of a file; the first error that a caller who trusts nothing finds.
 fn read_all(file: &File<'_>) -> Result<(), Error> {
     file.verify()?;
     for tensor in file.tensors() {
@@ -57,7 +57,7 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether it can be made dense at all.
+/// Whether it can be materialized at all.
 fn is_known(tensor: &Tensor<'_>) -> bool {
     match tensor.layout() {
         Layout::QuantizedGroup | Layout::Packed | Layout::Other => false,
@@ -69,7 +69,7 @@ fn is_known(tensor: &Tensor<'_>) -> bool {
 #[test]
 fn verdicts_on_the_data() {
     let mut refused = 0;
-    // What only tensors as a whole decode is held to its side-cars in tests/b2nd.rs.
+    // Formats whose components cannot be decoded on their own are compared in tests/b2nd.rs.
     for case in cases().iter().filter(|case| !case.format().starts_with("b2")) {
         let result = File::open(&case.bytes).and_then(|file| read_all(&file));
         match case.expect() {
@@ -146,7 +146,7 @@ fn libzstd(stored: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// A frame of `data` with a checksum and, where asked for, its size.
+/// A frame of `data` with a checksum and, if requested, its size.
 fn frame(data: &[u8], level: i32, states_size: bool) -> Vec<u8> {
     use zstd::zstd_safe::{CCtx, CParameter};
     let mut context = CCtx::create();
@@ -184,10 +184,10 @@ fn streams_of_every_kind() {
             let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
             let chain = [&first[..], &skippable, &second, &skippable].concat();
             assert_eq!(built_in(&chain, both.len()).unwrap(), both);
-            // Larger than the room, by one byte and by all.
+            // Larger than the destination, by one byte and by everything.
             assert_eq!(built_in(&chain, both.len() - 1), Err(DecodeError::DoesNotFit));
             assert_eq!(built_in(&second, 0), Err(DecodeError::DoesNotFit));
-            // Cut off anywhere, and followed by what is no frame.
+            // Cut off anywhere, and followed by something that is not a frame.
             for cut in [1, 5, 9, first.len() / 2, first.len() - 5, first.len() - 1] {
                 assert!(built_in(&first[..cut], a.len()).is_err(), "{cut}");
             }
@@ -225,8 +225,8 @@ fn a_dictionary_is_refused() {
     assert!(libzstd(&bytes, 300).is_err());
 }
 
-/// Whoever does not know how much room a stream needs finds out by trying: too little is said to be too
-/// little, whatever the stream does with its window.
+/// A caller who does not know the decoded length finds out by trying: a destination that is too small is reported as
+/// such, whatever the stream does with its window.
 #[test]
 fn rooms_of_any_size() {
     let mut random = Random(99);
@@ -249,12 +249,12 @@ fn rooms_of_any_size() {
     }
 }
 
-/// A frame that lies of its size is no reason to ask for ever more room.
+/// A frame that states a wrong size is no reason to ask for ever more memory.
 #[test]
 fn a_size_that_lies_is_found_out_in_any_room() {
     let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0]; // a single segment, its size in eight bytes
     bytes.extend((1_u64 << 40).to_le_bytes());
-    bytes.extend([0x21, 0, 0, 1, 2, 3, 4]); // the last block: four bytes as they are
+    bytes.extend([0x21, 0, 0, 1, 2, 3, 4]); // the last block: four raw bytes
     for room in [4, 100, 1 << 20] {
         assert_eq!(built_in(&bytes, room), Err(DecodeError::Malformed), "room {room}");
     }
@@ -334,8 +334,8 @@ fn bytes_of(numbers: &[i64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A file of 1.2 with a tensor "m" of shape [2, 3] and these components, one after the other: role, dtype (with a logical
-/// type after a slash), bytes.
+/// A 1.2 file with a tensor "m" of shape [2, 3] and these components, in order: role, dtype (with a logical type
+/// after a slash), bytes.
 fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
@@ -366,7 +366,7 @@ fn csr(pointers: &[i64], columns: &[i64]) -> Vec<u8> {
     with_parts("sparse_csr", &parts.map(|(role, numbers)| (role, "i64", bytes_of(numbers))))
 }
 
-/// A file of 0.1 with a tensor "m" of shape [2, 3] whose indices and values are these numbers of 64 bits.
+/// A 0.1 file with a tensor "m" of shape [2, 3] whose indices and values are these 64-bit numbers.
 fn packed(layout: &str, numbers: &[i64]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.array(1).map(7).text("name").text("m").text("offset").uint(64).text("size").uint(8 * numbers.len() as u64);
@@ -377,14 +377,14 @@ fn packed(layout: &str, numbers: &[i64]) -> Vec<u8> {
     file
 }
 
-/// The values of "m" row by row, or what is wrong with it: the sparse tensor is refused for the same as the dense one.
+/// The values of "m" row by row, or its error: the sparse view fails with the same error as the dense one.
 fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
     let file = File::open(bytes).unwrap();
     let tensor = file.find("m").unwrap();
     let sparse = tensor.sparse(&mut []).map(drop);
     let dense = dense(&tensor);
     assert_eq!(dense.as_ref().err(), sparse.as_ref().err());
-    // The index that is wrong has no place of its own: the error is where the entry of the tensor begins.
+    // A wrong index has no offset of its own: the error is where the entry of the tensor begins.
     let entry = if bytes.starts_with(b"ZTEN0001") { &b"\xa7\x64name"[..] } else { b"\x61m" };
     let at = bytes.windows(entry.len()).position(|window| window == entry).unwrap() as u64;
     assert!(sparse.is_ok() || sparse.unwrap_err().offset() == Some(at));
@@ -421,14 +421,14 @@ fn indices_outside_are_refused() {
         assert_eq!(verdict(&csr(&[0, 1, 3], &[2, 0, column])), outside, "{column}");
         assert_eq!(verdict(&packed("sparsecsr", &[0, 1, 2, 0, column, 1, 2])), outside, "{column}");
     }
-    // The last of each dimension.
+    // The last index of each dimension.
     assert_eq!(verdict(&packed("sparsecoo", &[1, 2, 7])), Ok(vec![0, 0, 0, 0, 0, 7]));
     assert_eq!(verdict(&packed("sparsecsr", &[0, 1, 2, 2, 2, 7, 8])), Ok(vec![0, 0, 7, 0, 0, 8]));
     assert_eq!(verdict(&csr(&[0, 1, 3], &[2, 0, 2])), Ok(vec![0, 0, 1, 2, 0, 3]));
     assert!(verdict(&coo(&[1.0], &[1, 2])).is_ok());
 }
 
-/// A logical type that is not known says nothing of how long its elements are; what they are stored as does.
+/// An unknown logical type does not determine the size of its elements; the storage dtype does.
 #[test]
 fn values_and_indices_of_an_unknown_type_are_whole() {
     let with = |values: usize, coordinates: usize| {
@@ -453,10 +453,10 @@ fn row_pointers_rise_from_0_to_the_number_of_values() {
         [1, 2, 3],
         [-1, 1, 3],
         [3, 3, 3],
-        [0, 2, 1], // falls
+        [0, 2, 1], // descends
         [0, 4, 3],
         [0, -1, 3],
-        [0, 1, 2], // not to the number of values
+        [0, 1, 2], // does not end at the number of values
         [0, 0, 0],
         [0, 1, 4],
         [0, 1, i64::MAX],

@@ -1,4 +1,4 @@
-//! How much memory decoding takes: bounded by what the output can need, never by what a stream says.
+//! How much memory decoding takes: bounded by what the output can need, never by what a stream states.
 #![cfg(all(feature = "zstd", not(feature = "zstd-c")))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -15,13 +15,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Decodes, and the most that was allocated for it beside stream and room.
+/// Decodes; also returns the most that was allocated for it besides stream and destination.
 fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -37,25 +37,25 @@ fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize)
     (result, PEAK.load(Relaxed) - before)
 }
 
-// One test: the counts are of the whole program.
+// One test only: the counts are for the whole process.
 #[test]
 fn memory_is_bounded_by_the_room() {
     const BLOCK: usize = 1 << 17;
     let compress = |data: &[u8]| zstd::bulk::compress(data, 19).unwrap();
     let streamed = |data: &[u8]| zstd::stream::encode_all(data, 22).unwrap();
 
-    // 64 MiB of zeros in a few KiB, for a room of 384 bytes.
+    // 64 MiB of zeros in a few KiB, for a destination of 384 bytes.
     for bomb in [compress(&vec![0; 64 << 20]), streamed(&vec![0; 64 << 20])] {
         let (result, peak) = decode(&bomb, &mut [0; 384]);
         assert_eq!(result, Err(DecodeError::DoesNotFit));
         assert!(peak < 16 * BLOCK, "{peak}");
     }
-    // Two empty frames that declare a window of 128 MiB, into a large room.
+    // Two empty frames that declare a window of 128 MiB, into a large destination.
     let empty = [0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3, 1, 0, 0];
     let (result, peak) = decode(&[empty, empty].concat(), &mut vec![0; 200 << 20]);
     assert_eq!(result, Ok(0));
     assert!(peak < 16 * BLOCK, "{peak}");
-    // What really needs a large output: not more than twice the smaller of window and output.
+    // A stream that really needs a large output: not more than twice the smaller of window and output.
     let data: Vec<u8> = (0..20_u32 << 20).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     let mut room = vec![0; data.len()];
     let (result, peak) = decode(&streamed(&data), &mut room);

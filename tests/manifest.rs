@@ -1,4 +1,4 @@
-//! Manifests written byte by byte: what no real program writes, and yet may.
+//! Manifests written byte by byte: what no real program writes, but could.
 #![cfg(feature = "ztensor")]
 
 mod support;
@@ -11,7 +11,7 @@ fn kind(error: Error) -> ErrorKind {
     error.kind()
 }
 
-/// A file of 1.2 without tensors whose attribute `a` is `value`.
+/// A 1.2 file without tensors whose attribute `a` is `value`.
 fn with_attribute(value: &[u8]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(3).text("version").text("1.2.0").text("attributes").map(1).text("a").raw(value);
@@ -71,10 +71,10 @@ fn malformed_values_are_refused() {
         (&[0xff_u8][..], ErrorKind::Malformed), // a break where a value should be
         (&[0x1c], ErrorKind::Malformed),        // a reserved width
         (&[0xf8, 0x1f], ErrorKind::Malformed),  // a simple value in two bytes that fits one
-        (&[0x7f, 0x41, 0x00, 0xff], ErrorKind::Malformed), // bytes in a text
-        (&[0x5f, 0x5f, 0xff, 0xff], ErrorKind::Malformed), // pieces in pieces
+        (&[0x7f, 0x41, 0x00, 0xff], ErrorKind::Malformed), // bytes in a text string
+        (&[0x5f, 0x5f, 0xff, 0xff], ErrorKind::Malformed), // chunks within chunks
         (&[0xbf, 0x01, 0xff], ErrorKind::Malformed), // a key without a value
-        (&[0x82, 0x01, 0xff], ErrorKind::Malformed), // a break in a counted list
+        (&[0x82, 0x01, 0xff], ErrorKind::Malformed), // a break in a list of definite length
         (&[0x61, 0xff], ErrorKind::InvalidUtf8),
         (&[0x9b, 255, 255, 255, 255, 255, 255, 255, 255], ErrorKind::CountTooLarge),
         (&[0xbb, 128, 0, 0, 0, 0, 0, 0, 1], ErrorKind::CountTooLarge),
@@ -110,7 +110,7 @@ fn names_in_any_order_are_compared() {
     for name in &names {
         assert_eq!(file.find(name).unwrap().name(), name);
     }
-    // The same with one name twice, wherever the two stand.
+    // With one name duplicated, wherever the two are.
     for (first, second) in [(0, 1), (0, 1023), (63, 64), (500, 900), (1022, 1023), (130, 131)] {
         let mut names = names.clone();
         names[second] = names[first].clone();
@@ -119,7 +119,7 @@ fn names_in_any_order_are_compared() {
         assert_eq!(error.kind(), ErrorKind::RepeatedName, "{first} {second}");
         let sentence = error.explain(&bytes[..]).to_string();
         assert!(sentence.contains(&format!("\"{}\"", names[first])), "{sentence}");
-        // The second of the two is at fault.
+        // The error is at the second of the two.
         let mut name = Cbor::default();
         name.text(&names[first]).map(3);
         let last = bytes.windows(name.0.len()).rposition(|window| window == name.0);
@@ -158,7 +158,7 @@ fn version_0_1_may_repeat_names() {
     assert_eq!((file.tensor_count(), file.find("b").unwrap().index()), (3, 0));
 }
 
-/// A file of 1.2 with one tensor of shape [4] and these components: role, dtype and length, all at 64.
+/// A 1.2 file with one tensor of shape [4] and these components: role, dtype and length, all at 64.
 fn with_components(layout: &str, components: &[(&str, &str, u64)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -197,7 +197,7 @@ fn roles_in_any_order_are_compared() {
         let bytes = with_components("own", &of_roles(&roles));
         let error = File::open(&bytes).unwrap_err();
         assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{first} {second}");
-        // The second of the two is at fault.
+        // The error is at the second of the two.
         let mut role = Cbor::default();
         role.text(&roles[first]).map(3);
         let last = bytes.windows(role.0.len()).rposition(|window| window == role.0);
@@ -218,7 +218,7 @@ fn too_many_unsorted_roles_need_memory() {
     for words in [100, 2999, 3000, 10_000] {
         assert!(file.check(&mut vec![0; words]).unwrap().is_empty());
     }
-    // Many that rise need none.
+    // Many that ascend need none.
     let mut sorted = roles.clone();
     sorted.sort();
     assert!(File::open(&with_components("own", &of_roles(&sorted))).unwrap().warnings().is_empty());
@@ -259,7 +259,7 @@ fn rows_need_two_dimensions() {
 #[test]
 fn keys_in_any_order_and_unknown_ones() {
     let mut cbor = Cbor::default();
-    // The components before the shape, an unknown key of every record, and the version last.
+    // The components before the shape, an unknown key in every record, and the version last.
     cbor.map(3).text("objects").raw(&[0xbf]).text("w").map(4).text("components").map(1).text("data");
     cbor.map(5).text("length").uint(4).text("offset").uint(64).text("future").array(2).uint(1).uint(2);
     cbor.text("type").raw(&[0xf6]).text("dtype").text("f32");
@@ -271,7 +271,7 @@ fn keys_in_any_order_and_unknown_ones() {
     assert_eq!((data.dtype(), data.elements::<f32>().unwrap().next()), (Some(DType::F32), Some(1.5)));
 }
 
-/// Writes what is the same in JSON and in CBOR.
+/// Writes a JSON value as CBOR.
 fn write_json(cbor: &mut Cbor, value: &Json) {
     match value {
         Json::Null => drop(cbor.raw(&[0xf6])),
@@ -290,7 +290,7 @@ fn write_json(cbor: &mut Cbor, value: &Json) {
     }
 }
 
-/// A file of that version with one tensor and with every key that there is, of which the one at `null` has null.
+/// A file of that version with one tensor and every defined key, where the key named `null` has the value null.
 fn with_null(version: &str, null: &str) -> Vec<u8> {
     let mut manifest = match version {
         "0.1" => json!([{
@@ -319,7 +319,7 @@ fn with_null(version: &str, null: &str) -> Vec<u8> {
     file
 }
 
-/// It is there, and of the wrong type: neither missing nor read as 0 or as nothing.
+/// It is present with the wrong type: neither missing nor read as 0 or empty.
 #[test]
 fn null_is_no_value_of_a_required_key() {
     for (version, key, item) in [
@@ -391,12 +391,12 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
             .uint(4);
         file_1_2(&cbor.0)
     };
-    // As many bytes as the storage dtype takes: shown as that.
+    // As many bytes as the storage dtype takes: reported as that dtype.
     let bytes = with("f8_future", "u8", 4);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().first_tensor(Warning::UnknownLogicalType), Some(0));
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::U8));
-    // Two elements a byte, perhaps: nobody may index it by its shape.
+    // Perhaps two elements per byte: must not be indexed by its shape.
     let bytes = with("f4_future", "u8", 8);
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("w").unwrap();
@@ -415,8 +415,8 @@ fn a_text_key_in_pieces_is_refused() {
     assert_eq!(File::open(&file_1_2(&cbor.0)).map_err(kind).unwrap_err(), ErrorKind::ChunkedText);
 }
 
-/// A value may be nested as deeply in an entry that is passed as in one that is read: names that are not sorted, and
-/// `find`, pass whole entries.
+/// A value may be nested as deeply in an entry that is skipped as in one that is read: with unsorted names, and in
+/// `find`, whole entries are skipped.
 #[test]
 fn deep_values_in_entries_that_are_passed() {
     let deep = |depth: usize| {

@@ -1,4 +1,4 @@
-//! NPY: each rule of its header, and what only these files have.
+//! NPY: each rule of its header, and what is specific to the format.
 #![cfg(feature = "npy")]
 
 use tenslice::{DType, ErrorKind, File, Item, Order, Warning};
@@ -32,7 +32,7 @@ fn accepted(descr: &str, shape: &str, length: usize) {
     }
 }
 
-/// ApiError, at that byte of the header.
+/// Refused, at that byte of the header.
 #[track_caller]
 fn refused(header: &str, kind: ErrorKind, item: Item, at: u64) {
     let error = File::open(&file(1, header, 64)).unwrap_err();
@@ -156,7 +156,7 @@ fn shapes() {
     }
     let overflow = File::open(&file(1, &header("'<i2'", "False", "(9223372036854775808,)"), 0)).unwrap_err();
     assert_eq!((overflow.kind(), overflow.item()), (ErrorKind::ShapeOverflow, Item::Shape));
-    // Python 3 has no long integers, and neither has 3.0.
+    // Python 3 has no long integers, and neither does 3.0.
     let long = header("'<i2'", "False", "(3L,)");
     assert!(File::open(&file(2, &long, 6)).is_ok());
     assert_eq!(File::open(&file(3, &long, 6)).unwrap_err().kind(), ErrorKind::Malformed);
@@ -185,7 +185,7 @@ fn order_and_bytes() {
     assert_eq!((tensor.order(), tensor.dtype()), (Order::ColumnMajor, Some(DType::I16)));
     assert_eq!(tensor.strides(&mut [0; 2]).unwrap(), [1, 2]);
     assert!(tensor.data().unwrap().elements::<i16>().unwrap().eq([0x0101; 6]));
-    // What is no number is bytes.
+    // Items that are not numbers are bytes.
     let text = file(1, &header("'<U1'", "False", "(2,)"), 8);
     let opened = File::open(&text).unwrap();
     let tensor = opened.find("").unwrap();
@@ -212,7 +212,7 @@ fn versions_and_texts() {
     let mut bytes = file(1, latin1, 4);
     let at = bytes.iter().position(|byte| *byte == 0xc3).unwrap();
     assert!(File::open(&bytes).is_ok());
-    // The bytes of a name in 1.0 and 2.0 are Latin-1, and any: not so in 3.0.
+    // A name in 1.0 and 2.0 is Latin-1, so any byte is valid; not so in 3.0.
     bytes[at] = 0xfc;
     bytes[at + 1] = b'x';
     assert!(File::open(&bytes).is_ok());

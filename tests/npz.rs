@@ -1,4 +1,4 @@
-//! NPZ: archives of many entries, of a size that no memory has, and what only these files have.
+//! NPZ: archives of many entries, archives larger than memory, and what is specific to the format.
 #![cfg(feature = "npz")]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use support::fixture;
 use tenslice::{Encoding, Error, ErrorKind, Extent, File, Item, Opened, Source, Warning};
 
-/// An archive as it is written: entries, then the directory.
+/// An archive in the making: entries, then the directory.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ struct Archive {
 
 const ARRAY: &[u8] = b"\x93NUMPY\x01\0\x38\0{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}\n\x07\x08\x09";
 
-/// CRC-32 as archives have it, bit by bit.
+/// CRC-32 as in ZIP, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum: u32, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
@@ -58,7 +58,8 @@ impl Archive {
     }
 }
 
-/// What local header and directory both say of a stored entry: from the flags to the length of the extra fields.
+/// What local header and directory have in common for a stored entry: from the flags to the length of the extra
+/// fields.
 fn about(name: &str, content: &[u8]) -> Vec<u8> {
     let mut about = vec![0; 8];
     about.extend(crc32(content).to_le_bytes());
@@ -105,11 +106,11 @@ fn sums_are_verified() {
     let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
     let verify = |bytes: &[u8]| File::open(bytes).unwrap().find("a").unwrap().data().unwrap().verify();
     assert_eq!(verify(&bytes).unwrap(), Verification::Verified);
-    // The sum is that of the whole entry: a space of the header counts, too.
+    // The CRC covers the whole entry: a space of the header counts, too.
     let at = bytes.windows(2).position(|two| two == b": ").unwrap() + 1;
     bytes[at] = b'\t';
     assert_eq!(verify(&bytes).unwrap_err().kind(), ErrorKind::DigestMismatch);
-    // Bytes of the caller's are those of the items, and have no sum of their own.
+    // Bytes that the caller supplies are those of the items, which have no CRC of their own.
     let file = File::open(&bytes).unwrap();
     let data = file.find("a").unwrap().data().unwrap();
     assert_eq!(data.with_bytes(&[7, 8, 9]).unwrap().verify().unwrap(), Verification::NoDigest);
@@ -130,7 +131,7 @@ fn compressed_entries_are_held_to_their_sum() {
         data.read_into(&mut array).map(|array| array.len())
     };
     assert!(read(&bytes).unwrap() > 10_000);
-    // The same sum in both headers, but not that of the bytes.
+    // The same CRC in both headers, but not that of the bytes.
     let local = 14;
     let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap() + 16;
     bytes[local] ^= 1;
@@ -148,7 +149,7 @@ fn names_and_places_in_any_order_are_compared() {
     assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
     archive.add("0500.npy", ARRAY);
     assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
-    // A name with the suffix and one without it are one name.
+    // A name with the suffix and one without it are the same name.
     let twice = Archive::default().add("b.npy", ARRAY).add("a.npy", ARRAY).add("a", ARRAY).finish();
     assert_eq!(refused(&twice), (ErrorKind::RepeatedName, Item::Name));
 }
@@ -170,7 +171,7 @@ fn too_many_unsorted_entries_need_memory() {
     for i in (0..3000).rev() {
         archive.add(&format!("{i:04}.npy"), ARRAY);
     }
-    // The directory the other way round: the names rise, and the places fall.
+    // The directory in reverse: the names ascend, and the offsets descend.
     let entry = 46 + 8;
     archive.directory = archive.directory.chunks(entry).rev().flatten().copied().collect();
     let bytes = archive.finish();
@@ -262,7 +263,7 @@ fn an_archive_without_arrays_is_named() {
     assert_eq!(File::open(&none).unwrap().tensor_count(), 0);
 }
 
-/// Twelve arrays of a gibibyte each, of which nothing is there but what is asked for.
+/// Twelve arrays of a gibibyte each; only the bytes that are requested exist.
 #[test]
 fn an_archive_larger_than_memory_opens_in_parts() {
     const ITEMS: u64 = 1 << 30;
@@ -276,7 +277,7 @@ fn an_archive_larger_than_memory_opens_in_parts() {
         array.extend((header.len() as u16).to_le_bytes());
         array.extend(header.as_bytes());
         let length = array.len() as u64 + ITEMS;
-        // Flags, method, time, sum, lengths in the field of zip64.
+        // Flags, method, time, CRC, lengths in the zip64 field.
         let about = |extra: u16| {
             let mut about = vec![0; 12];
             about.extend([0xff; 8]);

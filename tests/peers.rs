@@ -1,4 +1,4 @@
-//! The formats that other programs read, too: every field of every file against its side-car, and what becomes of the
+//! The formats that other programs read, too: every field of every file against its side-car, and the outcome for the
 //! damaged ones.
 #![cfg(all(feature = "npy", feature = "npz"))]
 
@@ -46,7 +46,7 @@ fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
     assert_eq!(data.extent().offset, expected["data_offset"].as_u64().unwrap(), "{context}");
     assert_eq!(data.extent().length, expected["data_length"].as_u64().unwrap(), "{context}");
     if let Some(encoding) = expected["encoding"].as_str() {
-        // What it is stands in the compressed bytes: an NPY file.
+        // The compressed bytes are a file of their own: an NPY file.
         assert_eq!(
             (data.encoding_name(), tensor.layout_name(), tensor.dtype()),
             (encoding, "npy", None),
@@ -75,7 +75,7 @@ fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
     let size = data.dtype().map_or(1, |dtype| dtype.lane_size());
     let bytes = data.bytes().unwrap();
     assert_eq!(sha256(&little(bytes, data.byte_order(), size)), expected["data_sha256"], "{context}");
-    // In this machine's byte order, wherever it is stored.
+    // In native byte order, whatever the stored one.
     let mut read = vec![0xa5; tensor.dense_length().unwrap() as usize];
     tensor.read_into(&mut read, &mut []).unwrap();
     let order = if data.dtype().is_some() { ByteOrder::NATIVE } else { data.byte_order() };
@@ -88,7 +88,7 @@ fn every_tabled_damage() {
         for case in damaged(format) {
             let result = File::open(&case.bytes);
             match (case.expect.as_str(), &result) {
-                ("reject", Ok(_)) if case.codes.contains("data") => {} // seen when the bytes are decoded
+                ("reject", Ok(_)) if case.codes.contains("data") => {} // found when the bytes are decoded
                 ("reject", result) => assert!(result.is_err(), "{}: accepted", case.name),
                 ("accept", result) => assert!(result.is_ok(), "{}: {result:?}", case.name),
                 ("accept-with-warning", Ok(file)) => assert!(!file.warnings().is_empty(), "{}", case.name),

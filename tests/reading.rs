@@ -1,4 +1,4 @@
-//! Reading elements at any address and in either byte order; what is refused, and how.
+//! Reading elements at any address and in either byte order; what is refused, and with which error.
 #![cfg(feature = "ztensor")]
 
 mod support;
@@ -130,7 +130,7 @@ fn typed_numbers_are_in_this_machines_order() {
     assert_eq!(tensor.read_elements(&mut vec![0_f32; count], &mut []).unwrap_err().kind(), ErrorKind::WrongType);
     assert!(expected.iter().any(|number| *number != 0));
 
-    // Chunks stay as they are stored: here in the other order on most machines.
+    // Chunks are returned as stored: here in the other byte order on most machines.
     let mut big = 0;
     for case in support::cases_of("b2nd") {
         let Ok(file) = File::open(&case.bytes) else { continue };

@@ -1,4 +1,4 @@
-//! What holds the code together: the arrows between modules, the place of `unsafe`, and the pinned numbers.
+//! The structure of the code: the dependencies between modules, the files with `unsafe`, and the pinned numbers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
 }
 
-/// How high a module stands; it may depend on what is lower, or beside it in the same folder.
+/// The layer of a module; it may depend on lower layers, and on its siblings in the same folder.
 fn layer(module: &str) -> usize {
     const LAYERS: &[&[&str]] = &[
         &["pinned"],
@@ -56,7 +56,7 @@ fn layer(module: &str) -> usize {
 #[test]
 fn arrows_point_down() {
     for (name, text) in sources() {
-        // What lib.rs re-exports may be used by its short name from the top alone.
+        // What lib.rs re-exports may be used by its short name only at the top.
         let text = text.split("#[cfg(test)]").next().unwrap();
         for line in code(text).filter(|_| layer(&name) < layer("capi")) {
             for (at, _) in line.match_indices("crate::") {
@@ -64,7 +64,7 @@ fn arrows_point_down() {
                 let module = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
                 assert!(!module.starts_with(char::is_uppercase), "{name} takes {module} from the top: {line}");
                 assert!(layer(module) <= layer(&name), "{name} uses {module}, which stands above it: {line}");
-                // The table of the formats, in mod.rs, is for those above.
+                // The table of the formats, in mod.rs, is for the layers above.
                 if name.starts_with("format/") && name != "format/mod.rs" && module == "format" {
                     let sub = rest.strip_prefix("format::").unwrap_or(rest);
                     let other = sub.split("::").next().unwrap().trim_start_matches('{');
@@ -75,13 +75,14 @@ fn arrows_point_down() {
     }
 }
 
-/// In the C ABI: where pointers become references, where the program panics or allocates, and where a library is linked.
+/// In the C ABI: where pointers become references, where the program panics or allocates, and where a library is
+/// linked.
 #[test]
 fn unsafe_code_is_in_few_files() {
     let may_have =
         |name: &str| matches!(name, "capi/pointer.rs" | "capi/panic.rs" | "capi/alloc.rs" | "capi/tests.rs");
     for (name, text) in sources() {
-        // The types of C's functions, and what is linked, are no code.
+        // The types of C functions, and link declarations, do not count.
         let is_code = |line: &&str| !line.contains("unsafe extern \"C\"") && !line.contains("#[unsafe(no_mangle)]");
         let count =
             code(&text).filter(is_code).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
@@ -90,7 +91,7 @@ fn unsafe_code_is_in_few_files() {
     }
 }
 
-/// Chains of `let` are of Rust 1.88, and no lint knows it.
+/// Let chains need Rust 1.88, and no lint reports them.
 #[test]
 fn the_syntax_is_that_of_the_declared_version() {
     for (name, text) in sources() {
@@ -125,7 +126,7 @@ fn the_codes_are_pinned() {
     list("Warning", Warning::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/codes.txt");
     let recorded = fs::read_to_string(path).unwrap();
-    // Nothing that is recorded may change; what is new is recorded by TENSLICE_UPDATE=1.
+    // Nothing that is recorded may change; TENSLICE_UPDATE=1 records additions.
     for line in recorded.lines() {
         assert!(codes.contains(&format!("{line}\n")), "gone or renumbered: {line}");
     }
@@ -141,7 +142,7 @@ fn the_codes_are_pinned() {
     }
 }
 
-/// The features of the formats, as the table in `format/mod.rs` has them.
+/// The features of the formats, from the table in `format/mod.rs`.
 fn formats() -> Vec<String> {
     let (_, table) = sources().into_iter().find(|(name, _)| name == "format/mod.rs").unwrap();
     let table = table.split("macro_rules! formats").nth(1).unwrap().split("pub(crate) use formats").next().unwrap();
@@ -151,8 +152,8 @@ fn formats() -> Vec<String> {
     formats
 }
 
-/// A format that is forgotten in one of several lists would be missing from what is shipped or proved, in silence: there is
-/// the table, and the feature `formats`, which all that is built by name takes.
+/// A format missing from one of several lists would silently be missing from what is shipped or proved: there are the
+/// table, and the feature `formats`, which everything that is built by name takes.
 #[test]
 fn the_formats_are_listed_twice_and_alike() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! TENS files against what is known of them: every field, every sample, every tabled damage.
+//! TENS files against their known contents: every field, every sample, every tabled damage.
 #![cfg(feature = "tens")]
 
 mod support;
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
 use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Source, Warning};
 
-/// What the side-cars call a warning.
+/// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
     match code {
         "legacy_raw_data" => Warning::LegacyLayout,
@@ -32,7 +32,7 @@ fn warning(code: &str) -> Warning {
     }
 }
 
-/// All warnings of a file, those of its pairs too.
+/// All warnings of a file, including those of its pairs.
 fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
     let pairs = match file.as_tens().unwrap().pairs() {
         Ok(pairs) => pairs.warnings().bits(),
@@ -47,7 +47,7 @@ fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
     let expected: BTreeSet<_> =
         codes.as_array().unwrap().iter().map(|code| warning(code.as_str().unwrap())).collect();
     let mut found = warnings(file).unwrap_or_else(|error| panic!("{context}: {error}"));
-    // A place that stands twice among unsorted ones: the side-cars name the first of the two.
+    // A duplicate index among unsorted ones: the side-cars name the first of the two.
     if expected.contains(&Warning::UnsortedIndices) && !expected.contains(&Warning::RepeatedIndices) {
         found.remove(&Warning::RepeatedIndices);
     }
@@ -95,7 +95,7 @@ fn every_field() {
         assert_eq!(known["offset"], part.extent().offset, "{context}");
         assert_eq!(known["length"], part.extent().length, "{context}");
         let order = if part.byte_order() == ByteOrder::Big { "big" } else { "little" };
-        // One byte has no order; the side-cars give the one that was asked for.
+        // Single bytes have no byte order; the side-cars have the one that was requested.
         assert!(expected["byte_order"] == order || dtype.lane_size() == 1, "{context}");
         if layout == Layout::Dense {
             let bytes = little(part.bytes().unwrap(), part.byte_order(), dtype.lane_size());
@@ -193,7 +193,7 @@ fn every_sample() {
         let tens = file.as_tens().unwrap();
         let tensor = file.find("").unwrap();
         let (dtype, order) = (tensor.dtype().unwrap(), tensor.components().next().unwrap().byte_order());
-        // Every element at once, where that is not too many.
+        // All elements at once, if there are not too many.
         let dense = tensor.dense_length().filter(|length| *length < 1 << 24).map(|length| {
             let mut room = vec![0xaa; length as usize];
             tensor.read_into(&mut room, &mut []).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -205,7 +205,7 @@ fn every_sample() {
                 sample["le_hex"].as_array().unwrap().iter().flat_map(|hex| unhex(hex.as_str().unwrap())).collect();
             assert_eq!(tens.global_index(&index).unwrap(), sample["linear"], "{context}");
             let mut bytes = tens.element_bytes(&index).unwrap().unwrap();
-            // Of a place that stands twice a sample gives the pair that it names, a look-up the last.
+            // For a duplicate index a sample has the pair that it names, a lookup returns the last.
             let is_repeated = case.expected["warnings"].to_string().contains("ix_");
             if let Some(pair) = sample["pair"].as_u64().filter(|_| is_repeated) {
                 bytes = tens.pairs().unwrap().iter().nth(pair as usize).unwrap().bytes().unwrap();
@@ -271,7 +271,7 @@ fn every_tabled_damage() {
     assert_eq!(seen.len(), 3);
 }
 
-/// The chunks of a file are passed one by one: there is no need to hold all of them.
+/// The chunks of a file are visited one by one: they need not be in memory all at once.
 #[test]
 fn many_chunks_take_no_room_in_a_source() {
     let bytes = fixture("tens/good/unknown_chunks_many.tens");
@@ -294,7 +294,7 @@ fn many_chunks_take_no_room_in_a_source() {
     let extent = data.extent();
     let whole = File::open(&bytes).unwrap().find("").unwrap().data().unwrap();
     assert_eq!(extent, whole.extent());
-    // What was passed is gone: listing the chunks needs them again, and says so.
+    // The transient bytes are gone: listing the chunks needs them again, and reports that.
     let mut chunks = file.as_tens().unwrap().chunks();
     assert!(chunks.next().is_none());
     assert_eq!(chunks.error().unwrap().kind(), ErrorKind::NotInMemory);
@@ -340,7 +340,7 @@ fn look_ups_among_pairs() {
         let pairs = tens.pairs().unwrap();
         for pair in &pairs {
             let index: Vec<u64> = (0..pairs.shape().rank()).map(|d| pair.index(d).unwrap()).collect();
-            // Of several values at one place the last counts.
+            // Of several values at one index the last counts.
             let last = pairs.iter().filter(|other| (0..).zip(&index).all(|(d, i)| other.index(d) == Some(*i))).last();
             assert_eq!(tens.element_bytes(&index).unwrap(), last.unwrap().bytes(), "{name} {index:?}");
         }
@@ -395,7 +395,7 @@ fn parts_give_what_the_whole_gives() {
     }
 }
 
-/// A dense file of one `u8` an element with these dimensions, after chunks that are given whole.
+/// A dense file of one `u8` per element with these dimensions, after these chunks, which are given whole.
 fn file_of(dimensions: &[(u32, u8)], chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = b"TENS\0\0\x01\0uint\x01\0\0\0\x01\0\0\0".to_vec();
     bytes.extend((dimensions.len() as u32).to_le_bytes());
@@ -443,21 +443,21 @@ fn symmetries_over_shared_names() {
     assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"ba"), Ok(false));
     assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"aa"), Err(ErrorKind::NotPermutation));
     assert_eq!(verdict(&[(2, b'a'), (3, b'b')], b"ba"), Err(ErrorKind::NotPermutation));
-    // More dimensions than bytes have values: names are shared, but for one.
+    // More dimensions than a byte has values: all names but one are shared.
     let many: Vec<(u32, u8)> = (0..300).map(|i| (1, if i == 299 { b'!' } else { b'a' })).collect();
     let names: Vec<u8> = many.iter().map(|(_, name)| *name).collect();
     assert_eq!(verdict(&many, &names), Ok(true));
     assert_eq!(verdict(&many, &[b'a'; 300]), Err(ErrorKind::NotPermutation));
-    // The first name that is wrong counts, but shared ones are counted at the end.
+    // The first wrong name determines the error, but shared ones are counted at the end.
     assert_eq!(verdict(&two_of_three, b"bbc"), Err(ErrorKind::NotPermutation));
     assert_eq!(verdict(&[(1, b'a'), (1, b'a'), (1, b'b'), (1, b'b')], b"aaac"), Err(ErrorKind::UnknownIndexName));
-    // Names that stand 65536 times too often and too rarely.
+    // Names that occur 65536 times too often and too rarely.
     let many: Vec<(u32, u8)> = (0..65_540).map(|i| (1, if i < 2 { b'b' } else { b'a' })).collect();
     let swapped: Vec<u8> = many.iter().map(|(_, name)| if *name == b'a' { b'b' } else { b'a' }).collect();
     assert_eq!(verdict(&many, &swapped), Err(ErrorKind::NotPermutation));
 }
 
-/// After an error a source gives that error, and asks for nothing that it was given already.
+/// After an error a source keeps returning it, and does not ask again for what it has.
 #[test]
 fn an_error_stays() {
     let mut broken = b"COMMENT \x0f\0\0\0\0\0\0\0".to_vec(); // a chunk cannot be of 15 bytes
@@ -471,7 +471,7 @@ fn an_error_stays() {
     assert_eq!(File::open_source(&source).unwrap_err(), error);
 }
 
-/// One byte has no order, also where an element has several of them.
+/// Single bytes have no byte order, even if an element has several of them.
 #[test]
 fn bytes_have_no_order() {
     let mut bytes = file_of(&[(4, b'a')], &[]);

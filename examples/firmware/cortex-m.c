@@ -1,4 +1,4 @@
-/* What is a Cortex-M's own: the vectors, the FPU, the call to the debugger, a count of instructions. */
+/* The Cortex-M specifics: the vectors, the FPU, the call to the debugger, a count of instructions. */
 #include "board.h"
 
 extern uint32_t _estack;

@@ -1,6 +1,6 @@
 /*
- * Reads handwritten digits with weights that lie in flash: opens the model where it is, takes pointers to its tensors,
- * and computes. Nothing is copied but what the network itself computes; nothing is allocated.
+ * Reads handwritten digits with weights that are in flash: opens the model where it is, takes pointers to its tensors,
+ * and computes. Nothing is copied except what the network itself computes; nothing is allocated.
  *
  * Exit code 0 only if all ten digits are read, and if every logit is bit for bit the one in the file.
  */
@@ -11,7 +11,7 @@
 #define HIDDEN 32
 #define DIGITS 10
 
-/* The sentence of an error: which rule is broken, by which tensor, at which byte. */
+/* The message of an error: which rule is broken, by which tensor, at which byte. */
 static int refuse(const tenslice_error *error)
 {
     static char text[256];
@@ -23,7 +23,7 @@ static int refuse(const tenslice_error *error)
     return 1;
 }
 
-/* A tensor of `rows` rows of `columns` numbers, where it lies; NULL if it is not what it should be. */
+/* A tensor of `rows` rows of `columns` numbers, in place; NULL if it is not what it should be. */
 static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, uint64_t rows, uint64_t columns)
 {
     tenslice_tensor tensor;
@@ -57,7 +57,7 @@ static void layer(const float *weight, const float *bias, const float *in, float
     }
 }
 
-/* layer1.weight as the other formats have it: every element must be the same. */
+/* layer1.weight in the other formats: every element must be the same. */
 static int same_in_tens(const float *weight)
 {
     tenslice_file file;
@@ -78,7 +78,7 @@ static int same_in_tens(const float *weight)
     return 1;
 }
 
-/* Compressed in flash, so read some rows at a time: a block of 1 KB, and memory to undo its filter. */
+/* Compressed in flash, so read a few rows at a time: a block of 1 KB, and memory to undo its filter. */
 static int same_in_b2nd(const float *weight)
 {
     static float rows[4 * PIXELS];

@@ -1,6 +1,6 @@
 /*
- * What it takes to open a file, to find a tensor and to read it: stack, by painting it, and instructions. Prints a line
- * a figure, for size.sh.
+ * The cost of opening a file, finding a tensor and reading it: stack, measured by painting it, and instructions. Prints
+ * one line per figure, for size.sh.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void find(void)
     status = tenslice_file_find(&file, name, strlen(name), &tensor, NULL);
 }
 
-/* All of a tensor that is in chunks, decoded. */
+/* All of a chunked tensor, decoded. */
 static __attribute__((noinline)) void read_chunks(void)
 {
     static uint32_t room[512], scratch[256];
@@ -46,7 +46,7 @@ static __attribute__((noinline)) void read_bytes(void)
         status = tenslice_tensor_data(&tensor, &data, NULL);
 }
 
-/* Bytes of stack that a call goes down to. */
+/* Bytes of stack that a call uses. */
 static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
 {
     uint32_t *low, *sp;

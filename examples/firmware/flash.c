@@ -1,4 +1,4 @@
-/* Every call that a firmware needs, once: what size.sh weighs. Opens from flash and from parts, lists, finds, reads. */
+/* Every call that firmware needs, once, for size.sh to measure. Opens from flash and from parts, lists, finds, reads. */
 #include "board.h"
 #include "tenslice.h"
 

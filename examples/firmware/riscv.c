@@ -1,4 +1,4 @@
-/* What is a RISC-V's own: reset, traps, the call to the debugger, a count of instructions. */
+/* The RISC-V specifics: reset, traps, the call to the debugger, a count of instructions. */
 #include "board.h"
 
 /* The first bytes of flash. */
@@ -16,7 +16,7 @@ void semihost(uint32_t operation, const void *argument)
 {
     register uint32_t a0 __asm("a0") = operation;
     register const void *a1 __asm("a1") = argument;
-    /* Three instructions of four bytes, which must not lie on two pages. */
+    /* Three instructions of four bytes, which must not cross a page. */
     __asm volatile(".option push\n"
                    ".option norvc\n"
                    ".balign 16\n"

@@ -1,7 +1,7 @@
 /*
- * The same model on a card of 512-byte sectors (here a piece of memory that is read by sectors alone): the library says
- * which bytes it needs, and only those sectors are read. The metadata lies whole in a small buffer, the rows of
- * layer1.weight stream through one sector.
+ * The same model on a card of 512-byte sectors (here memory that is only read by sectors): the library reports which
+ * bytes it needs, and only those sectors are read. All metadata is in a small buffer, the rows of layer1.weight stream
+ * through one sector.
  *
  * Exit code 0 only if fewer sectors were read than the metadata and the tensor take, and 4 more.
  */
@@ -14,7 +14,7 @@
 
 static unsigned sectors_read;
 
-/* Reads one sector: all that a card can do. */
+/* Reads one sector, the only operation of a card. */
 static void card_read(uint32_t sector, unsigned char *to)
 {
     const size_t size = (size_t)(model_end - model_start), from = (size_t)sector * SECTOR;
@@ -76,7 +76,7 @@ int main(void)
         print("\n");
         return 1;
     }
-    /* Each sector once; the rows are put together from it. */
+    /* Each sector once; the rows are assembled from it. */
     for (sector = (uint32_t)(info.offset / SECTOR); consumed < info.length; sector++) {
         const uint64_t at = info.offset + consumed;
         const uint32_t skip = (uint32_t)(at % SECTOR);

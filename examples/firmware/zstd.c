@@ -1,6 +1,6 @@
 /*
- * Compressed weights on a chip: the library decodes by a function of the program's, here libzstd with all its memory in
- * one static workspace of 96 KB. Nothing is allocated, and a workspace that is too small gives an error.
+ * Compressed weights on a chip: the library decodes with a function of the program, here libzstd with all its memory in
+ * one static workspace of 96 KB. Nothing is allocated, and a workspace that is too small is an error.
  *
  * Exit code 0 only if the weights decode to those of the model, and if the small workspace is refused.
  */

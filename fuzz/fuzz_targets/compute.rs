@@ -59,13 +59,13 @@ fn train(file: &File<'_>, blz: &blz::BlzFile<'_>) {
     let last: Vec<u64> = blz.cores().map(|core| core.shape[1] - 1).collect();
     let element = train.element(&last, &mut scratch).unwrap();
     let fixed: Vec<Option<u64>> = last.iter().map(|index| Some(*index)).collect();
-    let mut room = vec![0; train.slice_len(&fixed).unwrap() as usize];
+    let mut room = vec![0; train.slice_length(&fixed).unwrap() as usize];
     train.slice(&fixed, &mut room, &mut vec![0xa5; train.slice_scratch() as usize]).unwrap();
     for (part, bytes) in element.iter().zip(room.chunks(8)) {
         let slice = f64::from_ne_bytes(bytes.try_into().unwrap());
         assert!(slice == *part || (slice.is_nan() && part.is_nan()));
     }
-    if let Some(length) = train.slice_len(&[]).filter(|length| *length < LIMIT) {
+    if let Some(length) = train.slice_length(&[]).filter(|length| *length < LIMIT) {
         train.slice(&[], &mut vec![0; length as usize], &mut vec![0xa5; train.slice_scratch() as usize]).unwrap();
     }
 }

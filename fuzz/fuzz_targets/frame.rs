@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn region(frame: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Option<Vec<u8>> {
-    let length = frame.region_len(start, stop).ok().filter(|length| *length <= LARGEST)?;
+    let length = frame.region_length(start, stop).ok().filter(|length| *length <= LARGEST)?;
     let scratch = frame.scratch_length(start, stop).ok().filter(|length| *length <= LARGEST)?;
     let read = |fill: u8, scratch: u64| {
         let mut room = vec![fill; length as usize];

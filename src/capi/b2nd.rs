@@ -362,7 +362,7 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     answer(&error, |details| {
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let (length, scratch) = (length.writable()?, scratch.writable()?);
-        let bytes = details.of(b2nd.region_len(start, stop))?;
+        let bytes = details.of(b2nd.region_length(start, stop))?;
         let memory = if scratch.is_some() { details.of(b2nd.scratch_length(start, stop))? } else { 0 };
         if let Some(length) = length {
             length.set(bytes);
@@ -435,7 +435,7 @@ pub extern "C" fn tenslice_b2nd_read_region(
         let read = b2nd.read_region_with(&mut decoder, start, stop, destination, scratch);
         let count = match &read {
             Ok(written) => Some(to_u64(written.len())),
-            Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_len(start, stop).ok(),
+            Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_length(start, stop).ok(),
             Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_length(start, stop).ok(),
             Err(_) => None,
         };

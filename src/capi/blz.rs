@@ -262,8 +262,8 @@ pub extern "C" fn tenslice_blz_slice(
         let train = train.get()?;
         let fixed = fixed.with_length(count)?;
         details.of(train.check_rank(fixed.len()))?;
-        report_length(details, &length, train.slice_len_by(&fixed_of(fixed)), || {
-            train.slice_by(&fixed_of(fixed), destination, scratch).map(|written| written.len())
+        report_length(details, &length, train.slice_length_with(&fixed_of(fixed)), || {
+            train.slice_with(&fixed_of(fixed), destination, scratch).map(|written| written.len())
         })
     })
 }

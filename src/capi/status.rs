@@ -144,7 +144,7 @@ pub extern "C" fn tenslice_status_name(status: tenslice_status) -> *const c_char
 /// Returns a description of a status; NUL-terminated, valid forever. "?" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_text(status: tenslice_status) -> *const c_char {
-    static_text(status, "success\0there is no further one\0bytes are needed\0", ErrorKind::TEXTS_FOR_C)
+    static_text(status, "success\0there are no more items\0bytes must be fetched first\0", ErrorKind::TEXTS_FOR_C)
 }
 
 fn static_text(status: tenslice_status, success: &'static str, kinds: &'static str) -> *const c_char {

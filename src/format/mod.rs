@@ -1,13 +1,15 @@
-//! The formats, and what each of them gives to the common view.
+//! The formats, and the interface between them and the format-independent API.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, `attributes`. The formats never import each
-//! other. To add one takes its folder, a `mod` line, a line in the table of [`formats`] and a feature in Cargo.toml, which
-//! `formats` there lists. Its folder has a type that is a file of the format, for which [`FileFormat`] says what to write.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, `attributes`. The formats never import
+//! each other. Adding one takes a folder, a `mod` line, a line in the table of [`formats`] and a feature in
+//! Cargo.toml that is listed in `formats` there. The folder has a type that represents a file of the format;
+//! [`FileFormat`] is what it implements.
 //!
-//! A file is positions in the bytes, parsed on demand by the code that checked them. Errors come in three ways, each where
-//! it takes the least of a chip: while a file is opened a function gives [`ParseResult`], and the error stays with the
-//! [`ParseContext`], which also knows which bytes are missing; a reader of nested records keeps its first fault, and is asked
-//! once at the end; all else gives [`Result`].
+//! A file is held as positions in its bytes, which are parsed on demand by the code that checked them. Errors are
+//! reported in three ways, each where it takes the least code on a microcontroller: functions that run while a file
+//! is opened return [`ParseResult`], and the error stays with the [`ParseContext`], which also knows which bytes are
+//! missing; a reader of nested records keeps its first fault and is asked once at the end; everything else returns
+//! [`Result`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "b2nd")]
@@ -35,67 +37,72 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::warning::Warnings;
 
-/// The table of the formats. A line has the feature, the name in [`Format`], the module, the type that is a file of it, the
-/// bytes that such files begin with (and after how many others), and how [`File`](crate::File) gives that type.
+/// The table of the formats. A line has the feature, the name in [`Format`], the module, the type that represents a
+/// file, the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with
+/// its documentation.
 ///
-/// `formats!(name! arguments)` calls the macro `name` with the arguments and the table: all that goes through the formats is
-/// made that way, so that a format is a line here, a `mod` line above and a feature.
+/// `formats!(name! arguments)` calls the macro `name` with the arguments and the table. All code that covers every
+/// format is generated that way, so that a format is a line here, a `mod` line above and a feature.
 macro_rules! formats {
     ($name:ident! $($arguments:tt)*) => {
         $name! {
             ($($arguments)*)
             "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN0001", 0 b"ZTEN1000"]
-                as_ztensor "What only zTensor files have; `None` for the others.";
-            // Other formats begin with "BLZ1", too: version and dtype tell most of them, its tables the rest.
+                as_ztensor "Returns the zTensor-specific view; `None` for a file of another format.";
+            // Other formats begin with "BLZ1", too: version and dtype rule out most of them, checking the tables the
+            // rest.
             "blz" Blz blz::BlzFile [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
-                as_blz "What only BLZ files have; `None` for the others.";
+                as_blz "Returns the BLZ-specific view; `None` for a file of another format.";
             "tens" Tens tens::TensFile [0 b"TENS"]
-                as_tens "What only TENS files have; `None` for the others.";
+                as_tens "Returns the TENS-specific view; `None` for a file of another format.";
             "npy" Npy npy::NpyFile [0 b"\x93NUMPY"]
-                as_npy "What only NPY files have; `None` for the others.";
+                as_npy "Returns the NPY-specific view; `None` for a file of another format.";
             "npz" Npz npz::NpzFile [0 b"PK\x03\x04", 0 b"PK\x05\x06"]
-                as_npz "What only NPZ archives have; `None` for the others.";
+                as_npz "Returns the NPZ-specific view; `None` for a file of another format.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
-                as_b2nd "What only Blosc2 frames have, and reading parts of their arrays; `None` for the others.";
+                as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
         }
     };
 }
 pub(crate) use formats;
 
-/// What a format gives to the common view; implemented by the type that is a file of it.
+/// What a format provides to the common API; implemented by the type that represents a file of it.
 ///
-/// What is read into a [`TensorRecord`] or a [`ComponentRecord`] is read into a blank one: what a format does not set stays as it is there.
+/// A [`TensorRecord`] or [`ComponentRecord`] is passed in blank: fields that a format does not set keep their
+/// defaults.
 pub(crate) trait FileFormat<'a>: Copy {
-    /// Which format it is, for errors.
+    /// The format, for errors.
     const FORMAT: Format;
 
-    /// Whether its tensors may be dense or sparse. A library in which none are leaves out what reads those.
+    /// Whether its tensors may be dense or sparse. A build in which no format has such tensors omits the code that
+    /// reads them.
     const HAS_STORED_ELEMENTS: bool = true;
 
-    /// Opens a file of which the magic is known to be the format's. Checks its structure in one pass and reads no tensor
-    /// data; or stops, and says which bytes it needs first.
+    /// Opens a file whose magic is known to be the format's. Checks its structure in one pass without reading tensor
+    /// data; or stops and reports which bytes it needs first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
 
-    /// What the whole file holds. Where that takes another pass over the metadata, all of which [`open`](Self::open) has
-    /// asked for, this is where it is checked: in place, since files of many tensors are large for the stack of a chip.
+    /// Reads the summary of the whole file. If that takes another pass over the metadata, all of which
+    /// [`open`](Self::open) has requested, the metadata is checked here: in place, since the state of a file with
+    /// many tensors is large for the stack of a microcontroller.
     fn read(&mut self, summary: &mut Summary) -> Result<()>;
 
-    /// The bytes that the file is in.
+    /// The bytes of the file.
     fn input(&self) -> Input<'a>;
 
     /// The version as the file states it.
     fn version(&self) -> Option<&'a str>;
 
-    /// What else the file says about itself.
+    /// The attributes of the file.
     fn attributes(&self) -> Attributes<'a> {
         Attributes::NONE
     }
 
-    /// Reads the next tensor into `tensor`, a blank one; `false` after the last. The cursor moves on where it succeeds.
+    /// Reads the next tensor into `tensor`, a blank record; `false` after the last. The cursor advances on success.
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool>;
 
-    /// Reads the first tensor of that name into `tensor`, a blank one, or ends with `NotFound`. A format that can pass over
-    /// a tensor without reading it has a faster one.
+    /// Reads the first tensor of that name into `tensor`, a blank record, or fails with `NotFound`. Formats that can
+    /// skip a tensor without reading it override this with a faster one.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut cursor = Cursor::START;
         while self.next_tensor(&mut cursor, tensor)? {
@@ -107,19 +114,19 @@ pub(crate) trait FileFormat<'a>: Copy {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// Checks with the caller's memory what opening could not without any, as far as its warnings say so: names, roles,
-    /// places. `warnings` are those of opening; the result has them as they are then.
+    /// Completes, with the caller's memory, the checks that opening could not do without any and that its warnings
+    /// report as not done: names, roles, extents. `warnings` are those of opening; returns what remains of them.
     fn check(&self, warnings: Warnings, _scratch: &mut [u32]) -> Result<Warnings> {
         Ok(warnings)
     }
 
-    /// What else the file says about a tensor.
+    /// The attributes of a tensor.
     fn tensor_attributes(&self, _tensor: &TensorRecord<'a>) -> Attributes<'a> {
         Attributes::NONE
     }
 
-    /// Reads the next component of a tensor into `part`, a blank one or the one before; `false` after the last. The cursor
-    /// moves on where it succeeds.
+    /// Reads the next component of a tensor into `part`, which is blank or holds the previous one; `false` after the
+    /// last. The cursor advances on success.
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
@@ -127,7 +134,7 @@ pub(crate) trait FileFormat<'a>: Copy {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool>;
 
-    /// How many bytes [`read_whole`](Self::read_whole) writes; `None` where the file does not say, or where nobody can.
+    /// How many bytes [`read_whole`](Self::read_whole) writes; `None` if that cannot be determined.
     fn whole_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None
     }
@@ -137,8 +144,8 @@ pub(crate) trait FileFormat<'a>: Copy {
         None
     }
 
-    /// Writes all elements of a tensor to `dst`; the part written. Asked for layouts that are neither dense nor sparse: their
-    /// elements are in no component as numbers, and are computed or decoded by the format.
+    /// Writes all elements of a tensor to `dst` and returns the part written. Called for layouts that are neither
+    /// dense nor sparse: no component stores their elements as numbers, so the format computes or decodes them.
     fn read_whole<'d>(
         &self,
         tensor: &TensorRecord<'a>,
@@ -149,12 +156,12 @@ pub(crate) trait FileFormat<'a>: Copy {
         Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Item::Tensor, tensor.at))
     }
 
-    /// Reads again, for the message of an error, what is in the file where it happened. Nothing of it is trusted or checked:
-    /// whatever cannot be read is left out.
+    /// Reads again, for the message of an error, what is in the file where it happened. None of it is trusted or
+    /// checked: whatever cannot be read is left out.
     fn context(input: Input<'a>, error: &Error) -> Context<'a>;
 }
 
-/// What follows from the table: the one type that a file of any format is, and how it is opened.
+/// What follows from the table: the type that represents a file of any format, and how it is opened.
 macro_rules! any_file {
     (
         ($d:tt)
@@ -167,7 +174,7 @@ macro_rules! any_file {
             $(#[cfg(feature = $feature)] $variant($module::$file<'a>),)*
         }
 
-        /// Evaluates an expression for the file in an [`AnyFile`], of whichever format it is.
+        /// Evaluates an expression for the file in an [`AnyFile`], whatever its format.
         macro_rules! dispatch {
             ($d any:expr, $d file:ident => $d value:expr) => {
                 match $d any {
@@ -178,7 +185,7 @@ macro_rules! any_file {
         pub(crate) use dispatch;
 
         impl<'a> AnyFile<'a> {
-            /// Opens a file: of a format that is known by how the file begins, and that is built in.
+            /// Opens a file whose format is recognized by its first bytes and built in.
             #[inline]
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
@@ -189,7 +196,7 @@ macro_rules! any_file {
                 })
             }
 
-            /// Its kind.
+            /// The format.
             pub(crate) const fn format(&self) -> Format {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant(_) => Format::$variant,)*
@@ -197,7 +204,7 @@ macro_rules! any_file {
             }
         }
 
-        /// Whether a format is built in whose tensors may be dense or sparse.
+        /// Whether any format that is built in may have dense or sparse tensors.
         pub(crate) const HAS_STORED_ELEMENTS: bool = {
             let mut any = false;
             $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_STORED_ELEMENTS; })*
@@ -214,7 +221,7 @@ macro_rules! any_file {
             }
         }
 
-        /// The kinds of files, by the bytes they begin with: those that are read, and those that are only named.
+        /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
         const MAGICS: Keywords = keywords![bytes
             $($($magic => Format::$variant.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
@@ -224,14 +231,14 @@ macro_rules! any_file {
             b"\x1f\x8b" => Format::Gzip.code(),
         ];
 
-        /// After how many bytes the magic of a format is, by its code.
+        /// The offset of the magic of a format, by the format's code.
         fn magic_at(format: u8) -> usize {
             let mut at = 0;
             $($(if $at > 0 && format == Format::$variant.code() { at = $at; })*)*
             at
         }
 
-        /// Whether there is a module that reads such files, built in or not.
+        /// Whether a module reads such files, built in or not.
         fn is_read(format: Format) -> bool {
             matches!(format, $(Format::$variant)|*)
         }
@@ -239,10 +246,10 @@ macro_rules! any_file {
 }
 formats!(any_file! $);
 
-/// How many bytes from the start of a file tell its kind.
+/// How many bytes from the start of a file determine its kind.
 pub(crate) const HEAD: u64 = 16;
 
-/// The format whose magic `head` has; or, where a file was `cut`, the start of whose magic it is.
+/// The format whose magic `head` has; if the file was `cut`, the format whose magic starts with `head`.
 #[inline(never)]
 fn of_magic(head: &[u8], cut: bool) -> Format {
     for (magic, format) in MAGICS {
@@ -275,14 +282,14 @@ pub(crate) fn detect(head: &[u8], length: u64) -> Format {
     Format::Unknown
 }
 
-/// What may be said of a file that no module reads.
+/// The context of an error for a file that no module reads.
 pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
     let begins_as_blz = input.get(Extent::new(0, 4)) == Some(b"BLZ1");
-    let hint = "it begins as a BLZ1 tensor train does, but not with one of version 1 in f64 or c128";
+    let hint = "it begins like a BLZ1 tensor train, but not like one of version 1 in f64 or c128";
     Context { hint: begins_as_blz.then_some(hint), ..Context::default() }
 }
 
-/// The error of a file that no module reads, which begins with `head`.
+/// The error for a file that no module reads and that begins with `head`.
 #[cold]
 #[inline(never)]
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
@@ -291,7 +298,7 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
         format if is_read(format) => (ErrorKind::NotBuiltIn, format, Item::File),
         Format::Unknown => match of_magic(head, true) {
             Format::Unknown => (ErrorKind::UnknownFormat, format, Item::File),
-            // A start of one of our own magics, and nothing behind it: the file was cut off.
+            // The start of one of our own magics and nothing after it: the file was cut off.
             cut => (ErrorKind::Truncated, cut, Item::Header),
         },
         _ => (ErrorKind::UnsupportedFormat, format, Item::File),

@@ -1,4 +1,4 @@
-//! What a format fills in: the records of a file, of a tensor, of a component, and of an error's surroundings.
+//! What a format fills in: the records of a file, a tensor and a component, and the context of an error.
 //!
 //! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
 #![forbid(unsafe_code)]
@@ -10,19 +10,20 @@ use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 use crate::warning::Warnings;
 
-/// What a format says of a file as a whole.
+/// What a format reports about a file as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) warnings: Warnings,
     pub(crate) tensor_count: u64,
 }
 
-/// Where an iteration over tensors or components is, in numbers of the format's own; at the start where it has read none.
+/// The position of an iteration over tensors or components, in numbers that each format defines; at the start if it
+/// has read none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
-    /// Where the next one is.
+    /// The position of the next one.
     pub(crate) at: u64,
-    /// How many there still are, where the format counts them.
+    /// How many remain, where the format counts them.
     pub(crate) left: u32,
     /// How many have been read.
     pub(crate) index: u32,
@@ -31,39 +32,40 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
 
-    /// Counts one more; whether it is the first. In a format of one tensor, or of one component, that is all there is.
+    /// Counts one more and returns whether it is the first. A format of one tensor, or one component, needs nothing
+    /// else.
     pub(crate) fn is_first(&mut self) -> bool {
         self.index = self.index.saturating_add(1);
         self.index == 1
     }
 }
 
-/// What a format says of a tensor.
+/// What a format reports about a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRecord<'a> {
     pub(crate) name: Text<'a>,
     /// As the file spells it.
     pub(crate) layout_name: Text<'a>,
     pub(crate) shape: Shape<'a>,
-    /// Where its own record is in the file; where its data begins in a format that has none.
+    /// Where its own record is in the file; in a format without such records, where its data begins.
     pub(crate) at: u64,
-    /// Its place among the tensors of the file.
+    /// Its index among the tensors of the file.
     pub(crate) index: u32,
     /// [`Warning::bit`](crate::Warning::bit)s.
     pub(crate) warnings: u32,
-    /// Where its components and its attributes are, in numbers of the format's own.
+    /// Where its components and its attributes are, in numbers that each format defines.
     pub(crate) components: u32,
     pub(crate) attributes: u32,
     pub(crate) dtype: Option<DType>,
     pub(crate) order: Order,
     pub(crate) layout: Layout,
-    /// Whether the one component of a sparse tensor has both indices and values.
+    /// Whether the only component of a sparse tensor has both indices and values.
     pub(crate) is_packed: bool,
 }
 
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
-    #[inline(never)] // once: it is large
+    #[inline(never)] // one copy: it is large
     pub(crate) fn blank() -> Self {
         Self {
             name: Text::new(""),
@@ -81,52 +83,53 @@ impl<'a> TensorRecord<'a> {
         }
     }
 
-    /// Gives it a layout that the file does not spell out.
+    /// Sets a layout that the file does not spell out.
     pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
         self.layout_name = Text::new(layout.text());
     }
 }
 
-/// What a format says of a component: where its bytes are and how to read them.
+/// What a format reports about a component: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComponentRecord<'a> {
-    /// Its role, which has its number behind it where there is one: `core` and 7 are `core.7`, a text that stands in no
+    /// Its role, without its number if it has one: `core` with number 7 is the role `core.7`, a string that is in no
     /// file.
     pub(crate) role: Text<'a>,
     #[cfg(feature = "blz")]
     pub(crate) number: Option<u8>,
-    /// The type of its elements; `None` where the format does not say.
+    /// The dtype of its elements; `None` if the format does not state it.
     pub(crate) dtype: Option<DType>,
-    /// The type that they are stored as; another one where the file states a logical type over it.
+    /// The dtype that they are stored as; differs where the file states a logical type over it.
     pub(crate) storage: Option<DType>,
     pub(crate) order: ByteOrder,
     pub(crate) extent: Extent,
     pub(crate) encoding: Encoding,
     pub(crate) encoding_name: Text<'a>,
-    /// How many bytes it decodes to; `None` where the file does not say.
+    /// How many bytes it decodes to; `None` if the file does not state it.
     pub(crate) decoded_length: Option<u64>,
     /// As the file spells it.
     pub(crate) digest: Option<Text<'a>>,
-    /// CRC-32 of the bytes that are stored there, when decoded: those of the component, and perhaps more.
+    /// CRC-32 of the bytes stored in that extent, once decoded: those of the component, and possibly more.
     #[cfg(feature = "npz")]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
-    /// Where its record is in the file, and how many bytes before it that of its tensor begins: [`NO_ENTRY`] where it has
-    /// none.
+    /// Where its record is in the file, and how many bytes before that the record of its tensor begins: [`NO_ENTRY`]
+    /// if there is none.
     pub(crate) at: u64,
     pub(crate) entry_distance: u32,
 }
 
 impl<'a> ComponentRecord<'a> {
     /// A component of raw little-endian bytes called `data`.
-    #[inline(never)] // once: it is large
+    #[inline(never)] // one copy: it is large
     pub(crate) fn blank() -> Self {
         Self::recorded_at(0, NO_ENTRY)
     }
 
-    /// A blank one whose record is at `at`. (As a constant it would take as much flash again, to be copied from.)
+    /// A blank component whose record is at `at`. (A constant would take the same flash again as the source of a
+    /// copy.)
     #[inline]
     fn recorded_at(at: u64, entry_distance: u32) -> Self {
         Self {
@@ -149,13 +152,14 @@ impl<'a> ComponentRecord<'a> {
         }
     }
 
-    /// Makes it a blank one but for where its record is.
-    #[inline(never)] // once, and in place
+    /// Makes it blank except for where its record is.
+    #[inline(never)] // one copy, and in place
     pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
         *self = Self::recorded_at(at, entry_distance);
     }
 
-    /// Says where its bytes are, which are stored as they are. An error of it is there, too: it has no record of its own.
+    /// Sets where its bytes are, which are stored raw. Its errors point there, too, since it has no record of its
+    /// own.
     pub(crate) fn set_extent(&mut self, extent: Extent) {
         self.extent = extent;
         self.decoded_length = Some(extent.length);
@@ -180,7 +184,7 @@ impl<'a> ComponentRecord<'a> {
     }
 }
 
-/// Whether `role` is `word` with that number behind a dot.
+/// Whether `role` is `word`, a dot, and that number.
 #[cfg(feature = "blz")]
 fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
     let digits = role.strip_prefix(word).and_then(|rest| rest.strip_prefix(b"."));
@@ -192,7 +196,7 @@ fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
     value == Some(u32::from(number))
 }
 
-/// What stands in a file where an error happened, as far as it can still be read.
+/// What is in a file where an error happened, as far as it can still be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context<'a> {
     /// The version that the file states.
@@ -207,16 +211,16 @@ pub(crate) struct Context<'a> {
     pub(crate) encoding: Option<&'a str>,
     pub(crate) shape: Option<Shape<'a>>,
     pub(crate) dtype: Option<&'a str>,
-    /// How many bytes the shape and the dtype ask for.
+    /// How many bytes the shape and the dtype require.
     pub(crate) expected_length: Option<u64>,
     /// The key or the role that is missing.
     pub(crate) missing: Option<&'a str>,
-    /// The text or number at the offset of the error.
+    /// The string or number at the offset of the error.
     pub(crate) text: Option<&'a str>,
     pub(crate) number: Option<u64>,
-    /// The rule in the format's own words, where they say more than those for all formats.
+    /// The rule in terms of the format, where that is more specific than the wording for all formats.
     pub(crate) rule: Option<&'static str>,
-    /// What a user should know besides.
+    /// What else a user should know.
     pub(crate) hint: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share: the files with known results, sources that hold little, and a writer of CBOR.
+//! What the tests share: the files with known contents, sources that hold little, and a CBOR writer.
 #![allow(dead_code)] // each test uses its part
 
 pub mod frames;
@@ -28,7 +28,7 @@ impl Case {
         self.expected["format"].as_str().expect("a side-car states the format")
     }
 
-    /// Whether a reader that reads no data can see what is wrong, or what to warn of.
+    /// Whether a reader that reads no data can detect the fault, or the reason for a warning.
     pub fn is_seen_at_open(&self) -> bool {
         let level = self.expected["level"].as_str().or(self.expected["reject"]["stage"].as_str());
         let level = level.or(self.expected["stage"].as_str());
@@ -38,13 +38,13 @@ impl Case {
     }
 }
 
-/// The folders of files with known results: the fixtures and, where `TENSLICE_CORPUS` names one, a corpus.
+/// The folders of files with known contents: the fixtures and, if `TENSLICE_CORPUS` names one, a corpus.
 pub fn folders() -> Vec<PathBuf> {
     let corpus = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from);
     [Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")].into_iter().chain(corpus).collect()
 }
 
-/// All files there that have a side-car and are of a format that is built in. zTensor 2 is not read, yet.
+/// All files there that have a side-car and are of a format that is built in. zTensor 2 is not read yet.
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for folder in folders() {
@@ -55,7 +55,7 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
-/// Those of one format.
+/// The cases of one format.
 pub fn cases_of(format: &str) -> Vec<Case> {
     let mut all = cases();
     // A frame without an array is of the same format.
@@ -64,7 +64,7 @@ pub fn cases_of(format: &str) -> Vec<Case> {
     all
 }
 
-/// Whether a format other than zTensor is there in this build.
+/// Whether a format other than zTensor is built in.
 pub fn is_built_in(format: &str) -> bool {
     let formats = [
         ("tens", cfg!(feature = "tens")),
@@ -107,12 +107,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// What becomes of a damaged file: its name, its bytes, and what to expect of them.
+/// A damaged file: its name, its bytes, and the expected outcome.
 pub struct Damaged {
     pub name: String,
     pub bytes: Vec<u8>,
     pub expect: String,
-    /// Codes of what is wrong, or of what to warn of.
+    /// Codes of the faults, or of the warnings.
     pub codes: String,
 }
 
@@ -168,7 +168,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of numbers of `size` bytes each, turned to little-endian.
+/// The bytes of numbers of `size` bytes each, converted to little-endian.
 pub fn little(bytes: &[u8], order: ByteOrder, size: usize) -> Vec<u8> {
     match order {
         ByteOrder::Big => bytes.chunks(size).flat_map(|number| number.iter().rev().copied()).collect(),
@@ -180,8 +180,8 @@ pub fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
 }
 
-/// Opens `bytes` over a source that is given just the ranges it asks for, after `first`.
-/// Panics where it asks for a range again, or for too many.
+/// Opens `bytes` over a source that is given only the ranges it asks for, after `first`. Panics if it asks for a
+/// range twice, or for too many.
 pub fn open_in_parts<'s, 'a>(
     bytes: &'a [u8],
     first: &[(usize, usize)],
@@ -210,7 +210,7 @@ pub fn open_in_parts<'s, 'a>(
     }
 }
 
-/// All that can be asked of a file, as text: two files that give the same text are the same to a user.
+/// Everything that can be read of a file, as text: files with the same text are equal to a user.
 pub fn describe(file: &File<'_>) -> String {
     use std::fmt::Write;
     let mut out = format!("{} {:?} {:?} {}\n", file.format(), file.version(), file.warnings(), file.tensor_count());
@@ -261,7 +261,7 @@ fn describe_attributes(out: &mut String, attributes: tenslice::Attributes<'_>, d
     }
 }
 
-/// A generator of numbers that look random: the same at every run.
+/// A pseudo-random number generator: the same sequence in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -338,7 +338,7 @@ pub fn tensor(cbor: &mut Cbor, name: &str) {
     component(cbor);
 }
 
-/// A file of 1.2: 4 bytes of data at 64, then the manifest.
+/// A 1.2 file: 4 bytes of data at 64, then the manifest.
 pub fn file_1_2(manifest: &[u8]) -> Vec<u8> {
     let mut file = b"ZTEN1000".to_vec();
     file.resize(64, 0);
@@ -349,7 +349,7 @@ pub fn file_1_2(manifest: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A file of 0.1: the same.
+/// A 0.1 file: 4 bytes of data at 64, then the manifest.
 pub fn file_0_1(manifest: &[u8]) -> Vec<u8> {
     let mut file = b"ZTEN0001".to_vec();
     file.resize(64, 0);
@@ -359,7 +359,7 @@ pub fn file_0_1(manifest: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A manifest of 1.2 with these tensors, each of one `f32`.
+/// A 1.2 manifest with these tensors, each of one `f32`.
 pub fn manifest_1_2<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(names.len() as u64);
@@ -369,7 +369,7 @@ pub fn manifest_1_2<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> Vec<u8
     cbor.0
 }
 
-/// An entry of 0.1.
+/// A 0.1 entry.
 pub fn entry_0_1(cbor: &mut Cbor, name: &str) {
     cbor.map(7).text("name").text(name).text("offset").uint(64).text("size").uint(4);
     cbor.text("dtype").text("float32").text("layout").text("dense").text("shape").array(0);

@@ -125,17 +125,20 @@ fn codes() -> Result<String, Box<dyn Error>> {
     let mut out = String::new();
     writeln!(
         out,
-        "\n/** Of this header; tenslice_abi_version() gives that of the library. */\n#define TENSLICE_ABI_VERSION 1"
+        "\n/** The ABI version of this header; tenslice_abi_version() returns that of the library. */\n#define TENSLICE_ABI_VERSION 1"
     )?;
-    writeln!(out, "\n/** How many ranges a tenslice_source holds. */\n#define TENSLICE_MAX_SEGMENTS {MAX_SEGMENTS}")?;
     writeln!(
         out,
-        "\n/**\n * What a call came to (tenslice_status). 1xx: the caller's; 2xx: the file is malformed; 3xx: it is not\n \
-         * supported here; 4xx: the data is not what it should be; 5xx: too little room. Numbers are never used again.\n */\nenum {{"
+        "\n/** How many ranges a tenslice_source can keep. */\n#define TENSLICE_MAX_SEGMENTS {MAX_SEGMENTS}"
+    )?;
+    writeln!(
+        out,
+        "\n/**\n * The result of a call (tenslice_status). 1xx: the caller's error; 2xx: the file is malformed; 3xx: it is not\n \
+         * supported; 4xx: the data is wrong; 5xx: a buffer is too small. Numbers are never reused.\n */\nenum {{"
     )?;
     let kinds = ErrorKind::ALL.iter().map(|kind| (kind.name(), i32::from(kind.code()), kind.text()));
     let success =
-        [("Ok", 0, "success"), ("End", 1, "there is no further one"), ("Need", 2, "bytes have to be fetched first")];
+        [("Ok", 0, "success"), ("End", 1, "there are no more items"), ("Need", 2, "bytes must be fetched first")];
     list(&mut out, "", success.into_iter().chain(kinds))?;
     writeln!(out, "\n/** The type of an element (uint32_t dtype); 0 is none, or any. */\nenum {{")?;
     writeln!(out, "    TENSLICE_ANY = 0,")?;
@@ -145,7 +148,7 @@ fn codes() -> Result<String, Box<dyn Error>> {
     writeln!(out, "}};")?;
     writeln!(
         out,
-        "\n/**\n * Added to the type of a number, that of an element of so many of them: TENSLICE_F64 | TENSLICE_LANES_4.\n \
+        "\n/**\n * Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4.\n \
          * Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.\n */\nenum {{"
     )?;
     for lanes in [2, 4, 8] {
@@ -153,13 +156,17 @@ fn codes() -> Result<String, Box<dyn Error>> {
         writeln!(out, "    TENSLICE_LANES_{lanes} = {code},")?;
     }
     writeln!(out, "}};")?;
-    section(&mut out, "A kind of file. Not every kind that is recognised is read.", "FORMAT_", Format::ALL, |v| {
-        (v.name(), v.code().into(), v.text())
-    })?;
+    section(
+        &mut out,
+        "A kind of file. Not every kind that is recognised is supported.",
+        "FORMAT_",
+        Format::ALL,
+        |v| (v.name(), v.code().into(), v.text()),
+    )?;
     section(&mut out, "The part of a file that an error is about.", "ITEM_", Item::ALL, |v| {
         (v.name(), v.code().into(), v.text())
     })?;
-    section(&mut out, "How the components of a tensor add up to it.", "LAYOUT_", Layout::ALL, |v| {
+    section(&mut out, "How the components of a tensor represent it.", "LAYOUT_", Layout::ALL, |v| {
         (v.name(), v.code().into(), v.text())
     })?;
     section(&mut out, "The order of the elements of a dense array.", "ORDER_", Order::ALL, |v| {
@@ -174,7 +181,7 @@ fn codes() -> Result<String, Box<dyn Error>> {
     section(&mut out, "The kind of a value of an attribute.", "VALUE_", ValueKind::ALL, |v| {
         (v.name(), v.code().into(), v.text())
     })?;
-    section(&mut out, "What a format's text says to warn about, as bits.", "WARNING_", Warning::ALL, |v| {
+    section(&mut out, "Warnings, as bits: what is not an error, but worth a look.", "WARNING_", Warning::ALL, |v| {
         (v.name(), 1 << v.code(), v.text())
     })?;
     Ok(out)

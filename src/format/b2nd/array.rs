@@ -1,6 +1,7 @@
 //! The metalayer `b2nd` (once `caterva`): the shape of the array that the chunks hold.
 //!
-//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`. Section numbers are those of the fields in the text.
+//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`. Section numbers are those of the fields in the
+//! specification.
 //!
 //! ```text
 //! 97 | version 0 | N | 9N | shape: N x (d3 i64) | 9N | chunk shape: N x (d2 i32) | 9N | block shape: N x (d2 i32)
@@ -20,7 +21,7 @@ use crate::error::ErrorKind;
 use crate::place::Item;
 use crate::shape::{ReadDimension, Shape};
 
-/// Bytes of a length of the shape, of the chunk shape, of the block shape: a marker and a number.
+/// Bytes of a length in the shape: a marker and a number. `SHORT_LENGTH`: in the chunk shape and the block shape.
 const LENGTH: u32 = 9;
 const SHORT_LENGTH: u32 = 5;
 /// Bytes before the shape: two markers, the version and the number of dimensions.
@@ -28,7 +29,7 @@ const HEAD: u32 = 4;
 /// Bytes before the dtype: its format, a marker, its length.
 const DTYPE_HEAD: u32 = 6;
 
-/// What the metalayer says: positions in its bytes, parsed on demand.
+/// The contents of the metalayer: positions in its bytes, parsed on demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Array<'a> {
     /// The content of the metalayer, from the marker of the shape on.
@@ -36,8 +37,8 @@ pub(super) struct Array<'a> {
     rank: u8,
 }
 
-/// The array of a frame, if it is one: found and checked, also against what the frame says. With the bytes of an
-/// element.
+/// Finds the array of a frame, if there is one, and checks it, also against the frame. Also returns the size of an
+/// element in bytes.
 pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> ParseResult<Option<(Array<'a>, u32)>> {
     let metalayers = parts.metalayers();
     for (name, has_dtype) in [(&b"b2nd"[..], true), (b"caterva", false)] {
@@ -51,7 +52,7 @@ pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> ParseResu
 }
 
 impl<'a> Array<'a> {
-    /// Reads a metalayer of seven fields, or of the five before the dtype that `caterva` had.
+    /// Reads a metalayer of seven fields, or of the five before the dtype, as `caterva` had.
     fn read(cursor: &mut Cursor<'_, 'a>, content: &'a [u8], has_dtype: bool) -> ParseResult<Self> {
         let marker = if has_dtype { 0x97 } else { 0x95 };
         let (version, rank) = match cursor.take(3)? {
@@ -69,7 +70,7 @@ impl<'a> Array<'a> {
             (Item::ChunkShape, 0xd2, SHORT_LENGTH),
             (Item::BlockShape, 0xd2, SHORT_LENGTH),
         ] {
-            // For 16 dimensions this is no marker of a list any more, but what programs write.
+            // For 16 dimensions this is not a valid list marker any more, but it is what programs write.
             let at = cursor.at;
             if *cursor.take(1)? != [0x90_u8.saturating_add(rank)] {
                 return Err(cursor.stop(ErrorKind::WrongMarker, item, at));
@@ -104,11 +105,11 @@ impl<'a> Array<'a> {
         Ok(Self { bytes: content.get(3..).unwrap_or_default(), rank })
     }
 
-    /// Holds shape, chunk shape and block shape to each other, and the chunks of the frame to them; the bytes of an
-    /// element.
+    /// Checks shape, chunk shape and block shape against each other, and the chunks of the frame against them;
+    /// returns the size of an element in bytes.
     fn check(&self, cursor: &Cursor<'_, 'a>, parts: &Parts<'a>) -> ParseResult<u32> {
-        // Products: of the three shapes, of the shape with all chunks whole; how many chunks there are, and how
-        // many elements a chunk has whose blocks are whole.
+        // Products: of the three shapes, and of the shape rounded up to whole chunks; then the number of chunks, and
+        // the number of elements of a chunk rounded up to whole blocks.
         let mut products = [Some(1); 6];
         let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
@@ -123,7 +124,7 @@ impl<'a> Array<'a> {
                 *volume = product(*volume, factor);
             }
         }
-        // They are held to the types of those who write them: signed, of 64 and of 32 bits.
+        // Limited to the types of the writers: signed, of 64 and of 32 bits.
         let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
         let limits = [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
         for (volume, (most, item)) in products.iter().zip(limits) {
@@ -141,7 +142,7 @@ impl<'a> Array<'a> {
             if item_size == 0 || item_size.checked_mul(elements) != Some(chunksize) {
                 return grid(CHUNKSIZE_AT);
             }
-            // One byte is written for elements of more than 255, by some.
+            // For elements of more than 255 bytes, some writers put 1.
             if item_size != typesize && !(typesize == 1 && item_size > u64::from(u8::MAX)) {
                 return grid(TYPESIZE_AT);
             }
@@ -149,7 +150,7 @@ impl<'a> Array<'a> {
         if chunks.checked_mul(chunksize) != Some(nbytes) {
             return grid(NBYTES_AT);
         }
-        u32::try_from(item_size).or_else(|_| grid(CHUNKSIZE_AT)) // no longer than a chunk, or a number of 32 bits
+        u32::try_from(item_size).or_else(|_| grid(CHUNKSIZE_AT)) // no longer than a chunk, or a 32-bit number
     }
 
     pub(super) fn shape(&self) -> Shape<'a> {
@@ -168,13 +169,13 @@ impl<'a> Array<'a> {
         Shape::new(self.behind(markers, each), u32::from(self.rank), read)
     }
 
-    /// What stands behind so many markers, and so many bytes for each dimension.
+    /// The bytes after so many markers, and so many bytes per dimension.
     fn behind(&self, markers: u32, each: u32) -> &'a [u8] {
         let at = u32::from(self.rank).saturating_mul(each).saturating_add(markers);
         to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default()
     }
 
-    /// The format of the dtype, and the dtype; `None` where the file states none.
+    /// The format of the dtype, and the dtype; `None` if the file states none.
     pub(super) fn dtype(&self) -> Option<(u8, Text<'a>)> {
         let each = LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH);
         let (head, text) = self.behind(3, each).split_first_chunk::<6>()?;
@@ -182,8 +183,8 @@ impl<'a> Array<'a> {
     }
 }
 
-/// The shape of a frame without an array: as many bytes as it has. The header writes that number as the metalayer does a
-/// length: with its marker before it, at byte 29.
+/// The shape of a frame without an array: its number of bytes. The header stores that number as the metalayer does a
+/// length, with its marker before it, at byte 29.
 pub(super) fn plain_shape<'a>(header: &'a [u8]) -> Shape<'a> {
     Shape::new(header.get(29..).unwrap_or_default(), 1, read_length)
 }

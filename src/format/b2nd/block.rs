@@ -1,12 +1,12 @@
-//! The blocks of a chunk: streams, decoded by the codec, and the filters undone.
+//! The blocks of a chunk: decoding their streams, and undoing the filters.
 //!
 //! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on `chunk`.
 //!
 //! ```text
 //! block    one stream, or as many as the typesize has bytes, each of them with the same part of the block
 //! stream   i32 n: 0 for zeros; negative for a run of the byte -n, then a byte of flags, of which bit 0 is set;
-//!          else n bytes: as they are where n is what they decode to, else compressed
-//! block of its own length    i32 n, what it decodes to, then its bytes up to the next block
+//!          else n bytes: raw if n is the decoded length, else compressed
+//! block of its own length    i32 n, the decoded length, then its bytes up to the next block
 //! ```
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::Item;
 use crate::vocab::Encoding;
 
-/// Bytes that a stream may take beyond twice those that it decodes to.
+/// Bytes that a stream may have beyond twice its decoded length.
 const EXPANSION: usize = 1024;
 
 /// The streams of a block.
@@ -33,13 +33,13 @@ pub(super) struct Streams<'c, 'a> {
     /// Where the next one begins in the chunk.
     at: u64,
     left: u16,
-    /// Bytes that each of them decodes to.
+    /// The decoded length of each of them.
     pub(super) length: usize,
     /// How many there are.
     pub(super) count: u16,
 }
 
-/// A stream, as it is stored.
+/// A stream, as stored.
 #[derive(Clone, Copy)]
 pub(super) enum Stream<'a> {
     Run(u8),
@@ -48,16 +48,16 @@ pub(super) enum Stream<'a> {
     Coded(&'a [u8], u64),
 }
 
-/// A block of its own length.
+/// A block that states its own length.
 #[derive(Clone, Copy)]
 pub(super) struct VariableBlock<'a> {
     pub(super) length: u32,
     stored: &'a [u8],
-    /// Where that begins in the chunk.
+    /// Where `stored` begins in the chunk.
     at: u64,
 }
 
-/// The decoder that a call was given, and the dictionary that the decoder has.
+/// The decoder of a call, and the dictionary that the decoder holds.
 pub(super) struct Codec<'d, 'a> {
     decoder: &'d mut dyn Decoder,
     dictionary: Option<&'a [u8]>,
@@ -68,7 +68,7 @@ impl<'d, 'a> Codec<'d, 'a> {
         Self { decoder, dictionary: None }
     }
 
-    /// Decodes a stream of Zstandard. Chunks that share a dictionary have it read once.
+    /// Decodes a Zstandard stream. A dictionary that chunks share is loaded once.
     fn zstd(
         &mut self,
         dictionary: Option<&'a [u8]>,
@@ -85,12 +85,12 @@ impl<'d, 'a> Codec<'d, 'a> {
     }
 }
 
-/// A filter to undo, and what it is to know.
+/// A filter to undo, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) id: u8,
     pub(super) width: usize,
-    /// Its place among the filters of its chunk.
+    /// Its position among the filters of its chunk.
     slot: u8,
 }
 
@@ -118,8 +118,8 @@ impl<'a> Streams<'_, 'a> {
                 let data = Extent::new(data_at, length).of(self.chunk.bytes, 0);
                 let data = data.ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
                 let is_raw = data.len() == self.length;
-                // No writer stores what is larger than it was. Many blocks may share a stream, so that one that
-                // comes to little must not take long.
+                // No writer stores a stream that grew. Many blocks may share a stream, so one that decodes to little
+                // must not take long.
                 if data.len() > self.length.saturating_mul(2).saturating_add(EXPANSION) {
                     return Err(error(ErrorKind::DecodedLength, at));
                 }
@@ -136,7 +136,7 @@ impl<'a> Chunk<'a> {
     /// The streams of block `index` of a compressed chunk.
     pub(super) fn streams(&self, index: u32) -> Result<Streams<'_, 'a>> {
         let length = self.block_length(index)?;
-        // A last block that is shorter is never split.
+        // A shorter last block is never split.
         let is_split = self.is_split() && Some(length) == self.block_size();
         let count = if is_split { u16::from(self.typesize) } else { 1 };
         let each = quotient(length, u64::from(count));
@@ -147,7 +147,7 @@ impl<'a> Chunk<'a> {
         Ok(Streams { chunk: self, at: self.place(index)?, left: count, length: each, count })
     }
 
-    /// Block `index` of those of different lengths.
+    /// Block `index` of a chunk whose blocks differ in length.
     pub(super) fn variable_block(&self, index: u32) -> Result<VariableBlock<'a>> {
         let place = self.place(index)?;
         let next = index.saturating_add(1);
@@ -161,8 +161,8 @@ impl<'a> Chunk<'a> {
         Ok(VariableBlock { length, stored, at })
     }
 
-    /// Bytes of the largest of blocks of different lengths, which have to add up to the chunk; those of the chunk where
-    /// there are more blocks than `patience` has left.
+    /// The length in bytes of the largest block of a chunk whose blocks differ in length, which must add up to the
+    /// chunk; if there are more blocks than `patience` has left, the length of the chunk.
     pub(super) fn largest_variable_block(&self, patience: &mut u32) -> Result<u64> {
         match patience.checked_sub(self.block_count()) {
             Some(rest) => *patience = rest,
@@ -179,7 +179,7 @@ impl<'a> Chunk<'a> {
         Ok(largest)
     }
 
-    /// The filters to undo, the last first.
+    /// The filters to undo, the last one first.
     pub(super) fn steps(&self) -> impl Iterator<Item = Filter> + use<'_, 'a> {
         let filters = self.filters.iter().zip(&self.filters_meta).zip(&[0, 1, 2, 3, 4, 5]).rev();
         let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
@@ -190,17 +190,17 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The width of the elements whose bytes differences are between: without one of its own that of the frame's elements,
-    /// which may be more than a chunk can say.
+    /// The element width for undoing differences between bytes: the filter's own or, without one, that of the frame,
+    /// which may exceed what a chunk can state.
     fn difference_width(&self, filter: Filter) -> usize {
         match self.filters_meta.get(usize::from(filter.slot)) {
-            // Wider than memory is wider than any block: there is nothing to undo.
+            // A width that exceeds memory exceeds any block: there is nothing to undo.
             Some(0) => to_usize(self.frame_typesize.into()).unwrap_or(usize::MAX),
             _ => filter.width,
         }
     }
 
-    /// Whether a filter is undone from one memory to another.
+    /// Whether any filter is undone from one buffer to another.
     pub(super) fn has_shuffles(&self) -> bool {
         self.steps().any(|filter| is_shuffle(filter.id))
     }
@@ -209,8 +209,8 @@ impl<'a> Chunk<'a> {
         self.steps().any(|filter| filter.id == DELTA_FILTER)
     }
 
-    /// Decodes a stream to all of `dst`.
-    #[inline(never)] // called from three places
+    /// Decodes a stream, which must fill `dst`.
+    #[inline(never)] // one copy for three callers
     pub(super) fn decode_stream(&self, codec: &mut Codec<'_, 'a>, stream: Stream<'_>, dst: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
             Stream::Coded(stored, at) => (stored, at),
@@ -242,8 +242,8 @@ impl<'a> Chunk<'a> {
         Err(self.error(kind, Item::Stream, at))
     }
 
-    /// Decodes block `index` to `dst`, which is as long as it is. With shuffles `scratch` is no shorter. Where
-    /// differences are to the first block, `first` is that one; `None` for itself.
+    /// Decodes block `index` to `dst`, which has its length. With shuffles, `scratch` is no shorter. If blocks are
+    /// differences to the first block, `first` is that block; `None` for the first block itself.
     pub(super) fn decode_block(
         &self,
         codec: &mut Codec<'_, 'a>,
@@ -264,7 +264,7 @@ impl<'a> Chunk<'a> {
         for filter in self.steps() {
             match filter.id {
                 SHUFFLE => unshuffle(filter.width, from, to),
-                // Blosc 1 left a block alone whose elements did not fill groups of eight.
+                // Blosc 1 did not bitshuffle a block whose elements do not fill groups of eight.
                 BITSHUFFLE if self.version <= 2 && !has_whole_groups(from.len(), filter.width) => copy(to, from),
                 BITSHUFFLE => unbitshuffle(filter.width, from, to),
                 DELTA_FILTER => undo_delta(filter.width, first, from),
@@ -277,7 +277,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Decodes the streams of a block to `dst`, one after the other, its filters not undone.
+    /// Decodes the streams of a block to `dst`, one after the other, without undoing the filters.
     fn decode_streams(&self, codec: &mut Codec<'_, 'a>, index: u32, dst: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             let block = self.variable_block(index)?;
@@ -296,12 +296,12 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// The error of a filter that cannot be undone. In the shorter header the filters are flags.
+    /// The error of a filter that cannot be undone. (In the shorter header the filters are flags.)
     pub(super) fn unsupported(&self, filter: Filter) -> Error {
         self.error(ErrorKind::UnsupportedFilter, Item::Filter, u64::from(filter.slot).saturating_add(16))
     }
 
-    /// All filters can be undone; how many of them are shuffles.
+    /// Checks that all filters can be undone; returns how many of them are shuffles.
     fn check_filters(&self) -> Result<u32> {
         let mut shuffles = 0_u32;
         for filter in self.steps() {
@@ -315,12 +315,12 @@ impl<'a> Chunk<'a> {
         Ok(shuffles)
     }
 
-    /// Decodes all blocks of a compressed chunk to `dst`, which is as long as it is.
+    /// Decodes all blocks of a compressed chunk to `dst`, which has its length.
     pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
-            self.largest_variable_block(&mut { u32::MAX })?; // they add up
+            self.largest_variable_block(&mut { u32::MAX })?; // checks that they add up
         }
-        // The first block stays in view of the others, whose differences are to it.
+        // The first block remains borrowed, since the others may be differences to it.
         let mut first: Option<&[u8]> = None;
         let mut rest = dst;
         for index in 0..self.block_count() {

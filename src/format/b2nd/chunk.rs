@@ -1,11 +1,11 @@
-//! A chunk: its header, what kind of chunk it is, and where its blocks stand.
+//! A chunk: its header, what kind of chunk it is, and where its blocks are.
 //!
 //! Depends on `place`, `error`, `bytes`, and on `block`. All integers in a chunk are little-endian.
 //!
 //! ```text
 //! 0     version, codec version, flags, typesize, i32 nbytes, i32 blocksize, i32 cbytes
 //! 16    if flags 0 and 2 are set: 6 filters, user codec, its meta, 6 filters' metas, flags2, flags1
-//!       then, of a chunk that is neither copied nor special: i32 places of blocks; with a dictionary
+//!       then, in a chunk that is neither copied nor special: i32 offsets of blocks; with a dictionary
 //!       i32 length, dictionary; streams                                                           (block.rs)
 //! ```
 #![forbid(unsafe_code)]
@@ -48,14 +48,14 @@ struct Long {
     flags1: u8,
 }
 
-/// How many filters a chunk goes through at most.
+/// The number of filter slots of a chunk.
 pub(super) const FILTERS: usize = 6;
 
 /// Bytes of the shorter header, and of the longer.
 const SHORT: u64 = 1 << LOG2_SHORT;
 pub(super) const LOG2_SHORT: u32 = 4;
 pub(super) const LONG: u64 = 32;
-/// Where fields of a chunk's header stand that an error may be about.
+/// The offsets of chunk header fields that an error may refer to.
 const FLAGS_AT: u64 = 2;
 const TYPESIZE_AT: u64 = 3;
 const NBYTES_AT: u64 = 4;
@@ -74,16 +74,16 @@ const COPIED: u8 = 2;
 const BITSHUFFLED: u8 = 4;
 const DELTA: u8 = 8;
 const NOT_SPLIT: u8 = 0x10;
-/// Both shuffles at once: a longer header follows, and says which filters there are.
+/// Both shuffles at once: a longer header follows, which lists the filters.
 const EXTENDED: u8 = SHUFFLED | BITSHUFFLED;
-/// `flags1` of the longer one.
+/// `flags1` of the longer header.
 const HAS_DICTIONARY: u8 = 1;
 const LAZY: u8 = 8;
 const INSTRUMENTED: u8 = 0x80;
-/// `flags2`: the blocks are of different lengths.
+/// `flags2`: the blocks differ in length.
 const VARIABLE: u8 = 1;
 
-/// The filters: what they are called stands in [`filter_name`].
+/// The filters; for their names see [`filter_name`].
 pub(super) const SHUFFLE: u8 = 1;
 pub(super) const BITSHUFFLE: u8 = 2;
 pub(super) const DELTA_FILTER: u8 = 3;
@@ -92,14 +92,14 @@ pub(super) const OLD_BYTEDELTA: u8 = 34;
 pub(super) const BYTEDELTA: u8 = 35;
 pub(super) const TRUNCATE_INTEGERS: u8 = 36;
 
-/// The codecs, as chunks number them.
+/// The codecs, as numbered in chunks.
 pub(super) const BLOSCLZ: u8 = 0;
 pub(super) const LZ4: u8 = 1;
 pub(super) const ZLIB: u8 = 3;
 pub(super) const ZSTD: u8 = 4;
 const USER: u8 = 6;
 
-/// The usual name of a filter, by its number; `None` for one that is not known here.
+/// Returns the usual name of a filter by its number; `None` for an unknown one.
 #[must_use]
 pub const fn filter_name(id: u8) -> Option<&'static str> {
     Some(match id {
@@ -117,7 +117,7 @@ pub const fn filter_name(id: u8) -> Option<&'static str> {
     })
 }
 
-/// The usual name of a codec, as the header of a frame numbers them; `None` for one that is not known here.
+/// Returns the usual name of a codec by its number in the header of a frame; `None` for an unknown one.
 #[must_use]
 pub const fn codec_name(id: u8) -> Option<&'static str> {
     Some(match id {
@@ -138,16 +138,16 @@ pub const fn codec_name(id: u8) -> Option<&'static str> {
 }
 
 pinned! {
-    /// How the bytes of a chunk come about.
+    /// How the bytes of a chunk are stored or defined.
     Content: u8 {
         Compressed = 0, "compressed";
-        /// As they are, filters not applied.
+        /// Stored as they are, no filters applied.
         Copied = 1, "copied";
         Zeros = 2, "zeros";
-        /// Of 32 or 64 bits.
+        /// NaN of 32 or 64 bits.
         Nans = 3, "NaN";
         Value = 4, "one value";
-        /// Never written: zeros, here.
+        /// Never written: read as zeros.
         Uninitialised = 5, "uninitialised";
         VariableBlocks = 6, "blocks of different lengths";
     }
@@ -157,40 +157,40 @@ pinned! {
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
     pub(super) index: u64,
-    /// Where it stands in the file, or where it is said that it stands nowhere.
+    /// Where it is in the file; if nothing is stored for it, where that is stated.
     pub(super) at: u64,
-    /// All that is stored of it.
+    /// All that is stored for it.
     pub(super) bytes: &'a [u8],
     pub(super) content: Content,
     pub(super) version: u8,
     flags: u8,
     pub(super) typesize: u8,
-    /// As chunks number them, not as frames do.
+    /// As numbered in chunks, not in frames.
     pub(super) codec: u8,
     pub(super) user_codec: u8,
     pub(super) filters: [u8; FILTERS],
     pub(super) filters_meta: [u8; FILTERS],
-    /// Bytes of an element, as the frame says: of one that has more than 255 the chunk says 1.
+    /// Bytes of an element, from the frame: above 255 the chunk has 1.
     pub(super) frame_typesize: u32,
     has_dictionary: bool,
     header: u8,
-    /// Bytes of it, of a block, decoded; of blocks of different lengths how many there are.
+    /// Decoded bytes of the chunk, and of a block; if blocks differ in length, `block_size` is their number.
     length: u32,
     block_size: u32,
 }
 
-/// What the frame says that a chunk is in.
+/// What a chunk depends on outside of it.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) input: Input<'a>,
     /// The typesize of the frame.
     pub(super) typesize: u32,
-    /// Where its part of the file ends.
+    /// The end of the region that it must be in.
     pub(super) end: u64,
 }
 
 impl<'a> Chunk<'a> {
-    /// The chunk that stands at `at`.
+    /// Reads the chunk at `at`.
     pub(super) fn read(setting: Setting<'a>, index: u64, at: u64) -> Result<Self> {
         let (mut chunk, length) = Self::head(setting, index, at)?;
         let bytes = setting.input.get(Extent::new(at, length));
@@ -199,7 +199,7 @@ impl<'a> Chunk<'a> {
         Ok(chunk)
     }
 
-    /// What its header says, and how many bytes are stored of it.
+    /// Reads its header; also returns how many bytes are stored for it.
     pub(super) fn head(setting: Setting<'a>, index: u64, at: u64) -> Result<(Self, u64)> {
         let error = |kind, item, field: u64| fail(kind, item, at.saturating_add(field));
         let head = setting.head(at, SHORT)?;
@@ -255,7 +255,7 @@ impl<'a> Chunk<'a> {
         Ok((chunk, cbytes))
     }
 
-    /// A chunk of which no byte is stored, which is said at `at`.
+    /// A chunk for which no byte is stored, as stated at `at`.
     pub(super) fn special(index: u64, at: u64, content: Content, length: u32, typesize: u32) -> Self {
         Self {
             index,
@@ -264,7 +264,7 @@ impl<'a> Chunk<'a> {
             content,
             version: 5,
             flags: 0,
-            typesize: u8::try_from(typesize).unwrap_or(1), // as a chunk would say it
+            typesize: u8::try_from(typesize).unwrap_or(1), // as a chunk would state it
             codec: BLOSCLZ,
             user_codec: 0,
             filters: [0; FILTERS],
@@ -277,7 +277,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Takes in what the longer header says.
+    /// Takes over the fields of the longer header.
     fn extend(&mut self, long: &Long) -> Result<()> {
         self.filters = long.filters;
         self.filters_meta = long.filters_meta;
@@ -307,7 +307,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Holds what the chunk has to what it says.
+    /// Checks what is stored for the chunk against its header.
     fn check(&mut self) -> Result<()> {
         let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
         let length = u64::from(self.length);
@@ -320,15 +320,16 @@ impl<'a> Chunk<'a> {
             }
             Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Item::Chunk)?,
             Content::Compressed => {
-                // A block no larger than the chunk, as whoever wrote it has it.
+                // Limited to the chunk, as the writer has it.
                 self.block_size = self.block_size.min(self.length.max(1));
                 self.check_places()?;
                 self.dictionary()?;
             }
             Content::VariableBlocks => {
                 self.check_places()?;
-                // Some may be empty, but nobody waits for more of them than there are bytes. How long they are is checked
-                // where they are read: a look-up must not take as long as there are blocks.
+                // Some may be empty, but more blocks than bytes are refused: walking them would take long. Their
+                // lengths are checked when they are read: a lookup must not take time in proportion to the number of
+                // blocks.
                 if u64::from(self.block_count()) > length.max(1) {
                     return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
                 }
@@ -338,14 +339,14 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// NaN of 32 and of 64 bits are known, and fill the chunk. An error says that it is said at `at`.
+    /// Checks that the NaN are of 32 or 64 bits and fill the chunk. An error points to `at`.
     pub(super) fn check_nans(&self, at: u64, item: Item) -> Result<()> {
         let is_whole = self.length & u32::from(self.typesize).wrapping_sub(1) == 0;
         let is_known = matches!(self.typesize, 4 | 8) && is_whole;
         if is_known { Ok(()) } else { Err(fail(ErrorKind::SpecialChunk, item, at)) }
     }
 
-    /// The places of the blocks have room, and the codec is one of those that there are.
+    /// Checks that the offsets of the blocks fit, and that the codec exists.
     fn check_places(&self) -> Result<()> {
         let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
         if u64::from(self.block_count()).saturating_mul(4) > stored {
@@ -357,37 +358,38 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Its place among the chunks of the frame, from 0.
+    /// Returns its index among the chunks of the frame, from 0.
     #[must_use]
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// Where it stands in the file; `None` for one of which nothing is stored.
+    /// Returns its extent in the file; `None` if nothing is stored for it.
     #[must_use]
     pub fn extent(&self) -> Option<Extent> {
         (!self.bytes.is_empty()).then(|| Extent::new(self.at, to_u64(self.bytes.len())))
     }
 
-    /// How its bytes come about.
+    /// Returns how its bytes are stored or defined.
     #[must_use]
     pub const fn content(&self) -> Content {
         self.content
     }
 
-    /// Bytes of it, decoded.
+    /// Returns its decoded length in bytes.
     #[must_use]
     pub fn decoded_length(&self) -> u64 {
         u64::from(self.length)
     }
 
-    /// Bytes of a block, decoded: the last one may be shorter. `None` where they differ.
+    /// Returns the decoded length of a block in bytes; the last block may be shorter. `None` if blocks differ in
+    /// length.
     #[must_use]
     pub fn block_size(&self) -> Option<u64> {
         (self.content != Content::VariableBlocks).then(|| u64::from(self.block_size))
     }
 
-    /// How many blocks it has.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn block_count(&self) -> u32 {
         if self.content == Content::VariableBlocks {
@@ -396,10 +398,10 @@ impl<'a> Chunk<'a> {
         short_count_of(self.length, self.block_size)
     }
 
-    /// Bytes of block `index`, decoded.
+    /// Returns the decoded length of block `index` in bytes.
     ///
     /// # Errors
-    /// `NotFound` beyond the last; `OutOfPlace` where the bytes are not what they were.
+    /// `NotFound` past the last; `OutOfPlace` if the bytes have changed since the chunk was looked up.
     pub fn block_length(&self, index: u32) -> Result<u64> {
         if index >= self.block_count() {
             return Err(self.error(ErrorKind::NotFound, Item::Block, 0));
@@ -411,13 +413,13 @@ impl<'a> Chunk<'a> {
         Ok(u64::from(self.length).saturating_sub(before).min(u64::from(self.block_size)))
     }
 
-    /// Its filters in the order in which they were applied, by their numbers; 0 is none.
+    /// Returns the numbers of its filters in the order in which they were applied; 0 for none. See [`filter_name`].
     #[must_use]
     pub const fn filters(&self) -> [u8; FILTERS] {
         self.filters
     }
 
-    /// Its codec, numbered as frames do: see [`codec_name`].
+    /// Returns its codec, as numbered in frames: see [`codec_name`].
     #[must_use]
     pub const fn codec(&self) -> u8 {
         match self.codec {
@@ -427,28 +429,28 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// How much scratch memory [`read_into`](Self::read_into) needs, in bytes.
+    /// Returns how much scratch memory [`read_into`](Self::read_into) needs, in bytes.
     #[must_use]
     pub fn scratch_length(&self) -> u64 {
         let largest = match self.content {
             Content::Compressed => u64::from(self.block_size),
-            Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }).unwrap_or(0), // reading says why
+            Content::VariableBlocks => self.largest_variable_block(&mut { u32::MAX }).unwrap_or(0), // see `read_into`
             _ => 0,
         };
         if self.has_shuffles() { largest } else { 0 }
     }
 
-    /// Writes its bytes, decoded, to the front of `dst`; the part written. `scratch` has
+    /// Decodes the chunk to the front of `dst`; returns the part written. `scratch` must have
     /// [`scratch_length`](Self::scratch_length) bytes.
     ///
     /// # Errors
-    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with the chunk: `dst` holds
-    /// nothing of use then.
+    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk. The contents
+    /// of `dst` are unspecified then.
     pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
-    /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
+    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder, which is called for Zstandard and zlib.
     ///
     /// # Errors
     /// Those of [`read_into`](Self::read_into).
@@ -470,12 +472,12 @@ impl<'a> Chunk<'a> {
         Ok(dst)
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     pub(super) fn payload(&self) -> &'a [u8] {
         self.bytes.get(usize::from(self.header)..).unwrap_or_default()
     }
 
-    /// What a special chunk is made of, again and again from its start on.
+    /// The value that a special chunk repeats from its start.
     pub(super) fn value(&self) -> &'a [u8] {
         match (self.content, self.typesize) {
             (Content::Value, _) => self.payload(),
@@ -485,12 +487,12 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Whether blocks that are whole are split into a stream for each byte of an element.
+    /// Whether full-size blocks are split into one stream for each byte of an element.
     pub(super) const fn is_split(&self) -> bool {
         self.flags & NOT_SPLIT == 0
     }
 
-    /// The dictionary of its streams, behind the places of the blocks.
+    /// The dictionary of its streams, which follows the offsets of the blocks.
     pub(super) fn dictionary(&self) -> Result<Option<&'a [u8]>> {
         if !self.has_dictionary || !matches!(self.codec, LZ4 | ZSTD) {
             return Ok(None);
@@ -505,7 +507,7 @@ impl<'a> Chunk<'a> {
         dictionary.map(Some).ok_or_else(error)
     }
 
-    /// Where block `index` begins in the chunk: behind the places of blocks, and behind the dictionary.
+    /// The offset of block `index` in the chunk: past the block offsets and the dictionary.
     pub(super) fn place(&self, index: u32) -> Result<u64> {
         let head = u64::from(self.header);
         let at = head.saturating_add(u64::from(index).saturating_mul(4));
@@ -517,7 +519,7 @@ impl<'a> Chunk<'a> {
         if place < first || place >= to_u64(self.bytes.len()) { Err(error()) } else { Ok(place) }
     }
 
-    /// The number that stands at `at` in the chunk.
+    /// The number at `at` in the chunk.
     pub(super) fn number(&self, at: u64) -> Option<i32> {
         let bytes = Extent::new(at, 4).of(self.bytes, 0)?;
         bytes.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes))
@@ -540,7 +542,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// The filters of a chunk of Blosc 1, which are flags.
+/// The filters of a Blosc 1 chunk, which are flags.
 fn short_filters(short: &Short) -> [u8; FILTERS] {
     let delta = if short.flags & DELTA != 0 { DELTA_FILTER } else { 0 };
     let shuffle = match short.flags & EXTENDED {
@@ -551,14 +553,14 @@ fn short_filters(short: &Short) -> [u8; FILTERS] {
     [0, 0, 0, 0, delta, shuffle]
 }
 
-/// Fills `dst` with a value again and again, as if it began `from` bytes before.
+/// Fills `dst` with a repeated value, as if the repetition began `from` bytes earlier.
 pub(super) fn repeat(value: &[u8], from: u64, dst: &mut [u8]) {
     if let [byte] = value {
         return dst.fill(*byte);
     }
     let skip = to_usize(remainder(from, to_u64(value.len()))).unwrap_or(0);
     let (behind, before) = value.split_at_checked(skip).map_or((value, value), |(before, behind)| (behind, before));
-    // One turn of the value, then as much again as there is.
+    // The value once, then copies that double what is there.
     let length = dst.len();
     copy(dst, behind);
     copy(dst.get_mut(behind.len()..).unwrap_or_default(), before);

@@ -1,7 +1,7 @@
-//! What reading a region takes: memory, and how much is decoded for it.
+//! The cost of reading a region: memory, and how much is decoded for it.
 //!
-//! Depends on `error`, `bytes`, `codec`, and on the rest of the format. Each chunk may be of another kind, so that their
-//! headers are looked at, though no more of them than takes a few milliseconds.
+//! Depends on `error`, `bytes`, `codec`, and on the rest of the format. Each chunk may be of another kind, so their
+//! headers are read, though no more of them than takes a few milliseconds.
 #![forbid(unsafe_code)]
 
 use super::Frame;
@@ -14,23 +14,24 @@ use crate::bytes::num::to_u64;
 use crate::codec::BuiltIn;
 use crate::error::{ErrorKind, Result};
 
-/// How many chunks are looked at, and how many of their streams or blocks.
+/// How many chunks are examined, and how many of their streams or blocks.
 const MOST: u32 = 1 << 16;
 
 impl<'a> Frame<'a> {
-    /// How much scratch memory [`read_region`](Self::read_region) needs, in bytes: with so much it never ends with
-    /// `OutOfScratch`, with less it may do, if more slowly. Reads the headers of the chunks that the region touches,
-    /// since each may be of another kind. Where that takes long, as for more than 65536 of them or where they cannot
-    /// be looked up without memory, it is what is enough for any: three times the bytes of a chunk, and the table; for
-    /// more than 65536 blocks of different lengths the bytes of their chunk.
+    /// Returns how much scratch memory [`read_region`](Self::read_region) needs, in bytes: with that much it never
+    /// fails with `OutOfScratch`; with less it may still succeed, possibly more slowly. Reads the headers of the
+    /// chunks that the region touches, since each may be of another kind. Where that would take long, which it does
+    /// for more than 65536 chunks or if they cannot be looked up without memory, returns an upper bound: three times
+    /// the bytes of a chunk, and the table; for more than 65536 blocks of different lengths, the bytes of their
+    /// chunk.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
+    /// `WrongRank`, `NoSuchElement`; those of invalid chunks.
     pub fn scratch_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         self.scratch_for(Some((start, stop)))
     }
 
-    /// Like [`scratch_length`](Self::scratch_length), for a region or, where none is said, for all.
+    /// Like [`scratch_length`](Self::scratch_length), for a region or, if that is `None`, the whole array.
     pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
@@ -39,7 +40,7 @@ impl<'a> Frame<'a> {
         }
         let mut offsets = self.offsets()?;
         let (memory, mut largest) = offsets.memory();
-        // After so many chunks all that follow have been seen before.
+        // Past this many chunks, all others repeat earlier ones.
         let different = self.period(&offsets)?;
         let (mut seen, mut patience) = (0_u64, MOST);
         let has_seen_all = self.look_at_chunks(&mut grid, &mut offsets, |chunk, grid| {
@@ -47,22 +48,22 @@ impl<'a> Frame<'a> {
             seen = seen.saturating_add(1);
             Ok(seen < different)
         })?;
-        // A block is no larger than its chunk, and takes the memory of three.
+        // A block is no larger than its chunk, and takes up to three times its memory.
         let any = if has_seen_all { 0 } else { self.largest_chunk().saturating_mul(3) };
         Ok(memory.saturating_add(largest).saturating_add(any))
     }
 
-    /// How many bytes are decoded to read a region, at most: blocks and streams as a whole, also where little of them is
-    /// wanted, since a codec has no other way. What is stored as it is, or as a byte again and again, is not decoded, nor
-    /// are chunks of one value. The table of the chunks is not counted.
+    /// Returns how many bytes are decoded to read a region, at most: whole blocks and streams, even if little of them
+    /// is in the region, since codecs cannot decode less. Raw streams, runs of one byte and chunks of one value are
+    /// not decoded. The table of offsets is not counted.
     ///
-    /// Chunks reach beyond the array, and may share their bytes, so that a file of 300 bytes can make a small region cost
-    /// terabytes: of files that you do not trust, read those whose work you would wait for. Looks at the chunks that the
-    /// region touches, as [`scratch_length`](Self::scratch_length) does, and at their streams; beyond 65536 of them it is what
-    /// they may be at most, and never more than all chunks of the frame have.
+    /// Chunks may extend past the array and share their bytes, so that with a file of 300 bytes a small region can cost
+    /// terabytes: of untrusted files, read only regions whose cost is acceptable. Examines the chunks that the
+    /// region touches, as [`scratch_length`](Self::scratch_length) does, and their streams; past 65536 of them it
+    /// is what they may cost at most, and never more than the bytes of all chunks of the frame.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; what is wrong with the chunks.
+    /// `WrongRank`, `NoSuchElement`; those of invalid chunks.
     pub fn work_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
@@ -77,8 +78,8 @@ impl<'a> Frame<'a> {
         Ok(if has_seen_all { work } else { self.nbytes() })
     }
 
-    /// Calls `f` with the chunks that the region touches, until it says that it has seen enough. `false` where there are
-    /// too many to look at, or they cannot be looked up without memory.
+    /// Calls `f` with each chunk that the region touches until it returns `false`. Returns `false` if there are too
+    /// many to examine, or they cannot be looked up without memory.
     fn look_at_chunks(
         &self,
         grid: &mut Grid,
@@ -88,7 +89,7 @@ impl<'a> Frame<'a> {
         let mut decoder = BuiltIn::default();
         let codec = &mut Codec::new(&mut decoder);
         let period = self.period(offsets)?;
-        // Those on the way to the region count where each takes long to look up.
+        // Chunks before the region count, too, if each takes long to look up.
         let takes_long = offsets.memory_length() > 0;
         let mut looked_at = 0_u32;
         let result = self.each_chunk(grid, period, |grid, index| {
@@ -110,15 +111,15 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// How much memory a chunk takes beside its destination. Up to `patience` blocks of different lengths are looked at.
-/// That they add up to the chunk is checked here, before any of them is decoded.
+/// How much memory a chunk needs besides its destination. Examines up to `patience` blocks of different lengths. Also
+/// checks that these add up to the chunk, before any of them is decoded.
 pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> Result<u64> {
     let blocks = match chunk.content {
         Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience)?,
         Content::Compressed => chunk.block_size().unwrap_or(0),
         _ => return Ok(0),
     };
-    // A block, what its shuffles are undone from, and the first block where others are differences to it.
+    // A block, the source to undo its shuffles from, and the first block if others are differences to it.
     let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
     let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
     let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
@@ -127,7 +128,7 @@ pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) 
     Ok(decoded.saturating_add(shuffles).saturating_add(first))
 }
 
-/// How many bytes are decoded of the chunk at hand, at most. Up to `patience` streams are looked at.
+/// How many bytes of the current chunk are decoded, at most. Examines up to `patience` streams.
 fn work_for(chunk: &Chunk<'_>, grid: &mut Grid, patience: &mut u32) -> Result<u64> {
     let all = chunk.decoded_length();
     let block = match chunk.content {

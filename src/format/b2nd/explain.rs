@@ -1,7 +1,7 @@
-//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
 //! whatever cannot be read is left out.
 //!
-//! Depends on `super`. Linked only into programs that ask for the text of an error.
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use super::chunk::{codec_name, filter_name};
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
 
-/// Reads what the sentence of `error` may say.
+/// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
@@ -22,7 +22,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     match (error.kind(), error.item()) {
         (ErrorKind::WrongMarker, _) => {
             context.number = byte().map(u64::from);
-            context.rule = Some("another type of MessagePack must be here");
+            context.rule = Some("this is not the MessagePack marker that must be here");
         }
         (ErrorKind::UnknownFlags, _) => context.number = byte().map(u64::from),
         (ErrorKind::UnsupportedVersion, Item::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),
@@ -31,7 +31,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             context.number = byte().map(u64::from);
             context.text = byte().and_then(filter_name);
         }
-        // At the flags of a chunk: their last bits are the codec, or say that its number stands further on.
+        // The error is at the flags of a chunk: their last bits are the codec, or state that its number is in another
+        // field.
         (ErrorKind::UnsupportedCodec, _) => {
             let format = byte().map(|flags| flags >> 5);
             let user = input.get(Extent::new(at.saturating_add(20), 1)).and_then(<[u8]>::first).copied();
@@ -44,19 +45,17 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             context.number = codec.or(format).map(u64::from);
             context.text = codec.and_then(codec_name);
             context.hint = match codec {
-                Some(4 | 5) => {
-                    Some("it takes a decoder of yours, or the library built with it; a dictionary takes one, too")
-                }
-                Some(6..) => Some("it is a plug-in of the program that wrote the file"),
+                Some(4 | 5) => Some("it needs a decoder, yours or one that is built in; so does a dictionary"),
+                Some(6..) => Some("it is a plug-in codec of the program that wrote the file"),
                 _ => None,
             };
         }
-        // What the frame says of its length, against what there is.
+        // The length that the frame states, to compare with the actual one.
         (ErrorKind::Truncated, Item::File) => {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
-        (ErrorKind::SparseFrame, _) => context.hint = Some("only frames of one file are read"),
+        (ErrorKind::SparseFrame, _) => context.hint = Some("only contiguous, single-file frames are read"),
         _ => {}
     }
     context

@@ -1,8 +1,8 @@
 //! The frame: its header, its trailer, and the metalayers in both.
 //!
-//! Depends on `place`, `error`, `bytes`. The text calls the parts MessagePack, but every writer puts every field at a
-//! constant place with a constant marker before it, so that no general parser is needed; the markers are held to
-//! what they must be.
+//! Depends on `place`, `error`, `bytes`. The specification calls the parts MessagePack, but every writer puts every
+//! field at a constant offset after a constant marker, so that no general parser is needed; each marker must have its
+//! expected value.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -59,7 +59,7 @@ pub(super) struct Header {
 
 /// Bytes of [`Header`].
 pub(super) const HEADER: u64 = 87;
-/// Where its fields stand that an error may be about.
+/// The offsets of header fields that an error may refer to.
 const HEADER_LENGTH_AT: u64 = 11;
 const FRAME_LENGTH_AT: u64 = 16;
 const FLAGS_AT: u64 = 25;
@@ -72,7 +72,7 @@ pub(super) const CHUNKSIZE_AT: u64 = 58;
 const HAS_VARIABLE_METALAYERS_AT: u64 = 68;
 const FILTER_COUNT_AT: u64 = 70;
 
-/// The markers of MessagePack before the fields of the header, and where they stand.
+/// The MessagePack markers before the fields of the header, with their offsets.
 const MARKERS: &[(u8, u8)] = &[
     (0, 0x9e),
     (1, 0xa8),
@@ -89,19 +89,19 @@ const MARKERS: &[(u8, u8)] = &[
     (69, 0xd8),
 ];
 
-/// Where lengths stand in the header, which begin with a bit for the sign.
+/// The offsets of lengths in the header, whose first bit is a sign.
 const LENGTHS: &[u64] = &[HEADER_LENGTH_AT, NBYTES_AT, CBYTES_AT, BLOCKSIZE_AT, TYPESIZE_AT];
 
-/// The end of the trailer: the marker and the length of the trailer, and a fingerprint that nobody writes.
+/// The end of the trailer: its marker and length, and a fingerprint that no writer fills in.
 const TAIL: u64 = 23;
 /// The shortest trailer: a marker, a version, no metalayers, the tail.
 const MIN_TRAILER: u64 = 35;
-/// Larger headers and trailers are refused: a limit of ours.
+/// Larger headers and trailers are refused: our own limit.
 const MAX_METADATA: u64 = 1 << 30;
-/// How many metalayers header and trailer have at most.
+/// The largest number of metalayers in the header, and in the trailer.
 const MAX_METALAYERS: u16 = 16;
 
-/// Where the parts of a frame stand, as far as the header and the trailer say.
+/// The extents of the parts of a frame, as far as the header and the trailer state them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts<'a> {
     /// The header with its metalayers.
@@ -124,17 +124,17 @@ impl Header {
         self.frame_length.get()
     }
 
-    /// Bytes of an element, as the writer says.
+    /// Bytes of an element, as the writer states them.
     pub(super) fn typesize(&self) -> u64 {
         u64::from(self.short_typesize())
     }
 
-    /// Like [`typesize`](Self::typesize), in the 32 bits that it has.
+    /// [`typesize`](Self::typesize) in its native 32 bits.
     pub(super) fn short_typesize(&self) -> u32 {
         u32::try_from(self.typesize.get()).unwrap_or(0)
     }
 
-    /// Bytes of a block; 0 where that is left to the chunks.
+    /// Bytes of a block; 0 if each chunk states its own.
     pub(super) fn blocksize(&self) -> u64 {
         u64::try_from(self.blocksize.get()).unwrap_or(0)
     }
@@ -144,19 +144,19 @@ impl Header {
         u64::try_from(self.nbytes.get()).unwrap_or(0)
     }
 
-    /// Bytes of all chunks as they are stored, with whatever lies between them. Of a frame without chunks none:
-    /// programs leave an old number there.
+    /// Bytes of all chunks as stored, with any gaps between them. 0 in a frame without chunks, where programs leave
+    /// an old number.
     pub(super) fn cbytes(&self) -> u64 {
         if self.nbytes() == 0 { 0 } else { u64::try_from(self.cbytes.get()).unwrap_or(0) }
     }
 
-    /// Bytes of a chunk, decoded; 0 where they differ.
+    /// Bytes of a chunk, decoded; 0 if chunks differ in length.
     pub(super) fn chunksize(&self) -> u64 {
         u64::try_from(self.chunksize.get()).unwrap_or(0)
     }
 }
 
-/// Reads header and trailer, and checks all that concerns neither the chunks nor a metalayer of its own.
+/// Reads header and trailer, and checks everything except the chunks and the contents of metalayers.
 pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
     let length = opening.input.length();
     let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
@@ -164,7 +164,7 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
         return Err(truncated());
     }
     let bytes = opening.keep(Extent::new(0, HEADER))?;
-    let header = Header::of(bytes).ok_or_else(truncated)?; // 87 bytes were asked for
+    let header = Header::of(bytes).ok_or_else(truncated)?; // 87 bytes were requested
     let header_length = header.check(opening, bytes)?;
     let frame_length = header.frame_length.get();
     let tail_at = frame_length.saturating_sub(TAIL);
@@ -200,7 +200,7 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
 }
 
 impl Header {
-    /// Holds the fields to what they must be; the length of the header with its metalayers.
+    /// Checks the fields; returns the length of the header with its metalayers.
     fn check(&self, opening: &ParseContext<'_>, bytes: &[u8]) -> ParseResult<u64> {
         let fail = |kind, item, at| Err(stop(opening, kind, item, at));
         for (at, marker) in MARKERS {
@@ -211,7 +211,7 @@ impl Header {
         if !matches!(self.has_variable_metalayers, 0xc2 | 0xc3) {
             return fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT);
         }
-        // Version, then the width of chunk offsets: 1 for 64 bits. The other flags say what the chunks say, too.
+        // Version, then the width of chunk offsets: 1 for 64 bits. The other flags repeat what the chunks state.
         if !matches!(self.version(), 1..=3) {
             return fail(ErrorKind::UnsupportedVersion, Item::Version, FLAGS_AT);
         }
@@ -254,12 +254,12 @@ impl Header {
 }
 
 impl<'a> Parts<'a> {
-    /// The metalayers of the header. Their places are counted from the start of the frame.
+    /// The metalayers of the header, with offsets from the start of the frame.
     pub(super) fn metalayers(&self) -> Metalayers<'a> {
         Metalayers::new(self.header, 0, METALAYERS_AT)
     }
 
-    /// Those of the trailer: chunks of their own. Their places are counted from the start of the trailer.
+    /// The metalayers of the trailer, which are chunks, with offsets from the start of the trailer.
     pub(super) fn variable_metalayers(&self, input: Input<'a>) -> Metalayers<'a> {
         let end = self.number(Header::frame_length).saturating_sub(TAIL);
         let bytes = input.get(Extent::new(self.trailer_at, end.saturating_sub(self.trailer_at)));
@@ -272,13 +272,13 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Reads bytes one after the other; places are counted from their start, and never beyond 32 bits.
+/// Reads bytes in order; offsets count from their start and never exceed 32 bits.
 pub(super) struct Cursor<'o, 'a> {
     pub(super) opening: &'o ParseContext<'a>,
     bytes: &'a [u8],
-    /// Where they stand in the file.
+    /// The offset of the bytes in the file.
     start: u64,
-    /// Where the next one is.
+    /// The offset of the next byte.
     pub(super) at: u32,
 }
 
@@ -304,7 +304,7 @@ impl<'o, 'a> Cursor<'o, 'a> {
         u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Stops for a fault of `item` at `at`.
+    /// Stops with an error of `item` at `at`.
     #[inline(never)]
     pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Interrupted {
         stop(self.opening, kind, item, self.start.saturating_add(u64::from(at)))
@@ -316,31 +316,31 @@ fn part(bytes: &[u8], at: u32, length: u32) -> Option<&[u8]> {
     bytes.get(to_usize(at.into())?..)?.get(..to_usize(length.into())?)
 }
 
-/// A named content of a frame.
+/// A metalayer: named metadata of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Metalayer<'a> {
     /// Its name: 31 bytes at most.
     pub name: &'a str,
-    /// What it says, as it is stored: MessagePack mostly; in the trailer that is compressed, as a chunk of Blosc.
+    /// Its content as stored: usually MessagePack; in the trailer that is compressed, as a Blosc2 chunk.
     pub content: &'a [u8],
-    /// Where that stands in the file.
+    /// The extent of its content in the file.
     pub extent: Extent,
 }
 
-/// The metalayers of a header or a trailer, in the order of their index.
+/// An iterator over the metalayers of a header or a trailer, in the order of their index.
 ///
-/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early.
+/// They are checked when the file is opened. If the bytes have changed since, the iterator ends early.
 #[derive(Clone, Copy, Debug)]
 pub struct Metalayers<'a> {
-    /// What the places of contents are counted in, up to where they have to end; it stands at `start` in the file.
+    /// The bytes that offsets of contents refer to, up to where contents must end; they are at `start` in the file.
     bytes: &'a [u8],
     start: u64,
-    /// Where the iterator stands.
+    /// The position of the iterator.
     at: u32,
     left: u16,
 }
 
-/// Where the metalayers of the header begin: behind it.
+/// The offset of the metalayers in the header: after its fixed part.
 const METALAYERS_AT: u32 = 87;
 /// Bytes before the first entry: the markers and numbers of the index.
 const INDEX_HEAD: u32 = 7;
@@ -348,11 +348,11 @@ const INDEX_HEAD: u32 = 7;
 const CONTENTS_HEAD: u32 = 3;
 /// Bytes before a content: its marker and its length.
 const CONTENT_HEAD: u32 = 5;
-/// Bytes of a place, with which an entry ends: an error of it lies so far back once the entry has been read.
+/// Bytes of an offset, which is the last field of an entry: its errors point this far back from the end of the entry.
 const PLACE: u32 = 4;
 
 impl<'a> Metalayers<'a> {
-    /// Those of which the index begins at `index`.
+    /// The metalayers whose index begins at `index`.
     fn new(bytes: &'a [u8], start: u64, index: u32) -> Self {
         let left = match part(bytes, index, INDEX_HEAD) {
             Some([_, _, _, _, _, a, b]) => u16::from_be_bytes([*a, *b]),
@@ -361,18 +361,18 @@ impl<'a> Metalayers<'a> {
         Self { bytes, start, at: index.saturating_add(INDEX_HEAD), left }
     }
 
-    /// Reads what stands at `at`.
+    /// A cursor at `at`.
     fn cursor<'o>(&self, opening: &'o ParseContext<'a>, at: u32) -> Cursor<'o, 'a> {
         Cursor { at, ..Cursor::new(opening, self.bytes, self.start) }
     }
 
-    /// Holds all of them to the rules.
+    /// Checks all of them.
     fn check(self, opening: &ParseContext<'a>) -> ParseResult<()> {
         let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
         let all = self.cursor(opening, self.at);
         let fail = |kind, at| Err(all.stop(kind, Item::Metalayer, at));
-        // The number behind the first 0xcd is the length of the index, which no reader uses.
+        // The number after the first 0xcd is the length of the index, which no reader uses.
         if !matches!(index.take(INDEX_HEAD)?, [0x93, 0xcd, _, _, 0xde, ..]) {
             return fail(ErrorKind::WrongMarker, index_at);
         }
@@ -406,7 +406,7 @@ impl<'a> Metalayers<'a> {
         Ok(())
     }
 
-    /// The content at the place that the entry says which `index` has read; also where it begins.
+    /// The content at `place`, which is from the entry that `index` has read; also the offset of the content.
     fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> ParseResult<(&'a [u8], u32)> {
         let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
         let length = match part(self.bytes, place, CONTENT_HEAD) {
@@ -419,7 +419,7 @@ impl<'a> Metalayers<'a> {
         Ok((content.ok_or_else(|| stop(ErrorKind::OutOfPlace, place.saturating_add(1)))?, at))
     }
 
-    /// The next one: its name, its content, and where that stands.
+    /// The next metalayer: its name, its content, and where the content is in the file.
     fn read(&mut self, opening: &ParseContext<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
         self.left = self.left.checked_sub(1)?;
         let mut index = self.cursor(opening, self.at);
@@ -429,7 +429,7 @@ impl<'a> Metalayers<'a> {
         Some((name, content, self.start.saturating_add(u64::from(at))))
     }
 
-    /// The content of the first of that name, and where it stands.
+    /// The content of the first metalayer of that name, and where it is in the file.
     pub(super) fn content_of(mut self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
         loop {
             let (found, content, at) = self.read(opening)?;
@@ -439,7 +439,7 @@ impl<'a> Metalayers<'a> {
         }
     }
 
-    /// The first of that name.
+    /// Returns the first metalayer of that name.
     #[must_use]
     pub fn get_named(&self, name: &str) -> Option<Metalayer<'a>> {
         let mut all = *self;
@@ -447,7 +447,7 @@ impl<'a> Metalayers<'a> {
     }
 }
 
-/// Reads an entry of the index: a name, and where its content stands.
+/// Reads an entry of the index: a name, and the offset of its content.
 #[inline(never)]
 fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Text<'a>, u32)> {
     let at = index.at;

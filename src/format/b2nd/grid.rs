@@ -1,9 +1,9 @@
-//! Places in an array: which chunks, blocks and rows a hyper-rectangle of it touches.
+//! Positions in an array: which chunks, blocks and rows a hyper-rectangle of it touches.
 //!
-//! Depends on `error`, `bytes`, and on `array`. The numbers have been held to each other when the file was opened.
-//! Should they have changed since, places come out wrong, and are refused by the slices that they are looked up
-//! in: so nothing here fails. All that is known of a dimension stands together, in 36 bytes: there are up to 16 of
-//! them, and they lie on the stack.
+//! Depends on `error`, `bytes`, and on `array`. The numbers were checked against each other when the file was opened.
+//! If they have changed since, positions come out wrong and are caught by the bounds checks of the slices that they
+//! index: so nothing here fails. The state of a dimension is kept together, in 36 bytes: there are up to 16 of them,
+//! on the stack.
 #![forbid(unsafe_code)]
 
 use super::{Frame, MAX_RANK};
@@ -11,53 +11,53 @@ use crate::bytes::num::{count_of, quotient, short_count_of, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
 
-/// A dimension: how it is cut, what is wanted of it, and where the work stands in it. Without the gap that aligns the
-/// next one, 16 of which a chip would have to find room for.
+/// A dimension: how it is divided, the region in it, and the current position. Packed, since the padding that would
+/// align the next one, 16 times over, would cost a microcontroller stack.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 pub(super) struct Side {
-    /// What is wanted: from `start` up to, but without `stop`.
+    /// The region: from `start` up to, but excluding `stop`.
     start: u64,
     stop: u64,
-    /// The length of chunks, the length of blocks.
+    /// The length of chunks, and of blocks.
     chunk: u32,
     block: u32,
-    /// The chunk at hand, the part at hand of it, the row at hand of that.
+    /// The current chunk, the current part of it, and the current row of that.
     chunk_at: u32,
     part_at: u32,
     row_at: u32,
 }
 
-/// What is the same in all dimensions: where the first chunk begins, and whether chunks are read in blocks or as a whole.
+/// What all dimensions share: where the first chunk begins, and whether chunks are read in blocks or as a whole.
 #[derive(Clone, Copy)]
 struct Cut {
     origin: u64,
     in_blocks: bool,
 }
 
-/// From the first up to, but without the last.
+/// From the first up to, but excluding the second.
 type Range = (u32, u32);
 
 impl Side {
     const NONE: Self = Self { start: 0, stop: 0, chunk: 0, block: 0, chunk_at: 0, part_at: 0, row_at: 0 };
 
-    /// How many elements are wanted.
+    /// The length of the region.
     const fn wanted(&self) -> u64 {
         self.stop.saturating_sub(self.start)
     }
 
-    /// The chunks that are touched.
+    /// The chunks that the region touches.
     fn touched_chunks(&self) -> Range {
         let chunk = u64::from(self.chunk);
         (narrow(quotient(self.start, chunk)), narrow(count_of(self.stop, chunk)))
     }
 
-    /// Where the chunk at hand begins.
+    /// Where the current chunk begins.
     fn corner(&self, cut: Cut) -> u64 {
         cut.origin.saturating_add(u64::from(self.chunk_at).saturating_mul(u64::from(self.chunk)))
     }
 
-    /// What is wanted of the chunk at hand, counted from its start.
+    /// The region within the current chunk, relative to its start.
     fn in_chunk(&self, cut: Cut) -> Range {
         let corner = self.corner(cut);
         let end = corner.saturating_add(u64::from(self.chunk));
@@ -65,24 +65,24 @@ impl Side {
         (narrow(low.saturating_sub(corner)), narrow(high.saturating_sub(corner)))
     }
 
-    /// The length of the parts that the chunk at hand is read in.
+    /// The length of the parts in which the current chunk is read.
     const fn part(&self, cut: Cut) -> u32 {
         if cut.in_blocks { self.block } else { self.chunk }
     }
 
-    /// The parts of the chunk at hand that are touched.
+    /// The parts of the current chunk that the region touches.
     fn touched_parts(&self, cut: Cut) -> Range {
         let (low, high) = self.in_chunk(cut);
         let part = self.part(cut);
         (low.checked_div(part).unwrap_or(0), short_count_of(high, part))
     }
 
-    /// Where the part at hand begins in its chunk.
+    /// Where the current part begins in its chunk.
     const fn part_start(&self, cut: Cut) -> u32 {
         self.part_at.saturating_mul(self.part(cut))
     }
 
-    /// What is wanted of the part at hand, counted from its start.
+    /// The region within the current part, relative to its start.
     fn in_part(&self, cut: Cut) -> Range {
         let start = self.part_start(cut);
         let (low, high) = self.in_chunk(cut);
@@ -104,20 +104,20 @@ pub(super) struct Grid {
     cut: Cut,
 }
 
-/// Pieces of a part that lie in one piece both where they come from and where they go to.
+/// Iterates over the pieces of a part that are contiguous both in the source and in the destination.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
     /// Bytes of a piece.
     pub(super) length: u64,
-    /// The outer dimensions, which pieces differ in.
+    /// The outer dimensions, along which pieces differ.
     outer: usize,
-    /// Where the piece at hand comes from in its part, and goes to, in bytes.
+    /// Where the current piece is in its part, and where it goes in the destination, in bytes.
     pub(super) from: u64,
     pub(super) to: u64,
 }
 
 impl Grid {
-    /// To be set.
+    /// A placeholder for [`set`](Self::set).
     pub(super) const NONE: Self = Self {
         sides: [Side::NONE; MAX_RANK],
         rank: 0,
@@ -126,8 +126,8 @@ impl Grid {
         cut: Cut { origin: 0, in_blocks: true },
     };
 
-    /// Sets it to that of an array, with what is wanted of it: a region or, where none is said, all. In place: it is too
-    /// large to be handed around.
+    /// Sets it to the dimensions of an array and a region or, if that is `None`, the whole array. In place: it is too
+    /// large to be moved around.
     pub(super) fn set(&mut self, file: &Frame<'_>, region: Option<(&[u64], &[u64])>) -> Result<()> {
         self.rank = to_usize(file.shape().rank().into()).unwrap_or(MAX_RANK);
         self.item_size = file.item_size();
@@ -143,7 +143,7 @@ impl Grid {
             if start > stop || *stop > length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }
-            // A chunk of bytes says itself how long it is, and its blocks.
+            // In a frame without an array, each chunk states its own length, and that of its blocks.
             let chunk = chunks.as_mut().map_or(file.chunksize(), |chunks| chunks.next().unwrap_or(0));
             (side.start, side.stop, side.chunk) = (*start, *stop, narrow(chunk));
             side.block = narrow(blocks.as_mut().and_then(Iterator::next).unwrap_or(0));
@@ -155,8 +155,8 @@ impl Grid {
         self.sides.iter().take(self.rank)
     }
 
-    /// Of a frame of bytes: takes what begins at `corner` for the chunk at hand, `length` bytes in blocks of `block`. The
-    /// dimension as it was.
+    /// In a frame without an array: makes `length` bytes from `corner` on, in blocks of `block`, the current chunk.
+    /// Returns the previous state of the dimension.
     pub(super) fn take(&mut self, corner: u64, length: u64, block: u64) -> Side {
         let [side, ..] = &mut self.sides;
         let before = *side;
@@ -165,32 +165,33 @@ impl Grid {
         before
     }
 
-    /// Gives back what [`take`](Self::take) took.
+    /// Restores the state that [`take`](Self::take) returned.
     pub(super) fn give(&mut self, before: Side) {
         let [side, ..] = &mut self.sides;
         *side = before;
         self.cut.origin = 0;
     }
 
-    /// Of a frame of bytes: where the chunk at hand begins.
+    /// In a frame without an array: where the current chunk begins.
     pub(super) fn corner(&self) -> u64 {
         let [side, ..] = &self.sides;
         side.corner(self.cut)
     }
 
-    /// Of a frame of bytes: the first that is wanted, and where they end.
+    /// In a frame without an array: where the region starts and stops.
     pub(super) fn wanted(&self) -> (u64, u64) {
         let [side, ..] = &self.sides;
         (side.start, side.stop)
     }
 
-    /// Of a frame of bytes: whether any of `length` are wanted, from the start of the chunk at hand on.
+    /// In a frame without an array: whether any of the `length` bytes from the start of the current chunk on are in
+    /// the region.
     pub(super) fn wants(&self, length: u64) -> bool {
         let (corner, (start, stop)) = (self.corner(), self.wanted());
         corner < stop && corner.saturating_add(length) > start
     }
 
-    /// Bytes of what is wanted; `None` beyond 64 bits.
+    /// Bytes of the region; `None` if they exceed 64 bits.
     pub(super) fn wanted_bytes(&self) -> Option<u64> {
         if self.is_empty() {
             return Some(0);
@@ -202,19 +203,19 @@ impl Grid {
         self.sides().any(|side| side.wanted() == 0)
     }
 
-    /// Bytes of a block with its padding.
+    /// Bytes of a block, including its padding.
     pub(super) fn block_bytes(&self) -> u64 {
         self.sides().fold(self.item_size, |bytes, side| bytes.saturating_mul(u64::from(side.block)))
     }
 
-    /// Goes to the first chunk that is touched.
+    /// Moves to the first chunk that the region touches.
     pub(super) fn first_chunk(&mut self) {
         for side in &mut self.sides {
             (side.chunk_at, _) = side.touched_chunks();
         }
     }
 
-    /// Goes to the next chunk; `false` behind the last.
+    /// Moves to the next chunk; `false` after the last.
     pub(super) fn next_chunk(&mut self) -> bool {
         for side in self.sides.iter_mut().take(self.rank).rev() {
             let (first, end) = side.touched_chunks();
@@ -227,7 +228,7 @@ impl Grid {
         false
     }
 
-    /// The place of the chunk at hand among all chunks of an array of that shape.
+    /// The index of the current chunk among all chunks of an array of that shape.
     pub(super) fn chunk_index(&self, shape: Shape<'_>) -> u64 {
         self.sides().zip(shape).fold(0, |place: u64, (side, length)| {
             let count = count_of(length, u64::from(side.chunk));
@@ -235,7 +236,7 @@ impl Grid {
         })
     }
 
-    /// Whether anything is wanted of the chunk at hand.
+    /// Whether the region touches the current chunk.
     pub(super) fn touches_chunk(&self) -> bool {
         let cut = self.cut;
         self.sides().all(|side| {
@@ -244,13 +245,13 @@ impl Grid {
         })
     }
 
-    /// Reads the chunk at hand in blocks, or as a whole.
+    /// Selects whether the current chunk is read in blocks or as a whole.
     pub(super) fn cut(&mut self, in_blocks: bool) {
         self.cut.in_blocks = in_blocks;
     }
 
-    /// Whether of the block at hand less than a fourth is wanted. (A block has less than 2^32 elements.)
-    #[inline(never)] // what it multiplies is not on the stack for the others
+    /// Whether less than a quarter of the current block is in the region. (A block has less than 2^32 elements.)
+    #[inline(never)] // keeps its products off the stack of the callers
     pub(super) fn wants_little(&self) -> bool {
         let (mut wanted, mut all) = (4_u32, 1_u32);
         for side in self.sides() {
@@ -261,7 +262,7 @@ impl Grid {
         wanted < all
     }
 
-    /// How many parts of the chunk at hand are touched.
+    /// How many parts of the current chunk the region touches.
     pub(super) fn part_count(&self) -> u64 {
         let cut = self.cut;
         self.sides().fold(1, |count: u64, side| {
@@ -270,7 +271,7 @@ impl Grid {
         })
     }
 
-    /// Goes to the first part of the chunk at hand that is touched.
+    /// Moves to the first part of the current chunk that the region touches.
     pub(super) fn first_part(&mut self) {
         let cut = self.cut;
         for side in &mut self.sides {
@@ -278,7 +279,7 @@ impl Grid {
         }
     }
 
-    /// Goes to the next part; `false` behind the last.
+    /// Moves to the next part; `false` after the last.
     pub(super) fn next_part(&mut self) -> bool {
         let cut = self.cut;
         for side in self.sides.iter_mut().take(self.rank).rev() {
@@ -292,7 +293,7 @@ impl Grid {
         false
     }
 
-    /// The place of the part at hand among those of its chunk.
+    /// The index of the current part in its chunk.
     pub(super) fn part_index(&self) -> u64 {
         let cut = self.cut;
         self.sides().fold(0, |place: u64, side| {
@@ -301,11 +302,11 @@ impl Grid {
         })
     }
 
-    /// The first of the pieces of the part at hand that are wanted.
+    /// The first piece of the current part that is in the region.
     pub(super) fn first_row(&mut self) -> Rows {
         let cut = self.cut;
         let mut rows = Rows { length: self.item_size, outer: self.rank, from: 0, to: 0 };
-        // Up to and with the first dimension from the end of which not all is taken.
+        // From the last dimension up to and including the first one that is not taken whole.
         for side in self.sides().rev() {
             let (low, high) = side.in_part(cut);
             let taken = high.saturating_sub(low);
@@ -322,7 +323,7 @@ impl Grid {
         rows
     }
 
-    /// Goes to the next piece; `false` behind the last.
+    /// Moves to the next piece; `false` after the last.
     pub(super) fn next_row(&mut self, rows: &mut Rows) -> bool {
         let cut = self.cut;
         for side in self.sides.iter_mut().take(rows.outer).rev() {
@@ -337,7 +338,7 @@ impl Grid {
         false
     }
 
-    /// Where the piece at hand comes from and goes to.
+    /// Sets the source and destination positions of the current piece.
     fn place(&self, rows: &mut Rows) {
         let cut = self.cut;
         let (mut from, mut to) = (0_u64, 0_u64);
@@ -352,7 +353,7 @@ impl Grid {
 }
 
 impl Rows {
-    /// Whether there is but one piece, of that many bytes.
+    /// Whether there is only one piece, and it has that many bytes.
     pub(super) fn are_one_of(&self, length: u64) -> bool {
         self.outer == 0 && self.length == length
     }

@@ -1,6 +1,7 @@
-//! Blosc2 contiguous frames, and the arrays of their metalayer `b2nd`.
+//! Blosc2 contiguous frames, and the arrays that their `b2nd` metalayer describes.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of `format`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of
+//! `format`.
 //!
 //! ```text
 //! 0        header: 87 bytes, then metalayers                                       (frame.rs, array.rs)
@@ -9,8 +10,8 @@
 //!          trailer: more metalayers, each a chunk of its own                       (frame.rs)
 //! ```
 //!
-//! The text describes the metalayer; frames and chunks are as c-blosc2 writes and reads them. Where it
-//! reads more than any writer writes, such as any bytes for the markers of MessagePack, we do not.
+//! The specification describes the metalayer; frames and chunks are as c-blosc2 writes and reads them. Where it reads
+//! more than any writer writes, such as arbitrary bytes for MessagePack markers, this module does not.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -45,19 +46,20 @@ use chunk::Setting;
 use frame::{Header, Parts};
 use offsets::{Offsets, Place};
 
-/// How many dimensions an array has at most.
+/// The largest number of dimensions of an array.
 pub const MAX_RANK: usize = 16;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::B2nd, item, at)
 }
 
-/// Stops opening.
+/// Stops opening with an error.
 fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
     opening.fail((kind, Format::B2nd, item), at)
 }
 
-/// A Blosc2 frame: the one array that it holds, or the bytes that its chunks have, one after the other.
+/// A Blosc2 frame: the one array that it holds or, in a frame without an array, the bytes of its chunks, one after
+/// the other.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/default_f4_0.b2nd");
@@ -75,78 +77,80 @@ pub struct Frame<'a> {
     parts: Parts<'a>,
     /// The array; `None` in a frame of bytes.
     array: Option<Array<'a>>,
-    /// That of its dtype, where its elements are as long as it says; bytes in a frame that is no array.
+    /// The dtype of the array if it has the size of an element, else `None`; `u8` in a frame without an array.
     dtype: Option<DType>,
     byte_order: ByteOrder,
     version: u8,
-    /// Bytes of an element as the filters take them: of an array those that count, since some write 1 in the header.
+    /// Bytes of an element for the filters: for an array the actual element size, since some writers put 1 in the
+    /// header.
     typesize: u32,
     chunk_count: u32,
     warnings: u32,
 }
 
-/// What the header of a frame says besides. Each chunk has a codec, filters and a block size of its own; what the
-/// frame says are the writer's defaults.
+/// The settings in the header of a frame: the writer's defaults. Each chunk has a codec, filters and a block size of
+/// its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// The version of the frame: 1, 2 or 3.
     pub version: u8,
-    /// See [`codec_name`].
+    /// The codec: see [`codec_name`].
     pub codec: u8,
-    /// How hard the writer tried: 0 to 9.
+    /// The compression level: 0 to 9.
     pub level: u8,
-    /// See [`filter_name`]; in the order in which they are applied, 0 for none.
+    /// The filters in the order in which they are applied, 0 for none: see [`filter_name`].
     pub filters: [u8; 6],
-    /// What each filter takes besides: the width of a shuffle, for one.
+    /// The parameter of each filter, such as the width of a shuffle.
     pub filters_meta: [u8; 6],
-    /// Bytes of an element, as the header has it: what the elements of a frame without an array are. For an array see
-    /// [`Frame::item_size`]: some write 1 for elements of more than 255 bytes.
+    /// Bytes of an element, as in the header; this is the element size of a frame without an array. For an array see
+    /// [`Frame::item_size`]: some writers put 1 here if elements have more than 255 bytes.
     pub typesize: u64,
-    /// Bytes of a block; 0 where that is left to the chunks.
+    /// Bytes of a block; 0 if each chunk states its own.
     pub block_size: u64,
-    /// Bytes of a chunk, decoded; 0 where they differ.
+    /// Bytes of a chunk, decoded; 0 if chunks differ in length.
     pub chunk_size: u64,
-    /// Bytes of all chunks, decoded, with the padding of arrays.
+    /// Bytes of all chunks, decoded, including the padding of arrays.
     pub decoded: u64,
-    /// Bytes of all chunks as they are stored.
+    /// Bytes of all chunks as stored.
     pub stored: u64,
     /// Whether chunks may have dictionaries.
     pub has_dictionary: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// Whether it holds an array; else [`shape`](Self::shape) is the number of bytes.
+    /// Returns whether the frame holds an array; if not, [`shape`](Self::shape) is the number of bytes.
     #[must_use]
     pub const fn is_array(&self) -> bool {
         self.array.is_some()
     }
 
-    /// The shape of the array, or how many bytes there are.
+    /// Returns the shape of the array; without an array, one dimension, the number of bytes.
     #[must_use]
     pub fn shape(&self) -> Shape<'a> {
         self.array.map_or_else(|| array::plain_shape(self.parts.header), |array| array.shape())
     }
 
-    /// The shape of its chunks; those at its end reach beyond it.
+    /// Returns the shape of the chunks, which may extend past the end of the array; `None` without an array.
     #[must_use]
     pub fn chunk_shape(&self) -> Option<Shape<'a>> {
         self.array.map(|array| array.chunk_shape())
     }
 
-    /// The shape of the blocks of a chunk; those at its end reach beyond it.
+    /// Returns the shape of the blocks, which may extend past the end of their chunk; `None` without an array.
     #[must_use]
     pub fn block_shape(&self) -> Option<Shape<'a>> {
         self.array.map(|array| array.block_shape())
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes; 1 without an array.
     #[must_use]
     pub fn item_size(&self) -> u64 {
         if self.is_array() { u64::from(self.typesize) } else { 1 }
     }
 
-    /// The dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`; `None` where it
-    /// says none, or in another way than NumPy's. It may disagree with [`item_size`](Self::item_size), which counts.
+    /// Returns the dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`; `None`
+    /// if the file states none, or not in NumPy's notation. It may disagree with [`item_size`](Self::item_size),
+    /// which takes precedence.
     #[must_use]
     pub fn dtype_text(&self) -> Option<&'a str> {
         self.dtype_bytes().map(Text::as_str)
@@ -157,14 +161,14 @@ impl<'a> Frame<'a> {
         (format == 0).then_some(text)
     }
 
-    /// What the header says besides.
+    /// Returns the settings in the header.
     #[must_use]
     pub fn defaults(&self) -> Defaults {
         let header = Header::of(self.parts.header);
         let of = |f: fn(&Header) -> u8| header.map_or(0, f);
         Defaults {
             version: of(Header::version),
-            // 6: the codec is one of the user's, and has a number of its own.
+            // 6: a user-defined codec, whose number is in another field.
             codec: match of(|header| header.codec_flags & 0x0f) {
                 6 => of(|header| header.codec),
                 codec => codec,
@@ -181,27 +185,28 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn chunk_count(&self) -> u64 {
         u64::from(self.chunk_count)
     }
 
-    /// Chunk `index`, as far as its header goes.
+    /// Returns chunk `index`, as described by its header.
     ///
-    /// Of a file opened over a source the table of offsets and the chunk have to be in memory: add them before it
-    /// is opened. `scratch` is for the table: with [`table_scratch_length`](Self::table_scratch_length) bytes it is decoded.
-    /// With less the chunk is looked up without memory, which does for most tables, but takes long in large ones.
+    /// For a file opened over a source, the table of offsets and the chunk have to be in memory: add them before it
+    /// is opened. `scratch` is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough
+    /// to decode it. With less, the chunk is looked up without memory, which works for most tables, but is slow in
+    /// large ones.
     ///
     /// # Errors
-    /// `NotFound` beyond the last; `OutOfScratch` where it needs memory; what is wrong with the table or the chunk;
-    /// `NotInMemory`, at the byte that is missing.
+    /// `NotFound` past the last; `OutOfScratch` if the lookup needs memory; those of an invalid table or chunk;
+    /// `NotInMemory`, at the missing byte.
     pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         self.chunk_with(&mut BuiltIn::default(), index, scratch)
     }
 
-    /// The same by a decoder of the caller's: a table may be compressed by Zstandard or zlib, though no known writer
-    /// does that.
+    /// Like [`chunk`](Self::chunk), with a caller-supplied decoder: a table may be compressed with Zstandard or zlib,
+    /// though no known writer does that.
     ///
     /// # Errors
     /// Those of [`chunk`](Self::chunk).
@@ -209,8 +214,8 @@ impl<'a> Frame<'a> {
         self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
     }
 
-    /// Where chunk `index` stands in the file; `None` for one of which nothing is stored. For a caller who fetches it:
-    /// takes the table, as [`chunk`](Self::chunk) does, but of the chunk its first 32 bytes at most.
+    /// Returns the extent of chunk `index` in the file, for a caller who fetches it; `None` if nothing is stored for
+    /// it. Needs the table in memory, as [`chunk`](Self::chunk) does, but of the chunk at most the first 32 bytes.
     ///
     /// # Errors
     /// Those of [`chunk`](Self::chunk). `NotInMemory`, at the byte from which the 32 are missing.
@@ -221,8 +226,8 @@ impl<'a> Frame<'a> {
         Ok(Some(Extent::new(at, length)))
     }
 
-    /// Where the table of chunks stands in the file: to be added to a source before chunks are looked up. No bytes in a
-    /// frame without chunks.
+    /// Returns the extent of the table of chunk offsets, which must be added to a source before chunks are looked up.
+    /// Empty in a frame without chunks.
     #[must_use]
     pub fn table_extent(&self) -> Extent {
         let end = if self.chunk_count > 0 { self.parts.trailer_at } else { 0 };
@@ -242,10 +247,11 @@ impl<'a> Frame<'a> {
         self.place_in(&mut offsets, codec, index, memory, scratch)
     }
 
-    /// How much scratch memory [`chunk`](Self::chunk) takes to be fast, in bytes: that of a part of the table of offsets.
+    /// Returns how much scratch memory [`chunk`](Self::chunk) needs to be fast, in bytes: enough for one block of the
+    /// table of offsets.
     ///
     /// # Errors
-    /// What is wrong with the table; `NotInMemory`.
+    /// Those of an invalid table; `NotInMemory`.
     pub fn table_scratch_length(&self) -> Result<u64> {
         if self.chunk_count == 0 {
             return Ok(0);
@@ -253,23 +259,23 @@ impl<'a> Frame<'a> {
         Ok(self.offsets()?.memory_length())
     }
 
-    /// The metalayers of the header, with those that say what the array is.
+    /// Returns the metalayers of the header, including the one that describes the array.
     #[must_use]
     pub fn metalayers(&self) -> Metalayers<'a> {
         self.parts.metalayers()
     }
 
-    /// The variable-length metalayers (vlmeta) of the trailer, such as the attributes that programs add: their contents
-    /// are chunks, see [`variable_metalayer`](Self::variable_metalayer).
+    /// Returns the variable-length metalayers (vlmeta) of the trailer, such as user attributes. Their contents are
+    /// chunks: see [`variable_metalayer`](Self::variable_metalayer).
     #[must_use]
     pub fn variable_metalayers(&self) -> Metalayers<'a> {
         self.parts.variable_metalayers(self.input)
     }
 
-    /// The content of a metalayer of the trailer, as a chunk to be decoded.
+    /// Returns the content of a metalayer of the trailer, as a chunk to decode.
     ///
     /// # Errors
-    /// What is wrong with the chunk.
+    /// Those of an invalid chunk.
     pub fn variable_metalayer(&self, metalayer: &Metalayer<'a>) -> Result<Chunk<'a>> {
         let Extent { offset, length } = metalayer.extent;
         let chunk = Chunk::read(self.setting(offset.saturating_add(length)), 0, offset)?;
@@ -279,18 +285,18 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Where all chunks stand, with whatever lies between them.
+    /// The extent of all chunks, with any gaps between them.
     fn region(&self) -> Extent {
         Extent::new(to_u64(self.parts.header.len()), self.parts.number(Header::cbytes))
     }
 
-    /// Where the chunk with the offsets stands.
+    /// The offset of the chunk that has the offsets.
     fn table_at(&self) -> u64 {
         let Extent { offset, length } = self.region();
         offset.saturating_add(length)
     }
 
-    /// Bytes of all chunks, decoded; bytes of each, 0 where they differ.
+    /// Bytes of all chunks, decoded; `chunksize` is that of each, 0 if they differ in length.
     fn nbytes(&self) -> u64 {
         self.parts.number(Header::nbytes)
     }
@@ -307,7 +313,7 @@ impl<'a> Frame<'a> {
         Ok(Offsets::new(Chunk::read(self.setting(self.parts.trailer_at), 0, self.table_at())?))
     }
 
-    /// Bytes of the largest chunk there may be, decoded.
+    /// Bytes of the largest possible chunk, decoded.
     fn largest_chunk(&self) -> u64 {
         if self.chunksize() > 0 { self.chunksize() } else { self.nbytes() }
     }
@@ -332,7 +338,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Where chunk `index` stands in the file, for which the table has to say a place among the chunks.
+    /// The position of chunk `index` in the file; the offset in the table must be inside the region of the chunks.
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
@@ -349,14 +355,14 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The bytes that chunk `index` has, decoded; `None` where chunks are of different lengths.
+    /// The decoded length of chunk `index`; `None` if chunks differ in length.
     fn expected_length(&self, index: u64) -> Option<u64> {
         let chunksize = self.chunksize();
         let before = index.saturating_mul(chunksize);
         (chunksize > 0).then(|| self.nbytes().saturating_sub(before).min(chunksize))
     }
 
-    /// The chunk that stands at `at`.
+    /// The chunk that is stored at `at`.
     fn stored_chunk(&self, index: u64, at: u64) -> Result<Chunk<'a>> {
         let chunk = Chunk::read(self.setting(self.table_at()), index, at)?;
         let length = chunk.decoded_length();
@@ -364,7 +370,7 @@ impl<'a> Frame<'a> {
         if is_fitting { Ok(chunk) } else { Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4)) }
     }
 
-    /// A chunk of which the table says all there is.
+    /// A chunk that is described by the table alone.
     fn special_chunk(&self, index: u64, content: Content) -> Result<Chunk<'a>> {
         let at = self.table_at();
         let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
@@ -378,13 +384,13 @@ impl<'a> Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// An error of the tensor as a whole: at its chunks.
+    /// An error of the tensor as a whole, which points to its chunks.
     fn error(&self, kind: ErrorKind) -> Error {
         fail(kind, Item::Tensor, self.region().offset)
     }
 }
 
-/// The version of a frame.
+/// The version of a frame, as text.
 const fn version(version: u8) -> Option<&'static str> {
     match version {
         1 => Some("1"),
@@ -398,8 +404,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     const FORMAT: Format = Format::B2nd;
     const HAS_STORED_ELEMENTS: bool = false;
 
-    /// Checks header, trailer and metalayers, and where the chunks are said to be. The table of their offsets and the
-    /// chunks are checked where they are read.
+    /// Checks header, trailer and metalayers, and the region of the chunks. The table of offsets and the chunks are
+    /// checked when they are read.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let parts = frame::open(opening)?;
         let array = array::of(opening, &parts)?;
@@ -418,7 +424,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         };
         if let Some((_, item_size)) = array {
             file.typesize = item_size;
-            // The dtype may be of another size than the elements are.
+            // The size of the dtype may differ from the element size.
             let dtype = file
                 .dtype_bytes()
                 .and_then(|text| from_numpy(text.bytes()))
@@ -429,13 +435,14 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
         if nbytes > 0 {
             let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
-            // The chunk that has the table is looked at as far as its header goes: asked for in one piece here.
+            // Only the header of the chunk with the table is needed: requested here in one piece.
             let at = file.table_at();
             let available = parts.trailer_at.saturating_sub(at);
             opening.keep(Extent::new(at, available.min(chunk::LONG)))?;
             let counted = offsets::count(file.setting(parts.trailer_at), at, count);
             file.chunk_count = counted.map_err(|error| opening.stop(error))?;
-            // Chunks of different lengths: some may be empty, but nobody waits for more of them than there are bytes.
+            // With chunks of different lengths some may be empty, but more chunks than bytes are refused: walking
+            // them would take long.
             if file.chunk_count() > nbytes {
                 return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
             }
@@ -493,7 +500,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         self.scratch_for(None).ok()
     }
 
-    /// All elements as they are stored, without the padding.
+    /// All elements as stored, without the padding.
     fn read_whole<'d>(
         &self,
         _: &TensorRecord<'a>,
@@ -509,8 +516,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     }
 }
 
-/// The dtype that NumPy writes so, and its byte order; `None` for those that have no such name here: times,
-/// texts, records.
+/// The dtype that NumPy spells so, and its byte order; `None` for dtypes that have no name here: times, strings,
+/// records.
 fn from_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
     let (order, name) = text.split_first()?;
     let order = match order {

@@ -1,8 +1,8 @@
-//! Where the chunks stand: the table of their offsets, which is a chunk itself.
+//! Where the chunks are: the table of their offsets, which is a chunk itself.
 //!
-//! Depends on `place`, `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than anything that
-//! a reader has room for, and the writers compress it: it is read block by block, into memory of the caller's where
-//! there is some, and byte by byte where there is none.
+//! Depends on `place`, `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than a reader's
+//! memory, and writers compress it: it is read block by block into the caller's memory if there is enough, otherwise
+//! byte by byte without any.
 #![forbid(unsafe_code)]
 
 use super::block::{Codec, Filter, Stream};
@@ -18,10 +18,10 @@ use crate::place::Item;
 /// Bytes of an offset.
 const OFFSET: u64 = 8;
 
-/// How many streams and instructions of BloscLZ are followed before memory is asked for: a few milliseconds.
+/// How many streams and BloscLZ instructions are followed before memory is asked for: a few milliseconds.
 const PATIENCE: u32 = 1 << 22;
 
-/// Looks up offsets, and remembers which block of the table the caller's memory has.
+/// Looks up offsets, and remembers which block of the table is in the caller's memory.
 pub(super) struct Offsets<'a> {
     table: Chunk<'a>,
     decoded: Option<u32>,
@@ -31,9 +31,9 @@ pub(super) struct Offsets<'a> {
 /// Where a chunk is.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// Here: behind the header of the frame as the table counts, in the file once that is checked.
+    /// Stored here: relative to the end of the frame header as in the table, or in the file once it has been checked.
     Stored(u64),
-    /// Nowhere: it has this content.
+    /// Not stored: the chunk has this content.
     Special(Content),
 }
 
@@ -42,21 +42,21 @@ impl<'a> Offsets<'a> {
         Self { table, decoded: None, patience: PATIENCE }
     }
 
-    /// Forgets what the caller's memory had: it is used for something else.
+    /// Forgets the block in the caller's memory, which is about to be used for something else.
     pub(super) fn forget(&mut self) {
         self.decoded = None;
     }
 
-    /// After how many of `count` chunks the table says the same again, where they are passed one by one since their lengths
-    /// differ: after all of them, unless it is one value again and again. A compressed one has no more of them than the
-    /// `stored` bytes have room for: no writer lets chunks share them, and to pass them would take long.
+    /// The period, in chunks, after which the table of `count` chunks repeats, for walking chunks of different
+    /// lengths one by one: `count`, unless the table is one repeated value. A compressed table may not have more
+    /// chunks than fit into the `stored` bytes: no writer lets chunks share bytes, and walking them would take long.
     pub(super) fn period(&self, count: u64, stored: u64) -> Result<u64> {
         match self.table.content {
             Content::Compressed if count > stored.wrapping_shr(LOG2_SHORT) => {
                 Err(self.table.error(ErrorKind::CountTooLarge, Item::ChunkOffset, 4))
             }
             Content::Compressed | Content::Copied => Ok(count),
-            // The shortest run of whole values that is one of whole offsets.
+            // The shortest run of whole values that is also one of whole offsets.
             Content::Value => {
                 let length = to_u64(self.table.payload().len());
                 Ok(length.wrapping_shr(length.trailing_zeros().min(OFFSET.trailing_zeros())))
@@ -65,7 +65,7 @@ impl<'a> Offsets<'a> {
         }
     }
 
-    /// How much memory a block of the table takes, and how much scratch memory it takes to decode it.
+    /// How much memory a block of the table takes, and how much scratch memory decoding it takes.
     pub(super) fn memory(&self) -> (u64, u64) {
         match self.table.content {
             Content::Compressed => (self.table.block_size().unwrap_or(0), self.table.scratch_length()),
@@ -73,13 +73,13 @@ impl<'a> Offsets<'a> {
         }
     }
 
-    /// The two together.
+    /// The sum of both.
     pub(super) fn memory_length(&self) -> u64 {
         let (memory, scratch) = self.memory();
         memory.saturating_add(scratch)
     }
 
-    /// Looks up offset `index`. `memory` has what [`memory`](Self::memory) says, or nothing.
+    /// Looks up offset `index`. `memory` has the size of the first result of [`memory`](Self::memory), or is empty.
     pub(super) fn get(
         &mut self,
         codec: &mut Codec<'_, 'a>,
@@ -128,7 +128,7 @@ impl<'a> Offsets<'a> {
         let Some(dst) = dst else { return self.traced(block, at, length) };
         if self.decoded != Some(block) {
             self.decoded = None;
-            // No writer makes such a table, and it would take a block more.
+            // No writer makes such a table, and it would need another block of memory.
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
@@ -138,8 +138,8 @@ impl<'a> Offsets<'a> {
         to_usize(at).and_then(|at| dst.get(at).copied()).ok_or_else(error)
     }
 
-    /// The byte at `at` of a block of the table, without memory: followed back through the shuffle and the copies of
-    /// BloscLZ to where it is written down, as all writers have it.
+    /// The byte at `at` of a block of the table, without memory: traced back through the shuffle and the BloscLZ
+    /// matches to a literal, which works for the tables of all known writers.
     fn traced(&mut self, block: u32, at: u64, length: u64) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
@@ -179,7 +179,7 @@ impl<'a> Offsets<'a> {
     }
 }
 
-/// Where byte `at` of a block stands before its shuffle is undone.
+/// The position of byte `at` of a block before its shuffle is undone.
 fn shuffled(at: u64, width: u64, length: u64) -> u64 {
     let count = quotient(length, width);
     let whole = count.saturating_mul(width);
@@ -191,7 +191,7 @@ fn shuffled(at: u64, width: u64, length: u64) -> u64 {
     plane.saturating_mul(count).saturating_add(element)
 }
 
-/// How many offsets the table has, of which only the header is looked at: `expected`, where that is known.
+/// The number of offsets in the table, from its header alone: it must be `expected`, if that is known.
 pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Result<u32> {
     let (table, _) = Chunk::head(setting, 0, at)?;
     let length = table.decoded_length();

@@ -1,14 +1,16 @@
-//! Reading: any hyper-rectangle of an array, from only those blocks that it touches, each straight into place.
+//! Reading any hyper-rectangle of an array, from only those blocks that it touches, each directly into the
+//! destination.
 //!
 //! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on the rest of the format.
 //!
 //! ```text
-//! array    chunks, row-major; those at its end reach beyond it
-//! chunk    blocks, row-major; those at its end reach beyond it
+//! array    chunks, row-major; the last ones may extend past its end
+//! chunk    blocks, row-major; the last ones may extend past its end
 //! block    elements, row-major
 //! ```
 //!
-//! What reaches beyond is padding that nobody sees. A frame without an array is read as one of bytes.
+//! What extends past the end is padding that is never returned. A frame without an array is read as an array of
+//! bytes.
 #![forbid(unsafe_code)]
 
 use super::Frame;
@@ -25,30 +27,30 @@ use crate::decode::Decoder;
 use crate::error::{ErrorKind, Result};
 use crate::place::Item;
 
-/// To fill as many bytes takes no longer than to ask how many of them are wanted.
+/// Filling this many bytes takes no longer than finding out how many of them are needed.
 const SHORT: usize = 256;
 
-/// What to read, and where to.
+/// What to read, and where to write it.
 struct Reader<'r, 'd, 'a> {
     codec: &'r mut Codec<'d, 'a>,
     grid: &'r mut Grid,
     dst: &'r mut [u8],
 }
 
-/// Bytes of a block or of a chunk, in whatever way they are at hand.
+/// Bytes of a block or of a chunk, in the form in which they are available.
 enum View<'v> {
-    /// One after the other.
+    /// Contiguous.
     Bytes(&'v [u8]),
-    /// A value again and again, from the start of the chunk on, and where in the chunk this begins.
+    /// A value repeated from the start of the chunk on, and where in the chunk this view begins.
     Value(&'v [u8], u64),
     /// The bytes of elements of that width, in planes.
     Planes(usize, &'v Planes<'v>),
-    /// Planes, of which one of a single byte stands for that byte again and again.
+    /// Planes, where a plane of one byte stands for that byte repeated.
     Runs(usize, &'v Planes<'v>),
 }
 
 impl View<'_> {
-    /// Writes what stands `from` bytes in to all of `dst`; `None` where there is less.
+    /// Fills `dst` with what is at `from`; `None` if there is not enough.
     fn write(&self, from: u64, dst: &mut [u8]) -> Option<()> {
         match self {
             View::Bytes(bytes) => copy(dst, Extent::new(from, to_u64(dst.len())).of(bytes, 0)?),
@@ -64,9 +66,9 @@ impl View<'_> {
     }
 }
 
-/// Writes elements of `width` bytes to `dst`, those that stand `from` bytes in, byte by byte from their planes, of which
-/// those of one byte are that byte again and again.
-#[inline(never)] // what it counts is not on the stack for the others
+/// Writes elements of `width` bytes, starting `from` bytes in, to `dst`, byte by byte from their planes. A plane of
+/// one byte stands for that byte repeated.
+#[inline(never)] // keeps its counters off the stack of the callers
 fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]) -> Option<()> {
     let mut element = from.checked_shr(width.trailing_zeros())?;
     while !dst.is_empty() {
@@ -83,27 +85,29 @@ fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]
 }
 
 impl<'a> Frame<'a> {
-    /// How many bytes [`read_region`](Self::read_region) writes.
+    /// Returns how many bytes [`read_region`](Self::read_region) writes.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` beyond 64 bits.
-    pub fn region_len(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` if they exceed 64 bits.
+    pub fn region_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
-    /// The elements from index `start` up to, but without index `stop`, to the front of `dst`, row-major, as they
-    /// are stored: in the byte order that the dtype states. The part written. In a frame without an array elements are
-    /// bytes.
+    /// Reads the elements from index `start` up to, but excluding index `stop`, to the front of `dst`, row-major, as
+    /// they are stored: in the byte order that the dtype states. Returns the part written. In a frame without an
+    /// array, elements are bytes.
     ///
-    /// `dst` has at least [`region_len`](Self::region_len) bytes, `scratch` [`scratch_length`](Self::scratch_length); with
-    /// less it may do, if more slowly. Decodes the blocks that the region touches, each once and as a whole:
-    /// [`work_length`](Self::work_length) says how much that is, which is not bounded by the region.
+    /// `dst` must have at least [`region_length`](Self::region_length) bytes, `scratch`
+    /// [`scratch_length`](Self::scratch_length); with less scratch it may still succeed, possibly more slowly.
+    /// Decodes the blocks that the region touches, each once and as a whole: [`work_length`](Self::work_length)
+    /// returns how much that is, which is not bounded by the region.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
-    /// `UnsupportedCodec`, `UnsupportedFilter`; what is wrong with a chunk, `NotInMemory`: `dst` holds nothing of use
+    /// `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk, `NotInMemory`: the contents of `dst` are
+    /// unspecified then, but other regions can still be read.
     /// then, but other regions can be read.
     ///
     /// ```
@@ -113,7 +117,7 @@ impl<'a> Frame<'a> {
     /// let mut stop: Vec<u64> = array.shape().iter().collect();
     /// stop[0] = stop[0].min(1); // the first row alone
     /// let start = vec![0; stop.len()];
-    /// let mut dst = vec![0; array.region_len(&start, &stop)? as usize];
+    /// let mut dst = vec![0; array.region_length(&start, &stop)? as usize];
     /// let mut scratch = vec![0; array.scratch_length(&start, &stop)? as usize];
     /// let row = array.read_region(&start, &stop, &mut dst, &mut scratch)?;
     /// println!("{} bytes of dtype {:?}", row.len(), array.dtype_text());
@@ -129,7 +133,8 @@ impl<'a> Frame<'a> {
         self.read_region_with(&mut BuiltIn::default(), start, stop, dst, scratch)
     }
 
-    /// The same by a decoder of the caller's, which is asked for Zstandard and zlib.
+    /// Like [`read_region`](Self::read_region), with a caller-supplied decoder, which is called for Zstandard and
+    /// zlib.
     ///
     /// # Errors
     /// Those of [`read_region`](Self::read_region).
@@ -144,7 +149,7 @@ impl<'a> Frame<'a> {
         self.decode(decoder, Some((start, stop)), dst, scratch)
     }
 
-    /// The same for a region or, where none is said, for all.
+    /// Like [`read_region_with`](Self::read_region_with), for a region or, if that is `None`, the whole array.
     pub(super) fn decode<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -161,10 +166,10 @@ impl<'a> Frame<'a> {
             return Ok(dst);
         }
         let mut found = self.offsets();
-        let offsets = found.as_mut().map_err(|error| *error)?; // where it is: it is large for a stack
+        let offsets = found.as_mut().map_err(|error| *error)?; // used in place: it is large for a stack
         let codec = &mut Codec::new(decoder);
         let (memory, _) = offsets.memory();
-        // At the end of the scratch memory, if it has the room.
+        // The table's memory is at the end of the scratch memory, if that is large enough.
         let has_room = offsets.memory_length() <= to_u64(scratch.len());
         let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
         let period = self.period(offsets)?;
@@ -174,10 +179,10 @@ impl<'a> Frame<'a> {
             let found = self.chunk_at(offsets, codec, index, memory, work);
             let chunk = found.as_ref().map_err(|error| *error)?; // as above
             if !self.touches(chunk, grid) {
-                return Ok(Some(chunk.decoded_length())); // one on the way to those that are wanted
+                return Ok(Some(chunk.decoded_length())); // a chunk before the region
             }
             let needed = memory_length(chunk, grid, &mut { u32::MAX })?;
-            // The chunk needs the memory more than the table does.
+            // The chunk takes precedence over the table.
             if needed > to_u64(work.len()) {
                 table = 0;
                 offsets.forget();
@@ -191,7 +196,8 @@ impl<'a> Frame<'a> {
         Ok(dst)
     }
 
-    /// After how many chunks the table says the same again; of chunks of one length, which need not be passed, all.
+    /// The period, in chunks, after which the table repeats; unlimited for chunks of one length, which are never
+    /// walked.
     pub(super) fn period(&self, offsets: &Offsets<'_>) -> Result<u64> {
         match self.chunksize() {
             0 => offsets.period(self.chunk_count(), self.region().length),
@@ -199,8 +205,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Calls `f` with each chunk that is touched at hand, and its index; it returns the bytes of the chunk, or `None` to
-    /// end it. `period` is what [`period`](Self::period) says.
+    /// Calls `f` with the index of each chunk that the region touches, as the current chunk; `f` returns the bytes of
+    /// the chunk, or `None` to stop. `period` is the result of [`period`](Self::period).
     pub(super) fn each_chunk(
         &self,
         grid: &mut Grid,
@@ -219,10 +225,9 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Like [`each_chunk`](Self::each_chunk), where chunks are of different lengths: those before the first that is
-    /// touched, and after the last, are looked at, too. Of a table that says the same again after each `period` chunks
-    /// they are passed by as many at a time.
-    #[inline(never)] // what it counts is not on the stack for the others
+    /// Like [`each_chunk`](Self::each_chunk), for chunks of different lengths: chunks before and after the region are
+    /// visited, too. If the table repeats every `period` chunks, they are skipped a whole period at a time.
+    #[inline(never)] // keeps its counters off the stack of the others
     fn walk_chunks(
         &self,
         grid: &mut Grid,
@@ -231,9 +236,10 @@ impl<'a> Frame<'a> {
     ) -> Result<()> {
         let ((start, stop), nbytes) = (grid.wanted(), self.nbytes());
         let (mut at, mut index) = (0_u64, 0_u64);
-        // Where the first of them begins, and how many are left of them.
+        // Where the current period begins, and how many chunks of it remain.
         let (mut turn_at, mut left) = (at, period);
-        // To the end, where the end is wanted: chunks behind it are one mistake, those that reach beyond another.
+        // To the end of the frame if the region includes the end: extra chunks past it are one fault, chunks that
+        // exceed it another.
         while index < self.chunk_count() && (at < stop || stop >= nbytes) {
             grid.take(at, 0, 0);
             let Some(length) = f(grid, index)? else { return Ok(()) };
@@ -242,7 +248,8 @@ impl<'a> Frame<'a> {
             left = left.saturating_sub(1);
             if left == 0 {
                 let bytes = at.saturating_sub(turn_at);
-                // All turns, and a part of one, add up to the frame: then there are no more chunks than bytes in each.
+                // All whole periods and a partial one must add up to the frame: then no period has more chunks than
+                // bytes.
                 let whole = quotient(self.chunk_count(), period);
                 let part = if whole.saturating_mul(period) == self.chunk_count() { 0 } else { bytes };
                 if nbytes.checked_sub(whole.saturating_mul(bytes)).is_none_or(|rest| rest > part) {
@@ -259,20 +266,21 @@ impl<'a> Frame<'a> {
                 return Err(self.error(ErrorKind::ChunkGrid));
             }
         }
-        // They add up to what the frame says.
+        // The chunks must add up to what the frame states.
         if at >= stop { Ok(()) } else { Err(self.error(ErrorKind::ChunkGrid)) }
     }
 
-    /// Whether anything is wanted of the chunk at hand: of those of one length, such as those of an array, only such are.
+    /// Whether the region touches the current chunk. Chunks of one length, such as those of an array, are visited
+    /// only if it does.
     pub(super) fn touches(&self, chunk: &Chunk<'_>, grid: &Grid) -> bool {
         self.is_array() || self.chunksize() > 0 || grid.wants(chunk.decoded_length())
     }
 }
 
 impl<'a> Reader<'_, '_, 'a> {
-    /// Writes what is wanted of a chunk of bytes, which says itself how long it and its blocks are. `work` has what
-    /// [`memory_length`] says.
-    #[inline(never)] // what is kept meanwhile lies on its stack alone
+    /// Writes what the region needs of a chunk of bytes, which states its own length and that of its blocks. `work`
+    /// has the size that [`memory_length`] returns.
+    #[inline(never)] // what it saves is on its own stack frame alone
     fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let corner = self.grid.corner();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
@@ -281,12 +289,12 @@ impl<'a> Reader<'_, '_, 'a> {
         result
     }
 
-    /// Writes what is wanted of a chunk. `work` has what [`memory_length`] says.
+    /// Writes what the region needs of a chunk. `work` has the size that [`memory_length`] returns.
     fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
         if !self.grid.touches_chunk() {
-            return Ok(()); // one on the way to those that are wanted
+            return Ok(()); // a chunk before the region
         }
         let value = chunk.value();
         let has_whole_values = !value.is_empty() && remainder(self.grid.item_size, to_u64(value.len())) == 0;
@@ -296,20 +304,22 @@ impl<'a> Reader<'_, '_, 'a> {
             Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Item::Flags, 30)),
             Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(behind(chunk.payload(), start))),
             Content::Copied => self.whole(chunk, &View::Bytes(chunk.payload())),
-            // Wherever an element stands the value begins anew; else it goes on from block to block.
+            // If the value starts anew at every element, the chunk needs no blocks; otherwise it continues from block
+            // to block.
             _ if has_whole_values || !is_array => self.whole(chunk, &View::Value(value, 0)),
             _ => self.parts(chunk, |start| View::Value(value, start)),
         }
     }
 
-    /// Writes what is wanted of a chunk that is at hand as a whole.
+    /// Writes what the region needs of a chunk that is available as a whole.
     fn whole(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
         self.grid.cut(false);
         self.grid.first_part();
         self.rows(chunk, view)
     }
 
-    /// Writes what is wanted of each block, from a view of what stands from that byte of the chunk on.
+    /// Writes what the region needs of each block, from a view of the chunk that begins at the offset passed to
+    /// `view`.
     fn parts<'v>(&mut self, chunk: &Chunk<'_>, view: impl Fn(u64) -> View<'v>) -> Result<()> {
         let size = self.grid.block_bytes();
         self.grid.first_part();
@@ -322,7 +332,7 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what is wanted of a compressed chunk.
+    /// Decodes what the region needs of a compressed chunk.
     fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
         if self.grid.is_array && !has_its_blocks(chunk, self.grid) {
@@ -332,7 +342,7 @@ impl<'a> Reader<'_, '_, 'a> {
             chunk.decode_blocks(self.codec, decoded, work)?;
             return self.parts(chunk, |start| View::Bytes(behind(decoded, start)));
         }
-        // The first block, where others are differences to it.
+        // The first block, if others are differences to it.
         let ahead = if chunk.has_delta() { chunk.block_length(0)? } else { 0 };
         let parts = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
         let (first, work) = parts.ok_or_else(out_of_scratch)?;
@@ -350,13 +360,13 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what is wanted of a chunk whose blocks are of different lengths, which [`memory_length`] has added up: one of
-    /// bytes.
+    /// Decodes what the region needs of a chunk of bytes whose blocks differ in length; [`memory_length`] has checked
+    /// that they add up.
     fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
-            // Each as if it were a chunk by itself.
+            // Each block as if it were a chunk of its own.
             self.grid.take(corner, length, length);
             if self.grid.touches_chunk() {
                 self.grid.first_part();
@@ -367,8 +377,8 @@ impl<'a> Reader<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Decodes block `index`, which is at hand, and writes what is wanted of it. `first` is the first block, where
-    /// others are differences to it.
+    /// Decodes block `index`, the current part, and writes what the region needs of it. `first` is the first block,
+    /// if others are differences to it.
     fn block(&mut self, chunk: &Chunk<'a>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
         if let (Some(first), 0) = (first, index) {
             return self.rows(chunk, &View::Bytes(first));
@@ -381,7 +391,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let size = to_usize(length).unwrap_or(usize::MAX);
         let (decoded, work) =
             work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
-        // All of it in one piece is decoded where it is wanted.
+        // If all of it is needed in one piece, it is decoded directly to the destination.
         let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
         if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
             return chunk.decode_block(self.codec, index, first, dst, work);
@@ -390,8 +400,9 @@ impl<'a> Reader<'_, '_, 'a> {
         self.rows(chunk, &View::Bytes(decoded))
     }
 
-    /// The same where the elements, of `width` bytes, are gathered from their planes on the way.
-    #[inline(never)] // the planes lie on its stack alone
+    /// Like [`block`](Self::block), for elements of `width` bytes that are gathered from their planes as they are
+    /// written.
+    #[inline(never)] // the planes are on its own stack frame alone
     fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
         let keeps_runs = planes(self.codec, chunk, index, width, work, &mut found, self.grid)?;
@@ -404,7 +415,7 @@ impl<'a> Reader<'_, '_, 'a> {
         self.rows(chunk, &view)
     }
 
-    /// Writes what is wanted of the part at hand, of which there is a view.
+    /// Writes what the region needs of the current part, from a view of it.
     fn rows(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
         let mut rows = self.grid.first_row();
         loop {
@@ -419,15 +430,15 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 }
 
-/// What stands behind the first bytes.
+/// What follows the first `first` bytes.
 fn behind(bytes: &[u8], first: u64) -> &[u8] {
     to_usize(first).and_then(|first| bytes.get(first..)).unwrap_or_default()
 }
 
-/// The streams of a block as planes of elements of `width` bytes: those that are stored as they are where they lie, the
-/// others decoded to `work`. Those that are a byte again and again are that byte alone where little is wanted of the
-/// block, so that nothing is filled with what is not; whether there are such.
-#[inline(never)] // its own stack is given back before the elements are gathered
+/// The streams of a block as planes of elements of `width` bytes: raw ones in place, the others decoded to `work`. If
+/// the region needs little of the block, a stream that repeats one byte is kept as that byte, so that no unneeded
+/// bytes are filled in; returns whether that is so.
+#[inline(never)] // its stack frame is released before the elements are gathered
 fn planes<'v, 'a: 'v>(
     codec: &mut Codec<'_, 'a>,
     chunk: &Chunk<'a>,
@@ -464,7 +475,7 @@ fn planes<'v, 'a: 'v>(
         *plane = if let Stream::Raw(stored) = stream { stored } else { decoded };
         rest = behind;
     }
-    // One stream has all planes, one after the other.
+    // The only stream has all planes, one after the other.
     if streams.count == 1 {
         let [all, ..] = *found;
         if keeps_runs {
@@ -478,13 +489,13 @@ fn planes<'v, 'a: 'v>(
     Ok(keeps_runs)
 }
 
-/// Whether the blocks of the chunk are those of the array, as all known writers have it.
+/// Whether the blocks of the chunk are those of the array, as from all known writers.
 pub(super) fn has_its_blocks(chunk: &Chunk<'_>, grid: &Grid) -> bool {
     chunk.block_size() == Some(grid.block_bytes())
 }
 
-/// The width of the elements of a chunk whose only filter is a shuffle that can be undone on the way to the
-/// destination, element by element.
+/// The element width of a chunk whose only filter is a shuffle that can be undone element by element, as elements are
+/// written to the destination.
 pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
     if chunk.content != Content::Compressed {
         return None;
@@ -495,7 +506,7 @@ pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
         (None, _) if !chunk.is_split() => 1,
         _ => return None,
     };
-    // Elements of the array begin and end with elements of the shuffle, and so does each stream.
+    // Elements of the array, blocks and chunks begin and end with whole elements of the shuffle.
     let divides = |bytes: u64| bytes & to_u64(width).wrapping_sub(1) == 0;
     let is_known = matches!(width, 1 | 2 | 4 | 8 | 16);
     let is_whole =

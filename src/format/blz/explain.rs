@@ -1,7 +1,7 @@
-//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
 //! whatever cannot be read is left out.
 //!
-//! Depends on `super`. Linked only into programs that ask for the text of an error.
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use super::{Cores, NUMBER, Tables, role};
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
 
-/// Reads what the sentence of `error` may say.
+/// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { version: Some("1"), ..Context::default() };
     let Some(at) = error.offset() else { return context };
@@ -28,7 +28,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// Reads the core that does not fit the file: the first that cannot be read.
+/// Reads the core that exceeds the file: the first that cannot be read.
 fn core(input: Input<'_>, context: &mut Context<'_>) {
     let Some((tables, at)) = Tables::read(&ParseContext::of(input)).ok() else { return };
     let mut cores = Cores { tables, index: 0, at, end: input.length(), error: None };

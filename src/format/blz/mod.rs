@@ -9,7 +9,7 @@
 //! 23+16N   N cores; core k has the shape (bond k, length k, bond k+1), row-major
 //! ```
 //!
-//! All is little-endian, and nothing is aligned: the cores begin at 7 modulo 8. The volume may exceed 64
+//! Everything is little-endian and unaligned: the cores begin at 7 modulo 8. The number of elements may exceed 64
 //! bits by far, as for the states of many qubits; only the cores have to fit the file.
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ use crate::shape::Shape;
 use crate::vocab::{DType, Layout};
 use crate::warning::{Warning, Warnings};
 
-/// Section "Header". The version and the dtype are known from the magic, which they are counted among.
+/// Section "Header". The version and the dtype are known already: they are part of the magics that are recognized.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Header {
@@ -48,7 +48,7 @@ struct Header {
 const HEADER: u64 = 15;
 const DTYPE_AT: u64 = 5;
 const DIMENSIONS_AT: u64 = 6;
-/// Bytes of a length and of a bond dimension.
+/// The size in bytes of a length and of a bond dimension.
 const NUMBER: u64 = 8;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
@@ -78,7 +78,7 @@ pub struct BlzFile<'a> {
     cores: Extent,
 }
 
-/// The lengths of the dimensions and the bond dimensions, and the type of the numbers.
+/// The lengths of the dimensions, the bond dimensions, and the dtype.
 #[derive(Clone, Copy, Debug)]
 struct Tables<'a> {
     dtype: DType,
@@ -87,7 +87,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Reads header and tables; also where the cores begin.
+    /// Reads header and tables; also returns where the cores begin.
     fn read(opening: &ParseContext<'a>) -> ParseResult<(Self, u64)> {
         let length = opening.input.length();
         let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
@@ -98,7 +98,7 @@ impl<'a> Tables<'a> {
             1 => DType::C128,
             _ => return Err(stop(ErrorKind::UnknownDType, Item::DType, DTYPE_AT)),
         };
-        // The text has 2 to 255 dimensions; the program that wrote it writes 1, too.
+        // The specification has 2 to 255 dimensions; its own program also writes 1.
         let dimensions = u64::from(header.dimensions);
         if dimensions == 0 {
             return Err(stop(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT));
@@ -114,36 +114,36 @@ impl<'a> Tables<'a> {
             let bonds = <[U64]>::ref_from_bytes(rest).ok()?;
             Some((Self { dtype, lengths, bonds }, cores_at))
         });
-        tables.ok_or_else(|| truncated(Item::Shape)) // as many bytes were asked for
+        tables.ok_or_else(|| truncated(Item::Shape)) // that many bytes were requested
     }
 }
 
 /// A core of a tensor train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// Its place in the train, from 0.
+    /// Its position in the train, from 0.
     pub index: u8,
-    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond behind it.
+    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond dimension after it.
     pub shape: [u64; 3],
-    /// Where its numbers stand in the file.
+    /// The extent of its numbers in the file.
     pub extent: Extent,
 }
 
-/// The cores of a tensor train, from the first to the last.
+/// An iterator over the cores of a tensor train, from the first to the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Cores<'a> {
     tables: Tables<'a>,
     index: u8,
     /// Where the next one begins.
     at: u64,
-    /// The end of the last one.
+    /// Where the last one ends.
     end: u64,
     /// Why the iteration ended early.
     pub(crate) error: Option<Error>,
 }
 
 impl Cores<'_> {
-    /// The next core, held to the room there is: all of what opening checks, and reading reads.
+    /// Reads the next core and checks that it fits: all that opening checks, and all that reading needs.
     fn read(&mut self) -> Result<Option<Core>> {
         let k = usize::from(self.index);
         let bonds = self.tables.bonds;
@@ -194,7 +194,7 @@ impl Iterator for Cores<'_> {
 impl ExactSizeIterator for Cores<'_> {}
 
 impl Tables<'_> {
-    /// Where a length, where a bond dimension stands in the file.
+    /// The offset of a length in the file; `bond_at` is that of a bond dimension.
     fn length_at(&self, index: u8) -> u64 {
         HEADER.saturating_add(NUMBER.saturating_mul(index.into()))
     }
@@ -210,10 +210,11 @@ impl Tables<'_> {
 }
 
 impl<'a> BlzFile<'a> {
-    /// Checks the tables: the bonds at the ends, and every core.
+    /// Checks the tables: the bond dimensions at both ends, and every core.
     fn check_tables(&mut self) -> Result<()> {
         let tables = self.tables;
-        // Also tells rings, tables in the other byte order, and other formats that begin in the same way.
+        // This also detects tensor rings, tables in the other byte order, and other formats that begin in the same
+        // way.
         for (bond, index) in tables.bonds.iter().zip(0..=u8::MAX) {
             let is_end = index == 0 || usize::from(index) == tables.lengths.len();
             if is_end && bond.get() != 1 {
@@ -229,38 +230,38 @@ impl<'a> BlzFile<'a> {
         Ok(())
     }
 
-    /// The type of the numbers: `f64` or `c128`.
+    /// Returns the dtype of the tensor and its cores: `f64` or `c128`.
     #[must_use]
     pub const fn dtype(&self) -> DType {
         self.tables.dtype
     }
 
-    /// The bond dimensions (ranks): one more than there are dimensions, the first and the last of them 1.
+    /// Returns the bond dimensions (ranks): one more than there are dimensions; the first and the last are 1.
     #[must_use]
     pub fn bond_dimensions(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         self.tables.bonds.iter().map(|bond| bond.get())
     }
 
-    /// The cores, from the first to the last.
+    /// Returns the cores, from the first to the last.
     #[must_use]
     pub fn cores(&self) -> Cores<'a> {
         let end = self.cores.end().unwrap_or(u64::MAX);
         Cores { tables: self.tables, index: 0, at: self.cores.offset, end, error: None }
     }
 
-    /// Where the numbers of all cores stand in the file, one core after the other.
+    /// Returns the extent of all cores in the file, one after the other.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.cores
     }
 
-    /// How many numbers the cores have, a complex one counted once.
+    /// Returns how many numbers the cores have in all; a complex number counts once.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         self.cores.length.wrapping_shr(self.tables.dtype.log2_size())
     }
 
-    /// How many elements the tensor has for each number that is stored. Infinite beyond 10^308 elements.
+    /// Returns how many elements the tensor has for each number that is stored. Infinite beyond 10^308 elements.
     #[must_use]
     pub fn compression_ratio(&self) -> f64 {
         #[allow(clippy::as_conversions)] // rounded to the nearest
@@ -269,20 +270,20 @@ impl<'a> BlzFile<'a> {
         elements / float(self.parameters())
     }
 
-    /// The train, to compute with.
+    /// Returns the tensor train, to compute with.
     ///
     /// # Errors
-    /// `NotInMemory` where the file was opened over a source of which no segment has all cores: read
+    /// `NotInMemory` if the file was opened over a source of which no segment has all cores: read
     /// [`extent`](Self::extent) and use [`train_in`](Self::train_in).
     pub fn train(&self) -> Result<Train<'a>> {
         let cores = self.input.get(self.cores);
         self.train_in(cores.ok_or_else(|| fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
     }
 
-    /// The same over bytes that the caller read from [`extent`](Self::extent).
+    /// Like [`train`](Self::train), over bytes that the caller read from [`extent`](Self::extent).
     ///
     /// # Errors
-    /// `WrongLength` where they are not as many.
+    /// `WrongLength` if `cores` does not have the length of that extent.
     pub fn train_in<'b>(&self, cores: &'b [u8]) -> Result<Train<'b>>
     where
         'a: 'b,
@@ -303,14 +304,14 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     const FORMAT: Format = Format::Blz;
     const HAS_STORED_ELEMENTS: bool = false;
 
-    /// Everything is checked when a file is opened but the numbers.
+    /// Checks everything but the numbers.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let (tables, start) = Tables::read(opening)?;
         let mut file =
             Self { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
         file.check_tables().map_err(|error| opening.stop(error))?;
-        // Directly before the lengths.
+        // The reserved bytes are directly before the lengths.
         if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
             file.warnings |= Warning::ReservedBytes.bit();
         }
@@ -392,10 +393,10 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
 
 /// `core.0` to `core.254`.
 pub(crate) fn role(index: u8) -> &'static str {
-    /// Eight bytes each, the shorter ones filled up: no text of a file says them, so they are made here.
+    /// Eight bytes each, the shorter ones padded: no file contains these names, so they are made here.
     static ROLES: [[u8; 8]; 256] = {
         #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::integer_division)]
-        #[allow(clippy::as_conversions)] // evaluated when the library is compiled
+        #[allow(clippy::as_conversions)] // evaluated at compile time
         {
             let mut roles = [*b"core.\0\0\0"; 256];
             let mut index = 0;

@@ -1,8 +1,8 @@
-//! Slices of a tensor train, and all of it: elements that share products.
+//! Slices of a tensor train, up to all of it: elements that share products.
 //!
-//! Depends on `super` and `train`. From the left a vector is kept for each core, so that what the indices of a core
-//! have in common is computed once; the last cores may be multiplied from the right, to a column, where that takes
-//! much less.
+//! Depends on `super` and `train`. From the left, one vector is kept for each core, so that what the elements with
+//! the same leading indices have in common is computed once; the last cores may be multiplied from the right, into a
+//! column vector, where that takes much less.
 #![forbid(unsafe_code)]
 
 use zerocopy::{FromBytes, Unalign};
@@ -12,7 +12,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::DType;
 
-/// The index asked for in a dimension; `None` for all of them.
+/// The index requested in a dimension; `None` for all of them.
 pub(crate) type Fixed<'f> = dyn Fn(usize) -> Option<u64> + 'f;
 
 impl Train<'_> {
@@ -20,8 +20,8 @@ impl Train<'_> {
         self.tables.lengths.len().saturating_sub(1)
     }
 
-    /// Scratch memory for [`slice`](Self::slice): a vector for each bond with a number for its exponent, and two
-    /// vectors more.
+    /// Returns how much scratch memory [`slice`](Self::slice) needs, in bytes: for each bond a vector and a number
+    /// for its exponent, and two more vectors.
     #[must_use]
     pub fn slice_scratch(&self) -> u64 {
         let inner = self.tables.bonds.iter().skip(1).take(self.last());
@@ -29,19 +29,19 @@ impl Train<'_> {
         self.bytes(vectors).saturating_add(self.element_scratch())
     }
 
-    /// How many bytes [`slice`](Self::slice) writes; `None` beyond 64 bits.
+    /// Returns how many bytes [`slice`](Self::slice) writes; `None` if they exceed 64 bits.
     #[must_use]
-    pub fn slice_len(&self, fixed: &[Option<u64>]) -> Option<u64> {
-        self.slice_len_by(&|core| fixed.get(core).copied().flatten())
+    pub fn slice_length(&self, fixed: &[Option<u64>]) -> Option<u64> {
+        self.slice_length_with(&|core| fixed.get(core).copied().flatten())
     }
 
-    pub(crate) fn slice_len_by(&self, fixed: &Fixed<'_>) -> Option<u64> {
+    pub(crate) fn slice_length_with(&self, fixed: &Fixed<'_>) -> Option<u64> {
         let free = (0..=self.last()).map(|core| self.choices(core, fixed).map(|(_, count)| count));
         let elements = free.into_iter().try_fold(1_u64, |product, count| product.checked_mul(count?))?;
         elements.checked_mul(self.tables.dtype.size())
     }
 
-    /// The indices that are asked for in a dimension: the first, and how many.
+    /// The indices requested in a dimension: the first, and how many.
     fn choices(&self, core: usize, fixed: &Fixed<'_>) -> Option<(u64, u64)> {
         match fixed(core) {
             Some(index) => Some((index, 1)),
@@ -49,22 +49,21 @@ impl Train<'_> {
         }
     }
 
-    /// The elements whose indices are as `fixed` says, `None` standing for all of a dimension, and so does a
-    /// dimension that `fixed` has no entry for: row-major, to the front of `dst`, in this machine's byte
-    /// order. The part written.
+    /// Computes the elements whose indices match `fixed` and writes them to the front of `dst`, row-major, in native
+    /// byte order. `None`, or no entry for a dimension, selects all of its indices. Returns the part written.
     ///
     /// Takes at most 4 (N (R² + R) + N M / L) multiplications for N elements, where R is the largest bond dimension,
     /// M the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is
-    /// not fixed, or 1; [`Tensor::read_into`](crate::Tensor::read_into) takes as many. Where it saves three quarters
-    /// of them, the last cores are multiplied from the right: the last digits may differ from those of
-    /// [`element`](Self::element).
+    /// not fixed, or 1; [`Tensor::read_into`](crate::Tensor::read_into) takes as many. The
+    /// last cores are multiplied from the right where that saves three quarters of the multiplications: the last
+    /// digits may differ from those of [`element`](Self::element).
     ///
     /// # Errors
     /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
-    /// nothing was written then.
+    /// nothing is written then.
     pub fn slice<'r>(&self, fixed: &[Option<u64>], dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.check_rank(fixed.len())?;
-        self.slice_by(&|core| fixed.get(core).copied().flatten(), dst, scratch)
+        self.slice_with(&|core| fixed.get(core).copied().flatten(), dst, scratch)
     }
 
     /// Refuses more fixed indices than there are dimensions.
@@ -72,7 +71,7 @@ impl Train<'_> {
         if fixed > self.tables.lengths.len() { Err(Error::new(ErrorKind::WrongRank)) } else { Ok(()) }
     }
 
-    pub(crate) fn slice_by<'r>(
+    pub(crate) fn slice_with<'r>(
         &self,
         fixed: &Fixed<'_>,
         dst: &'r mut [u8],
@@ -82,7 +81,7 @@ impl Train<'_> {
         if dimensions.any(|(length, core)| fixed(core).is_some_and(|index| index >= length.get())) {
             return Err(Error::new(ErrorKind::NoSuchElement));
         }
-        let length = self.slice_len_by(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let length = self.slice_length_with(fixed).ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(length).and_then(|length| dst.get_mut(..length));
         let dst = dst.ok_or(Error::new(ErrorKind::TooSmall))?;
         if to_u64(scratch.len()) < self.slice_scratch() {
@@ -96,16 +95,18 @@ impl Train<'_> {
         Ok(dst)
     }
 
-    /// Where the tail begins, the cores that are multiplied from the right, once for each choice of their indices;
-    /// and how many choices that are. Where it does not save three quarters of the multiplications the tail is the
-    /// last core, and all is multiplied from the left: elements come out as [`element`](Self::element) gives them.
+    /// The first core of the tail, the cores that are multiplied from the right, once for each choice of their
+    /// indices; and how many choices there are. Where that would not save three quarters of the multiplications, the
+    /// tail is the last core and everything is multiplied from the left: the elements are those that
+    /// [`element`](Self::element) returns.
     fn tail(&self, fixed: &Fixed<'_>, elements: u64) -> Option<(usize, u64)> {
         let matrix = |core: usize| Some(self.bond(core)?.saturating_mul(self.bond(core.checked_add(1)?)?));
         let mut behind = (0..=self.last()).filter_map(matrix).fold(0, u64::saturating_add);
         let (mut head, mut choices) = (0_u64, 1_u64);
         let (mut least, mut tail) = (u64::MAX, None);
         for core in 0..=self.last() {
-            // With a tail from here on: for each choice there all of the train, for each element two vectors.
+            // With the tail beginning here: each choice of its indices takes the whole train, each element two
+            // vectors.
             let tails = elements.checked_div(choices)?;
             let each = elements.saturating_mul(self.bond(core)?);
             let work = tails.saturating_mul(head.saturating_add(behind)).saturating_add(each);
@@ -139,8 +140,8 @@ impl Train<'_> {
                 let (numbers, exponent) = self.column::<N>(behind, tail, to_u64(choice), fixed, columns)?;
                 (View { left: numbers.len(), length: 1, right: 1, numbers }, (0, 1), exponent)
             };
-            // A block is what `core` alone makes different. Of the vectors before it those are computed anew that
-            // belong to an index which has changed since the block before.
+            // A block is the elements that differ in the index of `core` alone. Of the vectors before it, those are
+            // recomputed that depend on an index that has changed since the previous block.
             let (mut block, mut at) = (0_u64, choice);
             while at < elements.len() {
                 let (mut place, mut rest, mut index) = (end, block, 0);
@@ -172,8 +173,8 @@ impl Train<'_> {
         Some(())
     }
 
-    /// The product of the cores from `core` to `end` for one choice of their indices, a column, and the power of two
-    /// that it has to be multiplied by.
+    /// The product of the cores from `core` to `end` for one choice of their indices, a column vector, and the power
+    /// of two to multiply it by.
     fn column<'s, N: Number>(
         &self,
         end: Place,
@@ -200,7 +201,7 @@ impl Train<'_> {
         Some((column.get(..to_usize(self.bond(core)?)?)?, exponent))
     }
 
-    /// Multiplies the vector in front of a core with its matrix for index `index`: gives the vector behind it.
+    /// Multiplies the vector before a core by its matrix for index `index`, which makes the vector after it.
     fn step<N: Number>(&self, place: Place, index: u64, vectors: &mut Vector<N>) -> Option<()> {
         let core = self.view::<N>(place.core, place.before)?;
         let one = [Unalign::new(N::ONE)];
@@ -213,13 +214,13 @@ impl Train<'_> {
     }
 }
 
-/// A core on the way along the train.
+/// A position in the train: a core, and what precedes it.
 #[derive(Clone, Copy)]
 struct Place {
     core: usize,
     /// How many numbers the cores before it have.
     before: u64,
-    /// Where in the scratch memory the vector in front of it stands; the first core needs none.
+    /// Where in the scratch memory the vector before it is; the first core needs none.
     vector: u64,
 }
 
@@ -244,16 +245,16 @@ impl Place {
     }
 }
 
-/// The vector in front of a core, and the power of two that it has to be multiplied by.
+/// The vector before a core, and the power of two to multiply it by.
 fn vector_at<N: Number>(vectors: &Vector<N>, place: Place, length: usize) -> Option<(&Vector<N>, i32)> {
     let (vector, rest) = vectors.get(to_usize(place.vector)?..)?.split_at_checked(length)?;
     Some((vector, exponent_at(rest, 0)?))
 }
 
-/// An exponent among numbers.
+/// An exponent stored among numbers.
 fn exponent_at<N: Number>(numbers: &Vector<N>, index: usize) -> Option<i32> {
     let [exponent, _] = numbers.get(index)?.get().parts();
-    #[allow(clippy::as_conversions)] // a whole number, as `Number::whole` makes them
+    #[allow(clippy::as_conversions)] // a whole number, made by `Number::whole`
     Some(exponent as i32)
 }
 
@@ -319,11 +320,11 @@ mod tests {
         }
     }
 
-    /// The length of each dimension and, where not all of it is asked for, an index.
+    /// The length of each dimension and, if not all of it is requested, an index.
     type Dimensions = Vec<(u64, Option<u64>)>;
 
-    /// How many multiplications a slice of a train takes, held to what `slice` promises, and its elements to what
-    /// `element` gives. All bonds within are `bond`.
+    /// Counts the multiplications for a slice of a train; checks the count against what `slice` promises, and the
+    /// elements against `element`. All inner bond dimensions are `bond`.
     fn multiplications(dimensions: &Dimensions, bond: u64) -> u64 {
         let (lengths, fixed): (Vec<u64>, Vec<_>) = dimensions.iter().copied().unzip();
         let mut bonds = vec![bond; lengths.len() + 1];
@@ -336,7 +337,7 @@ mod tests {
         let tables = Tables { dtype: DType::F64, lengths: &lengths, bonds: &bonds };
         let train = Train::new(tables, numbers.as_bytes());
 
-        let mut dst = vec![0.0; train.slice_len(&fixed).unwrap() as usize / 8];
+        let mut dst = vec![0.0; train.slice_length(&fixed).unwrap() as usize / 8];
         let mut scratch = vec![0xa5; train.slice_scratch() as usize];
         MULTIPLICATIONS.set(0);
         train.slice_to::<Counted>(&|core| fixed[core], dst.as_mut_bytes(), &mut scratch).unwrap();
@@ -360,7 +361,7 @@ mod tests {
         taken
     }
 
-    /// As many dimensions of one choice as another dimension is long: twice as many of both take twice as long.
+    /// As many dimensions with a single choice as another dimension is long: doubling both doubles the time.
     #[test]
     fn products_that_elements_share_are_computed_once() {
         let run = |count: u64| vec![(1, None); count as usize];

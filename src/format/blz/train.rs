@@ -1,11 +1,11 @@
-//! Computing with a tensor train: elements, norm, sum and inner product, in memory that the caller gives. Slices are
-//! in `slice.rs`.
+//! Computing with a tensor train: elements, norm, sum and inner product, in the caller's memory. Slices are in
+//! `slice.rs`.
 //!
-//! Depends on `super`. An element is the product of one matrix of each core, a row vector at first; of a slice the
-//! last cores may be multiplied from the right, to a column vector, where that takes much less. Where a product could
-//! leave the range of an `f64`, the vector is scaled by a power of two before: upwards, which loses nothing, or
-//! downwards where it would overflow else. So only a result that is too large or too small itself is infinite or
-//! zero, and whatever plain arithmetic in that order gets right comes out the same.
+//! Depends on `super`. An element is the product of one matrix of each core, starting from a row vector; for a slice,
+//! the last cores may be multiplied from the right, into a column vector, where that takes much less. Where a product
+//! could leave the range of an `f64`, the vector is first scaled by a power of two: up, which loses nothing, or down
+//! where it would otherwise overflow. So a result is infinite or zero only if it is itself too large or too small,
+//! and whatever plain arithmetic in that order gets right is the same here.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -19,9 +19,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::Item;
 use crate::vocab::DType;
 
-/// A number of either type, as it is computed with.
+/// A number of either dtype, for computing.
 pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
-    /// As it is stored: little-endian, at any address.
+    /// As stored: little-endian, at any address.
     type Stored: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned;
     const ZERO: Self;
     const ONE: Self;
@@ -35,7 +35,7 @@ pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout 
     /// Times 2^`exponent`.
     fn scaled(self, exponent: i32) -> Self;
     fn parts(self) -> [f64; 2];
-    /// A number that is whole and real.
+    /// A real whole number.
     fn whole(number: i32) -> Self;
 }
 
@@ -131,23 +131,23 @@ impl Number for [f64; 2] {
 /// Numbers in scratch memory, at any address.
 pub(super) type Vector<N> = [Unalign<N>];
 
-/// A result that may lie beyond the range of an `f64`: `parts` times 2^`exponent`.
+/// A result that may be outside the range of an `f64`: `parts` times 2^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
     /// Real and imaginary part.
     pub parts: [f64; 2],
-    /// The power of two that they have to be multiplied by.
+    /// The power of two to multiply them by.
     pub exponent: i32,
 }
 
 impl Scaled {
-    /// Real and imaginary part; infinite or zero where they are beyond the range of an `f64`.
+    /// Returns the real and imaginary part; infinite or zero if outside the range of an `f64`.
     #[must_use]
     pub fn value(&self) -> [f64; 2] {
         self.parts.scaled(self.exponent)
     }
 
-    /// The square root of a number that is real and, but for rounding, not negative.
+    /// The square root of a number that is real and, up to rounding, not negative.
     fn square_root(self) -> Self {
         let [square, _] = self.parts;
         let square = if square < 0.0 { 0.0 } else { square };
@@ -157,9 +157,9 @@ impl Scaled {
     }
 }
 
-/// A tensor train to compute with: the tables and the numbers of all cores, wherever they lie.
+/// A tensor train to compute with: the tables, and the numbers of all cores, wherever they are in memory.
 ///
-/// Scratch memory is the caller's, of any alignment, and stated beforehand in bytes.
+/// Scratch memory is provided by the caller, of any alignment; each size is available beforehand, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
     pub(super) tables: Tables<'a>,
@@ -175,7 +175,7 @@ pub(super) struct View<'a, N: Number> {
 }
 
 impl<'a, N: Number> View<'a, N> {
-    /// Row `row` of the matrix for index `index`: as many numbers as the bond behind the core has.
+    /// Row `row` of the matrix for index `index`: as many numbers as the bond dimension after the core.
     fn row(&self, row: usize, index: u64) -> Option<&'a [N::Stored]> {
         let number = to_u64(row).checked_mul(self.length)?.checked_add(index)?;
         slice_of(self.numbers, to_usize(number)?, self.right)
@@ -198,8 +198,8 @@ impl<'a, N: Number> View<'a, N> {
         Some(())
     }
 
-    /// Writes `vector` times the sum of the matrices for `indices` to `product`; the power of two that the
-    /// product has to be multiplied by.
+    /// Writes `vector` times the sum of the matrices for `indices` to `product`; returns the power of two to multiply
+    /// the product by.
     pub(super) fn multiply(&self, vector: &Vector<N>, indices: Range<u64>, product: &mut Vector<N>) -> Option<i32> {
         let matrices = indices.clone().filter_map(|index| self.exponent(index)).max();
         let terms = to_u64(self.left).saturating_mul(indices.end.saturating_sub(indices.start));
@@ -211,8 +211,8 @@ impl<'a, N: Number> View<'a, N> {
         Some(scale)
     }
 
-    /// Writes the matrix for index `index` times `column`, which it scales, to `product`; the power of two that the
-    /// product has to be multiplied by.
+    /// Writes the matrix for index `index` times `column`, which it scales, to `product`; returns the power of two to
+    /// multiply the product by.
     pub(super) fn multiply_column(
         &self,
         index: u64,
@@ -230,7 +230,7 @@ impl<'a, N: Number> View<'a, N> {
     }
 }
 
-/// Part `index` of numbers that are cut into parts of `width`.
+/// Part `index` of numbers that are divided into parts of `width`.
 fn slice_of<T>(numbers: &[T], index: usize, width: usize) -> Option<&[T]> {
     numbers.get(index.checked_mul(width)?..)?.get(..width)
 }
@@ -239,8 +239,7 @@ fn slice_of_mut<T>(numbers: &mut [T], index: usize, width: usize) -> Option<&mut
     numbers.get_mut(index.checked_mul(width)?..)?.get_mut(..width)
 }
 
-/// The exponent of the largest of some numbers; `None` where all are zero or one is infinite, which no scale
-/// changes.
+/// The exponent of the largest of some numbers; `None` if all are zero or one is infinite, which no scaling changes.
 fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> Option<i32> {
     let largest = numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a });
     if largest == 0.0 || largest == f64::INFINITY {
@@ -254,10 +253,10 @@ fn bits_of(n: u64) -> i32 {
     i32::try_from(u64::BITS.saturating_sub(n.leading_zeros())).unwrap_or(64)
 }
 
-/// By which power of two numbers up to 2^`factor` are to be divided before `terms` products of them with
-/// numbers up to 2^`other` are summed: 0 where that is far from both ends of an `f64`'s range.
+/// The power of two to divide numbers up to 2^`factor` by before summing `terms` products of them with numbers up to
+/// 2^`other`: 0 if the sum is far from both ends of the range of an `f64`.
 fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
-    /// Below the largest exponent, 1023, by what a complex product and the rounding may add.
+    /// Below the largest exponent, 1023, by the margin for a complex product and the rounding.
     const MOST: i32 = 1018;
     /// Above the smallest normal exponent, -1022, by the digits of a number.
     const LEAST: i32 = -960;
@@ -267,7 +266,7 @@ fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
     if most > MOST {
         most.saturating_sub(MOST)
     } else if product < LEAST {
-        // Up to where the product is about 1, if the factor itself stays in range.
+        // Until the product is about 1, if the factor itself stays in range.
         product.max(factor.saturating_sub(900)).min(0)
     } else {
         0
@@ -306,7 +305,7 @@ impl<'a> Train<'a> {
         self.bond(core)?.checked_mul(self.length(core)?)?.checked_mul(self.bond(core.checked_add(1)?)?)
     }
 
-    /// Core `core`, the numbers of which stand `before` numbers behind the first.
+    /// Core `core`, which is preceded by `before` numbers of other cores.
     pub(super) fn view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
         let numbers = <[N::Stored]>::ref_from_bytes(self.cores).ok()?;
         let size = self.size(core)?;
@@ -321,13 +320,14 @@ impl<'a> Train<'a> {
         })
     }
 
-    /// Scratch memory for [`element`](Self::element) and [`sum`](Self::sum): two vectors.
+    /// Returns how much scratch memory [`element`](Self::element) and [`sum`](Self::sum) need, in bytes: two vectors.
     #[must_use]
     pub fn element_scratch(&self) -> u64 {
         self.bytes(self.tables.largest_bond().saturating_mul(2))
     }
 
-    /// An element: real and imaginary part. Takes as many multiplications as one matrix of each core has numbers.
+    /// Computes an element: real and imaginary part. Takes as many multiplications as one matrix of each core has
+    /// numbers.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `OutOfScratch`.
@@ -341,10 +341,10 @@ impl<'a> Train<'a> {
         Ok(self.sum_over(Some(index), scratch)?.value())
     }
 
-    /// The sum of all elements. Takes a multiplication for each number of the cores.
+    /// Computes the sum of all elements. Takes one multiplication for each number of the cores.
     ///
     /// # Errors
-    /// `OutOfScratch`, as much as for [`element`](Self::element).
+    /// `OutOfScratch`: see [`element_scratch`](Self::element_scratch).
     pub fn sum(&self, scratch: &mut [u8]) -> Result<Scaled> {
         self.sum_over(None, scratch)
     }
@@ -383,7 +383,8 @@ impl<'a> Train<'a> {
         Some(Scaled { parts: vector.first()?.get().parts(), exponent })
     }
 
-    /// Scratch memory for [`inner`](Self::inner), and, with the train itself, for [`norm`](Self::norm).
+    /// Returns how much scratch memory [`inner`](Self::inner) needs, in bytes; with the train itself as `other`, how
+    /// much [`norm`](Self::norm) needs.
     #[must_use]
     pub fn inner_scratch(&self, other: &Train<'_>) -> u64 {
         let steps = self.tables.bonds.windows(2).zip(other.tables.bonds.windows(2));
@@ -395,12 +396,12 @@ impl<'a> Train<'a> {
         self.bytes(largest.max().unwrap_or(0))
     }
 
-    /// The inner product with another train of the same shape and type: the sum of all elements of this one,
-    /// conjugated, times those of the other. Takes of the order of the product of three bond dimensions for
-    /// each index of each core.
+    /// Computes the inner product with another train of the same shape and dtype: the sum of all elements of this
+    /// one, conjugated, times those of the other. Takes on the order of the product of three bond dimensions for each
+    /// index of each core.
     ///
     /// # Errors
-    /// `WrongType`, `InvalidArgument` for another shape, `OutOfScratch`.
+    /// `WrongType`, `InvalidArgument` if the shapes differ, `OutOfScratch`.
     pub fn inner(&self, other: &Train<'_>, scratch: &mut [u8]) -> Result<Scaled> {
         if self.tables.dtype != other.tables.dtype {
             return Err(Error::new(ErrorKind::WrongType));
@@ -418,8 +419,8 @@ impl<'a> Train<'a> {
         inner.ok_or_else(|| self.error(ErrorKind::OutOfFile)) // the bytes have changed since
     }
 
-    /// The norm: the square root of the sum of the squared magnitudes of all elements. Of a train whose parts
-    /// cancel, what is left below some 10^-8 of their norms is rounding.
+    /// Computes the norm: the square root of the sum of the squared magnitudes of all elements. If parts of the train
+    /// cancel, what remains below about 10^-8 of their norms is rounding error.
     ///
     /// # Errors
     /// `OutOfScratch`: see [`inner_scratch`](Self::inner_scratch).
@@ -442,7 +443,7 @@ impl<'a> Train<'a> {
             let (half, rest) = rest.split_at_mut_checked(half)?;
             let product = rest.get_mut(..done)?;
             product.iter_mut().for_each(|x| x.set(N::ZERO));
-            // Both steps are scaled alike for all indices, whose products are summed.
+            // Both steps are scaled alike for all indices, since their products are summed.
             let of = |numbers: &[N::Stored]| exponent_of(numbers.iter().map(|number| N::of(*number)));
             let (a, b) = (of(ours.numbers), of(theirs.numbers));
             let factor = exponent_of(so_far.iter().map(Unalign::get));
@@ -467,7 +468,7 @@ impl<'a> Train<'a> {
                 }
             }
             exponent = exponent.saturating_add(first).saturating_add(second);
-            // The product comes to the front, where the next core finds it.
+            // Moves the product to the front, where the next core expects it.
             let from = so_far.len().checked_add(half.len())?;
             for i in 0..done {
                 let number = *all.get(from.checked_add(i)?)?;

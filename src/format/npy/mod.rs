@@ -1,8 +1,8 @@
 //! NPY, the arrays of NumPy, versions 1.0, 2.0 and 3.0.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `codec::npy`, and the contract of `format`. The file is a head, which
-//! `codec::npy` reads, and the items, one after the other. Writers pad the head, so that the items are aligned to 64 bytes
-//! of the file; nothing asks for it.
+//! Depends on `place`, `warning`, `error`, `bytes`, `codec::npy`, and the contract of `format`. The file is a head,
+//! which `codec::npy` reads, and the items, one after the other. Writers pad the head so that the items are aligned
+//! to 64 bytes in the file; that is not required.
 #![forbid(unsafe_code)]
 
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
@@ -15,7 +15,7 @@ use crate::place::Format;
 use crate::vocab::Order;
 use crate::warning::Warnings;
 
-/// An NPY file: the one array that it holds.
+/// An NPY file, which holds one array.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npy/struct_nested_4.npy");
@@ -27,7 +27,7 @@ use crate::warning::Warnings;
 #[derive(Clone, Copy, Debug)]
 pub struct NpyFile<'a> {
     input: Input<'a>,
-    /// All that comes before the items.
+    /// Everything before the items.
     head: &'a [u8],
     warnings: u32,
 }
@@ -37,16 +37,16 @@ const fn error((kind, item, at): Fault) -> Error {
 }
 
 impl<'a> NpyFile<'a> {
-    /// The type of the items as the file writes it, such as `'<f4'` or `[('x', '<i2'), ('y', '<f8', (2,))]`: UTF-8 in
-    /// version 3.0, Latin-1 before.
+    /// Returns the type of the items as the file writes it, such as `'<f4'` or `[('x', '<i2'), ('y', '<f8', (2,))]`:
+    /// UTF-8 in version 3.0, Latin-1 before.
     ///
     /// Linear in the bytes of the header.
     #[must_use]
     pub fn descr(&self) -> &'a [u8] {
-        Header::read(self.head).map(|header| header.descr).unwrap_or_default() // of no bytes if the file has changed since
+        Header::read(self.head).map(|header| header.descr).unwrap_or_default() // empty if the file has changed since
     }
 
-    /// Reads the header, and where the items are. Also the warnings.
+    /// Reads the header. Also returns the extent of the items, and the warnings.
     fn array(&self) -> Result<(Header<'a>, Extent, u32)> {
         let header = Header::read(self.head).map_err(error)?;
         let head = to_u64(self.head.len());
@@ -58,7 +58,7 @@ impl<'a> NpyFile<'a> {
 impl<'a> FileFormat<'a> for NpyFile<'a> {
     const FORMAT: Format = Format::Npy;
 
-    /// Everything is checked when a file is opened but the items.
+    /// Checks everything but the items.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (input, length) = (opening.input, opening.input.length());
         let start = opening.keep(Extent::new(0, length.min(npy::START)))?;

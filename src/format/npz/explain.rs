@@ -1,5 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked: whatever
-//! cannot be read is left out.
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
+//! whatever cannot be read is left out.
 //!
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
@@ -12,24 +12,24 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
 
-/// Reads what the message of `error` may say.
+/// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
         rule: match (error.kind(), error.item()) {
             (ErrorKind::Malformed, Item::Entry) => {
-                Some("there is no record of an entry here, or its fields do not fit")
+                Some("there is no valid entry record here, or its fields do not fit")
             }
-            (ErrorKind::Truncated, Item::Footer) => Some("no record of the directory's end ends where the file does"),
-            (ErrorKind::HeadersDiffer, Item::Footer) => Some("the two records of the directory's end differ"),
-            (ErrorKind::HeadersDiffer, _) => Some("the local header says otherwise than the directory"),
+            (ErrorKind::Truncated, Item::Footer) => Some("no end-of-directory record ends at the end of the file"),
+            (ErrorKind::HeadersDiffer, Item::Footer) => Some("the two end-of-directory records differ"),
+            (ErrorKind::HeadersDiffer, _) => Some("the local header disagrees with the directory"),
             (ErrorKind::CountsDiffer, _) => {
-                Some("the directory has another number of entries, or is on several disks")
+                Some("the directory has another number of entries, or spans several disks")
             }
             (ErrorKind::ManifestSize, _) => Some("the directory does not end where its record begins"),
             (ErrorKind::Overlap, _) => Some("the bytes of two entries overlap"),
-            (ErrorKind::TooMany, _) => Some("a compressed byte does not stand for so many"),
-            (ErrorKind::SizeMismatch, _) => Some("a stored entry has two lengths"),
-            (ErrorKind::InvalidName, _) => Some("a name has a NUL"),
+            (ErrorKind::TooMany, _) => Some("a compressed byte cannot expand to that many"),
+            (ErrorKind::SizeMismatch, _) => Some("the two lengths of a stored entry differ"),
+            (ErrorKind::InvalidName, _) => Some("a name contains a NUL"),
             _ => None,
         },
         ..Context::default()
@@ -47,7 +47,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
         let place = data.map_or(Extent::new(entry.local_at, 1), |data| entry.place(data));
         let has = |extent: Extent| at.checked_sub(extent.offset).is_some_and(|distance| distance < extent.length);
-        // At the end of its data where that ends too early.
+        // An error of data that is too short points to its end.
         let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
         if has(record) || has(place) || is_at_end {
             context.tensor = core::str::from_utf8(entry.name).ok();
@@ -61,7 +61,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// What is said of an array that is an entry with that data.
+/// Adds what can be read of an array whose entry has that data.
 fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: Extent, at: u64) {
     let start = input.get(Extent::new(data.offset, data.length.min(npy::START))).unwrap_or_default();
     let head = npy::head_length(start, data.length).ok();

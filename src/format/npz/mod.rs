@@ -3,14 +3,14 @@
 //! Depends on `place`, `warning`, `error`, `bytes`, `distinct`, `codec::npy`, and the contract of `format`.
 //!
 //! ```text
-//!       entries: local header, name, extra fields, data, and for some of them a record of their lengths    (zip.rs)
-//!       directory: an entry for each
-//!       zip64: the end of the directory, and a record that says where that is; in large archives
+//!       entries: local header, name, extra fields, data, and for some of them a data descriptor            (zip.rs)
+//!       directory: a record for each entry
+//!       zip64: the end of the directory, and a locator of that; in large archives
 //! -22   the end of the directory, and a comment
 //! ```
 //!
-//! The directory is what counts; local headers, which some readers follow instead, must agree with it. ArchiveEntries are stored,
-//! and read where they lie, or compressed: then all that is known of them is how long they are.
+//! The directory is authoritative; local headers, which some readers follow instead, must agree with it. Entries are
+//! either stored and read in place, or compressed: then only their decoded length is known.
 #![forbid(unsafe_code)]
 
 mod explain;
@@ -36,24 +36,24 @@ const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
 const LOCAL: u64 = 30;
 
-/// The longest comment of an archive.
+/// The length of the longest possible comment of an archive.
 const MAX_COMMENT: u64 = 0xffff;
 /// Larger directories are refused: positions in them have 32 bits.
 const MAX_DIRECTORY: u64 = 1 << 30;
-/// How many bytes are asked for where an entry begins, at least and at most: a sixteenth of the archive between them. They
-/// have the head of its array, too, and in an archive of small arrays the entries after it, so that it does not come in as
-/// many pieces.
+/// How many bytes are requested where an entry begins, at least and at most; in between, a sixteenth of the archive. They
+/// usually include the head of its array and, in an archive of small arrays, the entries after it, so that it is fetched
+/// in fewer pieces.
 const NEAR: u64 = 4096;
 const FAR: u64 = 1 << 16;
-/// What `deflate` makes of a byte at most; of none it makes a few.
+/// How many bytes `deflate` makes of one byte at most; of none it makes a few.
 const MAX_EXPANSION: u64 = 1032;
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// Flags of an entry: encrypted, patched, strongly encrypted, masked. Its bytes are none to read then.
+/// Flags of an entry: encrypted, patched, strongly encrypted, masked. If any is set, its bytes cannot be read.
 const LOCKED: u16 = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
-/// The local header says nothing of the lengths: they follow the data.
+/// The local header does not have the lengths: they follow the data.
 const LENGTHS_FOLLOW: u16 = 1 << 3;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
@@ -68,7 +68,8 @@ pub struct NpzFile<'a> {
     entries: u32,
     arrays: u32,
     warnings: u32,
-    /// Whether the names, the places of the entries rise strictly: then none clashes with another.
+    /// Whether the names, and the extents, of the entries are strictly ascending: then none are duplicates, or
+    /// overlap.
     are_names_sorted: bool,
     are_places_sorted: bool,
 }
@@ -76,9 +77,10 @@ pub struct NpzFile<'a> {
 /// An entry of an archive, array or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveEntry<'a> {
-    /// Its name: of an array most often with `.npy` at the end. Only a label: it may be a path out of any folder.
+    /// Its name; that of an array usually ends in `.npy`. To be used as a label only: as a path it may lead out of
+    /// any directory.
     pub name: &'a str,
-    /// Where its bytes are stored, perhaps compressed.
+    /// The extent of its bytes as stored, which may be compressed.
     pub extent: Extent,
     /// How they are stored.
     pub encoding: Encoding,
@@ -97,7 +99,7 @@ pub struct ArchiveEntries<'a> {
 }
 
 impl ArchiveEntries<'_> {
-    /// Why the iterator ended early: the bytes are not what they were when the file was opened.
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
@@ -131,15 +133,15 @@ impl<'a> Iterator for ArchiveEntries<'a> {
     }
 }
 
-/// An entry of the directory.
+/// The record of an entry in the directory.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
-    /// Positions in the directory: its own, and that of the next one.
+    /// Positions in the directory: its own, and that of the next record.
     at: u32,
     next: u32,
     name: &'a [u8],
     about: &'a About,
-    /// Bytes of the data as it is stored, and decoded.
+    /// Bytes of the data as stored, and decoded.
     stored: u64,
     size: u64,
     local_at: u64,
@@ -165,7 +167,7 @@ struct Array<'a> {
     name: &'a [u8],
     /// The entry's bytes as they are stored.
     data: Extent,
-    /// What is known where it is not compressed: the header, the place of the items, warnings.
+    /// What is known if it is not compressed: the header, the extent of the items, warnings.
     stored: Option<(Header<'a>, Extent, u32)>,
 }
 
@@ -178,7 +180,7 @@ impl<'a> Entry<'a> {
         self.about.flags.get() & LOCKED != 0
     }
 
-    /// How its bytes are stored, and what that is called.
+    /// How its bytes are stored, and the name of that.
     fn encoding(&self) -> (Encoding, &'static str) {
         match self.about.method.get() {
             _ if self.is_locked() => (Encoding::Other, "encrypted"),
@@ -196,14 +198,14 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// All of it but a record of its lengths: from its local header to the end of its data.
+    /// Its extent, without a data descriptor: from its local header to the end of its data.
     fn place(&self, data: Extent) -> Extent {
         Extent::new(self.local_at, data.end().unwrap_or(u64::MAX).saturating_sub(self.local_at))
     }
 }
 
-/// Where the record at the end is: the last one whose comment ends where the file does. It has no comment in nearly all files,
-/// so its surroundings are looked at first.
+/// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
+/// the last bytes alone are searched first.
 fn find_end(opening: &ParseContext<'_>) -> ParseResult<u64> {
     let length = opening.input.length();
     for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
@@ -226,7 +228,7 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<u64> {
     Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), length))
 }
 
-/// Finds the directory, and how many entries it is said to have: by the record at the end, and that of zip64.
+/// Finds the directory, and its stated number of entries, from the record at the end and that of zip64.
 fn find_directory<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u64)> {
     let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
     let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
@@ -245,7 +247,7 @@ fn find_directory<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u6
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let wide: &End64 = opening.read(at, rule)?;
-            // It says how long it is without the 12 bytes that say so.
+            // The size that it states excludes the 12 bytes up to and including the size.
             if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != available {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
@@ -276,7 +278,7 @@ fn find_directory<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u6
 }
 
 impl<'a> NpzFile<'a> {
-    /// An archive of which nothing is known yet but its directory.
+    /// An archive of which only the directory is known so far.
     const fn new(input: Input<'a>, directory: Region<'a>) -> Self {
         Self { input, directory, entries: 0, arrays: 0, warnings: 0, are_names_sorted: true, are_places_sorted: true }
     }
@@ -286,7 +288,7 @@ impl<'a> NpzFile<'a> {
         fail(kind, item, self.directory.start.saturating_add(at.into()))
     }
 
-    /// Reads the entry at that position of the directory; `None` at its end.
+    /// Reads the record at that position of the directory; `None` at its end.
     fn entry(&self, at: u32) -> Result<Option<Entry<'a>>> {
         let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
         let about = &header.about;
@@ -329,7 +331,7 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// The bytes of `extent`, which lies before the directory. Where they are missing, more than these are asked for.
+    /// The bytes of `extent`, which is before the directory. If they are missing, more than these are requested.
     fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
             let available = self.directory.start.saturating_sub(extent.offset);
@@ -339,10 +341,10 @@ impl<'a> NpzFile<'a> {
         opening.keep(extent)
     }
 
-    /// Where the data of an entry is, by its local header, which must say what the directory does.
+    /// The extent of the data of an entry, from its local header, which must agree with the directory.
     ///
-    /// `left` is how many bytes before the directory no entry has taken yet: entries that do not overlap take no more than
-    /// there are, and so no work on them does.
+    /// `left` is how many bytes before the directory are not taken by any entry yet. Entries that do not overlap take no
+    /// more than there are, which bounds the work that all of them can cause.
     fn data(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, left: &mut u64) -> ParseResult<Extent> {
         let Entry { local_at, about, .. } = *entry;
         let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
@@ -351,7 +353,7 @@ impl<'a> NpzFile<'a> {
         let head = self.keep(opening, Extent::new(local_at, LOCAL))?;
         let local_stop = |kind, item| opening.fail((kind, Format::Npz, item), local_at);
         let Ok((local, _)) = LocalHeader::ref_from_prefix(head) else {
-            return Err(local_stop(ErrorKind::Truncated, Item::Entry)); // as many bytes were asked for
+            return Err(local_stop(ErrorKind::Truncated, Item::Entry)); // that many bytes were requested
         };
         if local.signature != zip::LOCAL {
             return Err(local_stop(ErrorKind::Malformed, Item::Entry));
@@ -406,7 +408,7 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// What an entry is: by its name or, where it is stored, by what it begins with.
+    /// What an entry is: by its name or, if it is stored, by its first bytes.
     fn kind(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, data: Extent) -> ParseResult<Kind<'a>> {
         let name = array_name(entry.name);
         let is_named = name.len() < entry.name.len();
@@ -428,7 +430,7 @@ impl<'a> NpzFile<'a> {
         Ok(Kind::Array(Array { name, data, stored: Some((header, items, warnings)) }))
     }
 
-    /// The array in that entry; `None` where it is no array.
+    /// The array in that entry; `None` if it is not an array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
         let opening = ParseContext::of(self.input);
         let kind = self.data(&opening, entry, &mut { u64::MAX }).and_then(|data| self.kind(&opening, entry, data));
@@ -438,7 +440,7 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// The array at that position of the directory, or the next one; `None` at the end.
+    /// The array at or after that position of the directory; `None` at the end.
     fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
         while let Some(entry) = self.entry(at)? {
             if let Some(array) = self.array(&entry)? {
@@ -449,19 +451,20 @@ impl<'a> NpzFile<'a> {
         Ok(None)
     }
 
-    /// All entries, arrays or not, in the order of the directory.
+    /// Returns all entries, arrays or not, in the order of the directory.
     #[must_use]
     pub fn entries(&self) -> ArchiveEntries<'a> {
         ArchiveEntries { file: *self, at: 0, error: None }
     }
 
-    /// Whether an entry is an array, by its name where that tells.
+    /// Whether an entry is an array, by its name where that is decisive.
     fn is_array(&self, entry: &Entry<'a>) -> Result<bool> {
         let is_named = entry.name.ends_with(b".npy");
         Ok(is_named || entry.is_stored() && self.array(entry)?.is_some())
     }
 
-    /// The entry of an array at that position of the directory, or the next one, without a look at what is in it.
+    /// The entry of an array at that position of the directory, or the next one; its contents are not read if its name
+    /// tells.
     fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
         while let Some(entry) = self.entry(at)? {
             if self.is_array(&entry)? {
@@ -472,7 +475,8 @@ impl<'a> NpzFile<'a> {
         Ok(None)
     }
 
-    /// Compares names and places, with the caller's memory or with the little that opening a file has.
+    /// Looks for duplicate names and overlapping extents, with the caller's memory or the little that is available on
+    /// opening.
     fn compare(&self, warnings: &mut Warnings, mut scratch: Option<&mut [u32]>) -> Result<()> {
         if !self.are_names_sorted {
             let names = &mut Names(self, None);
@@ -497,9 +501,9 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// Says what the array of an entry is.
+    /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
-        tensor.name = Text::checked(array.name).unwrap_or(Text::new("")); // as was found when the entry was read
+        tensor.name = Text::checked(array.name).unwrap_or(Text::new("")); // was checked when the entry was read
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
         match &array.stored {
@@ -522,7 +526,7 @@ fn array_name(name: &[u8]) -> &[u8] {
     name.strip_suffix(b".npy").unwrap_or(name)
 }
 
-/// The names of arrays, by the position of their entry and 1.
+/// The names of arrays, by the position of their entry plus 1.
 struct Names<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
 
 impl<'a> Distinct for Names<'_, 'a> {
@@ -549,7 +553,7 @@ impl<'a> Distinct for Names<'_, 'a> {
     }
 }
 
-/// The places of entries, by their position and 1.
+/// The extents of entries, by their position plus 1.
 struct Places<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
 
 impl<'a> Places<'_, 'a> {
@@ -589,7 +593,7 @@ impl Distinct for Places<'_, '_> {
 impl<'a> FileFormat<'a> for NpzFile<'a> {
     const FORMAT: Format = Format::Npz;
 
-    /// Everything is checked when a file is opened but the items, and what is in compressed entries.
+    /// Checks everything but the items and the contents of compressed entries.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (directory, entries) = find_directory(opening)?;
         let input = opening.input;
@@ -649,7 +653,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         Ok(true)
     }
 
-    /// Passes over entries of other names without a look at what is in them, as far as their names tell.
+    /// Skips entries of other names without reading their contents, as far as their names are decisive.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let (mut at, mut index) = (0, 0_u32);
         while let Some(entry) = self.entry(at)? {

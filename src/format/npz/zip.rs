@@ -12,11 +12,11 @@ pub(super) const END: [u8; 4] = *b"PK\x05\x06";
 pub(super) const END_64: [u8; 4] = *b"PK\x06\x06";
 pub(super) const LOCATOR: [u8; 4] = *b"PK\x06\x07";
 
-/// What a 16-bit, a 32-bit field has whose number is in a record of zip64.
+/// The value of a 16-bit or 32-bit field whose number is in a zip64 record.
 pub(super) const ALL_ONES_16: u16 = u16::MAX;
 pub(super) const ALL_ONES_32: u32 = u32::MAX;
 
-/// Before the data of an entry: then its name and extra fields.
+/// Before the data of an entry; followed by its name and extra fields.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct LocalHeader {
@@ -25,7 +25,7 @@ pub(super) struct LocalHeader {
     pub(super) about: About,
 }
 
-/// What the local header of an entry and its entry in the directory both say.
+/// What the local header of an entry and its record in the directory have in common.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct About {
@@ -39,7 +39,7 @@ pub(super) struct About {
     pub(super) extra: U16,
 }
 
-/// An entry of the directory: then its name, extra fields, comment.
+/// The record of an entry in the directory; followed by its name, extra fields and comment.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct DirectoryEntry {
@@ -53,7 +53,7 @@ pub(super) struct DirectoryEntry {
     pub(super) offset: U32,
 }
 
-/// At the end of the file: then a comment.
+/// At the end of the file; followed by a comment.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct End {
@@ -67,12 +67,12 @@ pub(super) struct End {
     pub(super) comment: U16,
 }
 
-/// Before the locator: then what later versions may add.
+/// Before the locator; followed by what later versions may add.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct End64 {
     pub(super) signature: [u8; 4],
-    /// Of what follows it.
+    /// The size of what follows this field.
     pub(super) size: U64,
     versions: [u8; 4],
     pub(super) disk: U32,
@@ -93,7 +93,7 @@ pub(super) struct Locator {
     pub(super) disks: U32,
 }
 
-/// The numbers of a record that are in its zip64 field where its own have all ones, in the order of that field.
+/// The numbers of a record, taken from its zip64 field where its own are all ones, in the order of that field.
 pub(super) struct Wide {
     pub(super) size: u64,
     pub(super) stored: u64,
@@ -101,7 +101,7 @@ pub(super) struct Wide {
     pub(super) disk: u32,
 }
 
-/// Takes the numbers that `extra` has instead of all ones; `None` where its fields do not fit, or the one of zip64 is too
+/// Reads those numbers that are all ones from `extra`; `None` if its fields do not fit, or the zip64 field is too
 /// short.
 pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8]) -> Option<Wide> {
     let mut field = zip64(extra)?;
@@ -121,8 +121,8 @@ pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8]) -> Op
     Some(Wide { size, stored, offset, disk })
 }
 
-/// The field of zip64 among extra fields, if there is one; `None` where a field is longer than what is left. Fewer bytes than
-/// a field begins with are padding.
+/// The zip64 field among the extra fields, if there is one; `None` if a field is longer than the remaining bytes.
+/// Fewer bytes than the head of a field are padding.
 fn zip64(extra: &[u8]) -> Option<Option<&[u8]>> {
     let (mut rest, mut found) = (extra, None);
     while let Ok(([id, length], after)) = <[U16; 2]>::ref_from_prefix(rest) {

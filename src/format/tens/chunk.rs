@@ -1,7 +1,7 @@
-//! The chunks behind the dimensions: walked once to find the data, and listed by the same walk.
+//! The chunks after the dimensions: walked once to find the data, and listed by the same walk.
 //!
-//! Depends on `super`. TensChunks are passed one by one, so that a file of which parts are fetched is opened
-//! whatever their number; all that has to be remembered of them fits a word.
+//! Depends on `super`. Chunks are visited one by one, so that a file that is fetched in parts can be opened whatever
+//! their number; what has to be remembered between calls fits a few words.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::U64;
@@ -16,7 +16,7 @@ use crate::place::Item;
 use crate::vocab::Layout;
 use crate::warning::Warning;
 
-/// Section "Variable chunks". The size counts the head.
+/// Section "Variable chunks". The size includes the head.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ChunkHead {
@@ -25,7 +25,7 @@ struct ChunkHead {
 }
 
 pub(super) const HEAD: u64 = 16;
-/// Where in a chunk its size stands.
+/// The offset of the size in a chunk.
 pub(super) const SIZE_AT: u64 = 8;
 const SYMMETRY: [u8; 8] = *b"SYMMETRY";
 const DENSE: [u8; 8] = *b"DENSDATA";
@@ -33,59 +33,60 @@ const DENSE: [u8; 8] = *b"DENSDATA";
 /// Symmetry flag: the data is packed by this symmetry.
 const PK: u8 = 1;
 
-/// The flags and the length of the operation, behind the head of a symmetry.
+/// The flags and the length of the operation, after the head of a symmetry chunk.
 const SYMMETRY_HEAD: u64 = 18;
 
 /// A chunk of a TENS file.
 #[derive(Clone, Copy, Debug)]
 pub struct TensChunk<'a> {
-    /// What it is: `SYMMETRY`, `DENSDATA`, or eight bytes that nobody here knows.
+    /// Its kind: `SYMMETRY`, `DENSDATA`, or eight bytes unknown to this library.
     pub magic: [u8; 8],
-    /// All of it, its head of 16 bytes included.
+    /// Its extent in the file, including its head of 16 bytes.
     pub extent: Extent,
     symmetry: Option<Symmetry<'a>>,
 }
 
 impl<'a> TensChunk<'a> {
-    /// The symmetry that it states.
+    /// Returns the symmetry of a symmetry chunk.
     #[must_use]
     pub const fn symmetry(&self) -> Option<Symmetry<'a>> {
         self.symmetry
     }
 }
 
-/// A permutation of the indices, and an operation on the elements, that leave the tensor as it is.
+/// A permutation of the indices, with an operation on the elements, under which the tensor is invariant.
 #[derive(Clone, Copy, Debug)]
 pub struct Symmetry<'a> {
     flags: u8,
     operation: &'a [u8],
     map: &'a [u8],
     dimensions: &'a [DimensionHeader],
-    /// Whether dimensions share names.
+    /// Whether it cannot be told which index goes where, since dimensions share names.
     is_unclear: bool,
 }
 
 impl<'a> Symmetry<'a> {
-    /// Whether elements that follow from others by this symmetry are left out of the data.
+    /// Returns whether elements that follow from others by this symmetry are left out of the data.
     #[must_use]
     pub const fn is_packed(&self) -> bool {
         self.flags & PK != 0
     }
 
-    /// The operation, such as `x`, `-x`, `conj(x)`: free text in whatever encoding.
+    /// Returns the operation, such as `x`, `-x`, `conj(x)`: free text of unspecified encoding.
     #[must_use]
     pub const fn operation(&self) -> &'a [u8] {
         self.operation
     }
 
-    /// The names of the indices in their new places, one byte a dimension: `bacd` exchanges the first two.
+    /// Returns the index names in their permuted order, one byte per dimension: `bacd` exchanges the first two.
     #[must_use]
     pub const fn map(&self) -> &'a [u8] {
         self.map
     }
 
-    /// The dimension whose index comes to place `place`; `None` beyond the last, and for all where dimensions
-    /// share names, which leaves it open. Looks at one dimension after the other, at 256 at most: more share names.
+    /// Returns the dimension whose index moves to position `place`; `None` past the last, and for every position if
+    /// dimensions share names, which makes it ambiguous. Searches the dimensions linearly, 256 at most: with more of
+    /// them, some share names.
     #[must_use]
     pub fn source_of(&self, place: u32) -> Option<u32> {
         if self.is_unclear {
@@ -96,11 +97,11 @@ impl<'a> Symmetry<'a> {
     }
 }
 
-/// The chunks of a TENS file. See [`TensFile::chunks`].
+/// An iterator over the chunks of a TENS file. See [`TensFile::chunks`].
 #[derive(Clone, Debug)]
 pub struct TensChunks<'a> {
     file: TensFile<'a>,
-    /// Where the next one begins; `None` behind the last.
+    /// Where the next one begins; `None` after the last.
     at: Option<u64>,
     error: Option<Error>,
 }
@@ -111,7 +112,7 @@ impl<'a> TensChunks<'a> {
         Self { file: *file, at, error: None }
     }
 
-    /// Why the iterator ended early: a chunk is not in memory, or not what it was when the file was opened.
+    /// Returns why the iterator ended early: a chunk is not in memory, or has changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
@@ -123,7 +124,7 @@ impl<'a> Iterator for TensChunks<'a> {
 
     fn next(&mut self) -> Option<TensChunk<'a>> {
         let at = self.at.take()?;
-        // Pairs have no head.
+        // Pairs have no chunk head.
         if self.file.layout == Layout::IndexValue && at.saturating_add(INDEX) >= self.file.data.offset {
             return None;
         }
@@ -147,9 +148,9 @@ impl<'a> Iterator for TensChunks<'a> {
     }
 }
 
-/// Whether a chunk of a known kind stands where the data would.
+/// Whether a chunk of a known kind is where the data would be.
 pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<bool> {
-    /// In the memory of the walk: none does.
+    /// In the memory of the walk: there is none.
     const NONE: u64 = 1 << 62;
     let mut walk = opening.walk();
     if walk.at == 0 {
@@ -164,7 +165,7 @@ pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &ParseContext<'_>,
     Ok(state & NONE == 0)
 }
 
-/// The number of elements, where an earlier call has come to the chunks and so through all before them.
+/// The number of elements, if an earlier call got as far as the chunks, and so past every check before them.
 pub(super) fn known_volume(opening: &ParseContext<'_>) -> Option<u64> {
     let Walk { at, memory: [.., volume] } = opening.walk();
     if at == 0 { None } else { Some(volume) }
@@ -178,7 +179,7 @@ struct Memory {
     packed: u32,
     /// The data, once it is found.
     data_length: Option<u64>,
-    /// How many bytes behind it, that fill up its chunk, have not been looked at.
+    /// How many padding bytes at the end of its chunk have not been checked yet.
     padding: u8,
 }
 
@@ -207,7 +208,7 @@ impl Memory {
     }
 }
 
-/// Walks over the chunks, with every check of them, and sets where the data of `file` is.
+/// Walks the chunks, with every check of them, and sets where the data of `file` is.
 pub(super) fn find_data(file: &mut TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<()> {
     let mut walk = opening.walk();
     if walk.at == 0 {
@@ -237,7 +238,7 @@ pub(super) fn find_data(file: &mut TensFile<'_>, opening: &ParseContext<'_>, vol
     Ok(())
 }
 
-/// Passes what stands at `at`: a chunk, or the data. Where it stands then, and what it remembers.
+/// Steps over what is at `at`: a chunk, or the data. Returns the new position and what the walk remembers.
 fn step(
     file: &TensFile<'_>,
     opening: &ParseContext<'_>,
@@ -255,8 +256,8 @@ fn step(
             return Err(stop(opening, ErrorKind::Truncated, Item::Pairs, length));
         }
         let start = opening.transient(Extent::new(at, INDEX))?;
-        // The pairs have no magic: their number is no text, as a magic is. (As a number, eight printable
-        // bytes would be more than 2^61 pairs.)
+        // The pairs have no magic: their count is not ASCII text, as a magic is. (Eight printable bytes as a number
+        // would be more than 2^61 pairs.)
         if !start.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
             let data = pairs(file, opening, U64::read_from_bytes(start).unwrap_or_default().get(), at, volume)?;
             return found(file, data, data.end().unwrap_or(length), memory);
@@ -274,7 +275,7 @@ fn step(
     let stored = chunk.extent.length.saturating_sub(HEAD);
     let data = match memory.packed {
         0 => Extent::new(data_at, volume.saturating_mul(file.dtype.size()).min(stored)),
-        // How the elements are packed is left open by the text: all of the chunk may be elements.
+        // The specification leaves open how the elements are packed: all of the chunk may be elements.
         1 => {
             memory.warn(Warning::OpaqueOrder);
             Extent::new(data_at, stored.min(length.saturating_sub(data_at)))
@@ -283,14 +284,14 @@ fn step(
         _ => return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at)),
     };
     if memory.packed == 0 {
-        // Of a chunk that is too long there is a warning already.
+        // A chunk that is too long has its warning already.
         let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
         memory.padding = padding.filter(|padding| *padding < 8).unwrap_or(0);
     }
     found(file, data, end, memory)
 }
 
-/// The data has been found, and what it stands in ends at `end`.
+/// Records the data that has been found; what contains it ends at `end`.
 fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> ParseResult<(u64, Memory)> {
     if end < file.input.length() {
         memory.warn(Warning::TrailingBytes);
@@ -299,7 +300,7 @@ fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Par
     Ok((data.offset, memory))
 }
 
-/// The extent of `count` pairs, whose count stands at `at` (section "Index-value storage").
+/// The extent of `count` pairs, whose count is at `at` (section "Index-value storage").
 fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, volume: u64) -> ParseResult<Extent> {
     if count > volume {
         return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
@@ -310,12 +311,12 @@ fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, v
     extent.ok_or_else(|| stop(opening, ErrorKind::OutOfFile, Item::Pairs, at))
 }
 
-/// `n` rounded up to a multiple of 8; `None` beyond 64 bits.
+/// `n` rounded up to a multiple of 8; `None` if that exceeds 64 bits.
 fn align8(n: u64) -> Option<u64> {
     n.checked_add(7).map(|n| n & !7)
 }
 
-/// Reads the chunk at `at`, with every check of its size and, of a symmetry, its contents.
+/// Reads the chunk at `at`, and checks its size and, for a symmetry, its contents.
 fn read<'a>(
     file: &TensFile<'a>,
     opening: &ParseContext<'a>,
@@ -328,7 +329,7 @@ fn read<'a>(
         return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length));
     }
     let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.transient(Extent::new(at, HEAD))?) else {
-        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length)); // 16 bytes were asked for
+        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length)); // 16 bytes were requested
     };
     let size = size.get();
     let refused = |kind| stop(opening, kind, Item::Chunk, at.saturating_add(SIZE_AT));
@@ -347,7 +348,7 @@ fn read<'a>(
         return Err(refused(ErrorKind::OutOfFile));
     }
     if size & 7 != 0 {
-        // "multiples of 4" in one sentence, of 8 in three.
+        // The specification has "multiples of 4" in one sentence, of 8 in three.
         if size & 3 != 0 {
             return Err(refused(ErrorKind::ChunkSize));
         }
@@ -359,8 +360,8 @@ fn read<'a>(
     Ok(chunk)
 }
 
-/// Holds the size of a data chunk to what shape and type ask for: rounded up to 8 or, with a warning,
-/// exactly that, more than that, or without the padding where the file ends. Packed data may take any size.
+/// Compares the size of a data chunk with what shape and dtype require: rounded up to 8 or, with a warning,
+/// unrounded, larger, or without the padding at the end of the file. Packed data may have any size.
 fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -> Result<(), ErrorKind> {
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
@@ -383,7 +384,7 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
     Ok(())
 }
 
-/// Reads a symmetry (section "Symmetry chunk") with every check of it.
+/// Reads a symmetry (section "Symmetry chunk") and checks it.
 fn symmetry<'a>(
     file: &TensFile<'a>,
     opening: &ParseContext<'a>,
@@ -392,7 +393,7 @@ fn symmetry<'a>(
 ) -> ParseResult<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
-    // What it takes with the longest operation, and its padding.
+    // Its size with the longest operation, and its padding.
     let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
     let bytes = opening.transient(Extent::new(extent.offset, extent.length.min(longest)))?;
     let too_short = || stop(opening, ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
@@ -420,11 +421,11 @@ fn symmetry<'a>(
     Ok(symmetry)
 }
 
-/// Whether it cannot be told which index goes where, since dimensions share names. Goes over the dimensions at most
-/// 17 times and over the map 9 times, whatever the names.
+/// Checks the map of a symmetry; returns whether it cannot be told which index goes where, since dimensions share
+/// names. Visits the dimensions at most 17 times and the map at most 9 times, whatever the names.
 ///
 /// # Errors
-/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where one stands more or less often than
+/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where a name occurs more or less often than
 /// dimensions have it, or where indices of different lengths would change places.
 fn is_unclear<'d>(
     dimensions: impl Iterator<Item = &'d DimensionHeader> + Clone,
@@ -437,9 +438,9 @@ fn is_unclear<'d>(
         }
     }
     let mut is_permutation = true;
-    // One word of the set at a time: numbers for all 256 names would take a kilobyte of stack.
+    // One word of the set at a time: counters for all 256 names would take a kilobyte of stack.
     for (word, _) in known.0.iter().enumerate().filter(|(_, names)| **names != 0) {
-        // Of a shared name how many dimensions have it, of another the length of its dimension.
+        // For a shared name the number of dimensions that have it, for any other the length of its dimension.
         let mut numbers = [0_u32; 32];
         for dimension in dimensions.clone() {
             if let Some(number) = number_of(&mut numbers, word, dimension.name) {
@@ -461,11 +462,11 @@ fn is_unclear<'d>(
     if !map.all(|name| known.contains(*name)) {
         return Err(ErrorKind::UnknownIndexName);
     }
-    // The map is as long as there are dimensions: where no name stands too often, none is missing.
+    // The map has one name per dimension: if none occurs too often, none is missing.
     if is_permutation { Ok(!shared.is_empty()) } else { Err(ErrorKind::NotPermutation) }
 }
 
-/// The number of a name, where the name is in that word of a set.
+/// The counter of a name, if the name is in that word of a set.
 fn number_of(numbers: &mut [u32; 32], word: usize, name: u8) -> Option<&mut u32> {
     if Names::place(name).0 == word { numbers.get_mut(usize::from(name & 31)) } else { None }
 }
@@ -475,7 +476,7 @@ fn number_of(numbers: &mut [u32; 32], word: usize, name: u8) -> Option<&mut u32>
 struct Names([u32; 8]);
 
 impl Names {
-    /// The word of a name, and its bit there.
+    /// The word that a name is in, and its bit there.
     fn place(name: u8) -> (usize, u32) {
         (usize::from(name.wrapping_shr(5)), 1_u32.wrapping_shl(u32::from(name & 31)))
     }
@@ -489,7 +490,7 @@ impl Names {
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Adds a name; `false` where it is there already.
+    /// Adds a name; `false` if it is there already.
     fn insert(&mut self, name: u8) -> bool {
         let (word, bit) = Self::place(name);
         let is_new = !self.contains(name);
@@ -507,7 +508,7 @@ mod tests {
 
     use super::*;
 
-    /// How many dimensions and names of the map are looked at, where `is_unclear` has to look at all of them.
+    /// How many dimensions and names of the map are visited if `is_unclear` has to visit all of them.
     fn steps(names: &[u8]) -> u32 {
         let length = 1.into();
         let headers = names.iter().map(|name| DimensionHeader { length, name: *name, flags: 0, reserved: 0.into() });
@@ -519,7 +520,7 @@ mod tests {
         steps.get()
     }
 
-    /// Ten dimensions a name: all names are shared, or only the first is.
+    /// Ten dimensions per name: all names are shared, or only the first is.
     #[test]
     fn symmetries_of_many_names_take_no_step_more() {
         for is_all_shared in [true, false] {

@@ -1,7 +1,7 @@
-//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
 //! whatever cannot be read is left out.
 //!
-//! Depends on `super`. Linked only into programs that ask for the text of an error.
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -15,7 +15,7 @@ use crate::place::Item;
 use crate::shape::Shape;
 use crate::vocab::DType;
 
-/// Reads what the sentence of `error` may say.
+/// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
@@ -29,7 +29,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     match error.item() {
         Item::Version => {
             context.number = number(4);
-            context.hint = Some("known are 65536, which is 1.0, and 36864, which programs write");
+            context.hint = Some("known versions are 65536, which is 1.0, and 36864, which programs write");
             return context;
         }
         Item::NumberType if at < BYTES_PER_NUMBER_AT => {

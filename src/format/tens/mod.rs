@@ -11,8 +11,8 @@
 //!         0x00009000: the elements, as cc4s and sisi4s write them
 //! ```
 //!
-//! All integers of headers are little-endian. The text leaves much open, and the programs that write the
-//! older version follow another one than is published; what is made of that is said where it is done.
+//! All integers of headers are little-endian. The specification leaves much open, and the programs that write the
+//! older version do not follow the published one; how each such case is read is noted in the code that reads it.
 #![forbid(unsafe_code)]
 
 mod chunk;
@@ -64,7 +64,7 @@ struct DimensionHeader {
 const HEADER: u64 = 32;
 const DIMENSION: u64 = 8;
 
-/// Where the fields of the header stand that an error may be about.
+/// The offsets of header fields that an error may refer to.
 const VERSION_AT: u64 = 4;
 const NUMBER_TYPE_AT: u64 = 8;
 const BYTES_PER_NUMBER_AT: u64 = 12;
@@ -72,38 +72,38 @@ const NUMBERS_PER_ELEMENT_AT: u64 = 16;
 const ORDER_AT: u64 = 20;
 const FLAGS_AT: u64 = 24;
 
-/// The published version: chunks.
+/// The published version, with chunks.
 const VERSION_1_0: u32 = 0x0001_0000;
-/// The version of all known programs: no chunks.
+/// The version that all known programs write, without chunks.
 const VERSION_0_9: u32 = 0x0000_9000;
 
-/// Tensor flag: the data is stored in pairs of index and value.
+/// Tensor flag: the data is stored as pairs of index and value.
 const IX: u32 = 1;
 /// Dimension flag: the dimension is sparse. For information only.
 const SP: u8 = 1;
 
-/// Larger headers are refused: a limit of ours, 2^27 dimensions.
+/// Larger headers are refused: our own limit, 2^27 dimensions.
 const MAX_DIMENSIONS: u64 = 1 << 30;
 
-/// What is stored in front of the value of a pair: its global index, always little-endian.
+/// What precedes the value of a pair: its global index, always little-endian.
 const INDEX: u64 = 8;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::Tens, item, at)
 }
 
-/// Stops opening.
+/// Stops opening with an error.
 fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
     opening.fail((kind, Format::Tens, item), at)
 }
 
-/// The types that the header announces.
+/// The dtypes that the header allows for.
 #[derive(Clone, Copy)]
 struct Types {
-    /// That of an element; `None` where no number is that wide.
+    /// The dtype of an element; `None` if there is no number of that width.
     element: Option<DType>,
     order: ByteOrder,
-    /// That of a complex element, should the header state the width of all of it as that of a number.
+    /// The dtype of a complex element if the header states the width of the whole element as that of a number.
     halved: Option<DType>,
 }
 
@@ -131,8 +131,8 @@ impl Types {
     }
 }
 
-/// The smallest dtype of each type of numbers, and whether they are big-endian. The sentence on capitals names integers
-/// alone; all real files are little-endian.
+/// The smallest dtype of each number type, and whether it is big-endian. The specification's sentence on capitals
+/// mentions integers only; all real files are little-endian.
 const NUMBER_TYPES: Keywords = keywords![
     "uint": DType::U8.short_code(),
     "UINT": DType::U8.short_code() | BIG,
@@ -143,7 +143,7 @@ const NUMBER_TYPES: Keywords = keywords![
 const FLOAT: u8 = DType::F32.short_code();
 const BIG: u8 = 0x80;
 
-/// A TENS file: the one tensor that it holds, and what only this format says of it.
+/// A TENS file: the one tensor that it holds, and what is specific to this format.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/tens/good/sym_1_anti.tens");
@@ -169,13 +169,13 @@ pub struct TensFile<'a> {
     layout: Layout,
     has_chunks: bool,
     warnings: u32,
-    /// Elements, pairs or packed elements: without the head of their chunk.
+    /// The elements, pairs or packed elements, without the head of their chunk.
     data: Extent,
 }
 
-/// Checks the headers of the dimensions; the number of elements.
+/// Checks the headers of the dimensions; returns the number of elements.
 fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> ParseResult<u64> {
-    // Programs leave these bytes as they find them; the text of 1.0 has them 0.
+    // Programs leave these bytes uninitialized; the specification of 1.0 has them 0.
     let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
         file.warn(Warning::ReservedBytes);
@@ -183,14 +183,14 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> Pars
     file.shape().element_count().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
 }
 
-/// Takes all that follows the dimensions for the elements, as cc4s and sisi4s write them: if it is as long as
-/// they are, or if no chunk begins there. `false` where one does.
+/// Takes everything after the dimensions as the elements, as cc4s and sisi4s write them, if it has the length of the
+/// elements or if no chunk begins there. `false` if one does.
 fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume: u64) -> ParseResult<bool> {
     let rest = file.data.length;
     let bytes = |dtype: DType| volume.checked_mul(dtype.size());
     let stated = types.element.and_then(bytes);
     if stated != Some(rest) {
-        // Since 2018 they state the width of a complex number as that of each of its two numbers.
+        // Since 2018 they state the full width of a complex number as the width of each of its two numbers.
         if let Some(halved) = types.halved.filter(|halved| bytes(*halved) == Some(rest)) {
             file.dtype = halved;
             file.warn(Warning::LegacyComplexWidth);
@@ -217,12 +217,12 @@ fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume
 /// A dimension of a TENS file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// How many indices it has.
+    /// Its length: how many values its index takes.
     pub length: u32,
-    /// The name of its index: one byte, `b'a'` and so on in most files, but it may be any.
+    /// The name of its index: one byte, `b'a'` and so on in most files, but any byte is allowed.
     pub name: u8,
-    /// Whether the file calls it sparse: for information only. Never in files of the older version, which
-    /// leave that byte as they find it.
+    /// Whether the file marks it as sparse: for information only. Never set for files of the older version, which
+    /// leave that byte uninitialized.
     pub is_sparse: bool,
 }
 
@@ -241,13 +241,13 @@ impl<'a> TensFile<'a> {
         u32::try_from(self.headers().len()).unwrap_or(u32::MAX)
     }
 
-    /// The version as the header has it: 0x00010000 or 0x00009000.
+    /// Returns the version as the header has it: 0x00010000 or 0x00009000.
     #[must_use]
     pub const fn version_number(&self) -> u32 {
         self.version
     }
 
-    /// The dimensions, the fastest first: the index of the first one changes from element to element.
+    /// Returns the dimensions, fastest first: the index of the first one changes from element to element.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = Dimension> + use<'a> {
         let has_flags = self.version == VERSION_1_0;
@@ -258,14 +258,14 @@ impl<'a> TensFile<'a> {
         })
     }
 
-    /// The variable chunks with the data chunk, in the order of the file; none where the data follows the
-    /// dimensions. Of a file opened over a source the chunks have to be in memory: add them before it is opened.
+    /// Returns the variable chunks and the data chunk, in file order; none if the data directly follows the
+    /// dimensions. For a file opened over a source, the chunks have to be in memory: add them before it is opened.
     #[must_use]
     pub fn chunks(&self) -> TensChunks<'a> {
         TensChunks::new(self)
     }
 
-    /// The global index of an element: its place among all elements, column-major.
+    /// Returns the global index of an element: its position among all elements, column-major.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`.
@@ -279,19 +279,19 @@ impl<'a> TensFile<'a> {
             if *i >= length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }
-            // No overflow: the volume has been computed when the file was opened.
+            // No overflow: the number of elements was computed when the file was opened.
             place = place.saturating_add(i.saturating_mul(stride));
             stride = stride.saturating_mul(length);
         }
         Ok(place)
     }
 
-    /// The bytes of an element; `None` where the file stores pairs and none of them gives it: it is 0 then.
-    /// With pairs all of them are read: [`pairs`](Self::pairs) checks them once for many look-ups.
+    /// Returns the bytes of an element; `None` if the file stores pairs and none of them is for it, so that it is 0.
+    /// With pairs, each call reads all of them: [`pairs`](Self::pairs) checks them once for many lookups.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`, `NotInMemory`; `UnsupportedLayout` for packed elements; `IndexOutOfRange` where a
-    /// pair has no place in the tensor.
+    /// `WrongRank`, `NoSuchElement`, `NotInMemory`; `UnsupportedLayout` for packed elements; `IndexOutOfRange` if the
+    /// index of a pair is outside the tensor.
     pub fn element_bytes(&self, index: &[u64]) -> Result<Option<&'a [u8]>> {
         let place = self.global_index(index)?;
         match self.layout {
@@ -305,7 +305,7 @@ impl<'a> TensFile<'a> {
         }
     }
 
-    /// An element as a number, or as an array of several: see [`element_bytes`](Self::element_bytes).
+    /// Returns an element as a number, or as an array if it has several: see [`element_bytes`](Self::element_bytes).
     ///
     /// # Errors
     /// Those of [`element_bytes`](Self::element_bytes), `WrongType`.
@@ -316,15 +316,15 @@ impl<'a> TensFile<'a> {
         Ok(self.element_bytes(index)?.and_then(|bytes| T::from_bytes(bytes, self.byte_order)))
     }
 
-    /// The pairs of index and value, checked in one pass.
+    /// Returns the pairs of index and value, checked in one pass.
     ///
     /// # Errors
-    /// `UnsupportedLayout` where the file stores none; `IndexOutOfRange`, `NotInMemory`.
+    /// `UnsupportedLayout` if the file stores no pairs; `IndexOutOfRange`, `NotInMemory`.
     pub fn pairs(&self) -> Result<Sparse<'a>> {
         self.pairs_in(self.get(self.data)?)
     }
 
-    /// The same over bytes that the caller read from the extent of the component `pairs`.
+    /// Like [`pairs`](Self::pairs), over bytes that the caller read from the extent of the component `pairs`.
     ///
     /// # Errors
     /// Those of [`pairs`](Self::pairs), `WrongLength`.
@@ -348,7 +348,7 @@ impl<'a> TensFile<'a> {
         self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Data, extent.offset))
     }
 
-    /// Bytes of a pair.
+    /// The size of a pair in bytes.
     fn pair_size(&self) -> u64 {
         INDEX.saturating_add(self.dtype.size())
     }
@@ -359,7 +359,7 @@ impl<'a> TensFile<'a> {
         Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
     }
 
-    /// An error of the tensor as a whole: at its data.
+    /// An error of the tensor as a whole, which points to its data.
     fn error(&self, kind: ErrorKind) -> Error {
         fail(kind, Item::Tensor, self.data.offset)
     }
@@ -373,7 +373,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 impl<'a> FileFormat<'a> for TensFile<'a> {
     const FORMAT: Format = Format::Tens;
 
-    /// Everything is checked when a file is opened but indices and values.
+    /// Checks everything but indices and values.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let length = input.length();
@@ -387,7 +387,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         }
         let types = Types::of(opening, header)?;
         if header.flags.get() & !IX != 0 {
-            return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // they may change how data is stored
+            return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // may change the storage
         }
         let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
         if dimensions > rest {
@@ -444,7 +444,8 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         tensor.dtype = Some(self.dtype);
         tensor.shape = self.shape();
-        // Dense elements are stored by ascending global index; pairs are materialized as all computed layouts are.
+        // Dense elements are stored by ascending global index; pairs are materialized row-major, as all computed
+        // layouts are.
         tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
         tensor.set_layout(self.layout);
         tensor.warnings = self.warnings;
@@ -460,7 +461,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     ) -> Result<bool> {
         let (role, dtype) = match self.layout {
             Layout::Dense => ("data", Some(self.dtype)),
-            Layout::IndexValue => ("pairs", None), // indices and values: numbers of two types
+            Layout::IndexValue => ("pairs", None), // indices and values are numbers of two dtypes
             _ => ("packed", Some(self.dtype)),
         };
         part.role = Text::new(role);

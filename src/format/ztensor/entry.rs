@@ -1,7 +1,7 @@
-//! The entry of a tensor and the record of a component, of every version.
+//! The entry of a tensor and the record of a component, in every version.
 //!
-//! Depends on `super`, `codec::cbor`. What reads them checks them: each rule stands here or in `layout` once. The
-//! first fault stays with the reader, so that nothing here returns early; whoever has called looks for it.
+//! Depends on `super`, `codec::cbor`. The code that reads them also checks them: each rule is here or in `layout`,
+//! once. The reader keeps the first fault, so that nothing here returns early; the caller checks for it.
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
@@ -15,13 +15,13 @@ use crate::place::Item;
 use crate::vocab::{ByteOrder, Encoding};
 use crate::warning::Warning;
 
-/// Reads the entry at which `reader` stands, with every check of a tensor. In a map of tensors its name stands before
-/// its record, in a list inside it.
+/// Reads the entry at the reader's position, with every check of a tensor. In a map of tensors the name precedes the
+/// record, in a list it is inside it.
 #[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
     let is_list = manifest.is_list();
     let at = reader.position();
-    tensor.at = manifest.region.start.wrapping_add(at.into()); // in the file
+    tensor.at = manifest.region.start.wrapping_add(at.into()); // as an offset in the file
     tensor.is_packed = is_list;
     reader.entry = at;
     let mut volume = Volume::default();
@@ -50,7 +50,7 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
                 let left = reader.map();
                 components(manifest, tensor, reader, left, &mut parts);
             }
-            _ => reader.skip(), // the component's, in a list
+            _ => reader.skip(), // a key of the component, in a list
         }
     }
     if is_list {
@@ -63,14 +63,14 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
-    // Roles that rise, as real programs write them, are different.
+    // Strictly ascending roles, as real programs write them, are distinct.
     if parts.are_unsorted {
         compare_roles(manifest, tensor, reader, parts.count);
     }
     layout::check(reader, tensor, &volume, &parts);
 }
 
-/// Reads the components of a tensor: those of a map, or the one of an entry of a list.
+/// Reads the components of a tensor: those of a map, or the only one of an entry in a list.
 #[inline(never)]
 fn components<'a>(
     manifest: &Manifest<'a>,
@@ -95,8 +95,8 @@ fn components<'a>(
     }
 }
 
-/// Looks for a role that is there twice, in one more pass over the components.
-#[inline(never)] // real programs write roles in order: nothing is on the stack for them
+/// Looks for a duplicate role, in another pass over the components.
+#[inline(never)] // real programs write roles in order, and should not pay for this stack frame
 fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>, count: u32) {
     if count > distinct::MAX_COMPARED {
         tensor.warnings |= Warning::RolesUnchecked.bit();
@@ -112,9 +112,9 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     reader.go_to(after);
 }
 
-/// Reads the component at which `reader` stands into `part`: in a map its role and its record, in a list the entry.
+/// Reads the component at the reader's position into `part`: in a map its role and its record, in a list the entry.
 ///
-/// In 1.0 the dtype is the tensor's and may stand behind: see [`layout::Role::dtype`].
+/// In 1.0 the dtype belongs to the tensor and may follow the components: see [`layout::Role::dtype`].
 #[inline(never)]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let at = reader.position();
@@ -142,7 +142,7 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, pa
             Item::Encoding => layout::encoding(reader, part),
             Item::Digest => layout::digest(reader, part),
             Item::ByteOrder => part.order = layout::byte_order(reader),
-            _ => reader.skip(), // the tensor's, in a list
+            _ => reader.skip(), // a key of the tensor, in a list
         }
     }
     if part.encoding != Encoding::Raw {
@@ -164,7 +164,7 @@ pub(super) fn tensor_fields(generation: Generation) -> &'static Fields {
     }
 }
 
-/// The keys of the record of a component; in a list it is that of its tensor, too.
+/// The keys of the record of a component; in a list that is also the record of its tensor.
 pub(super) fn component_fields(generation: Generation) -> &'static Fields {
     match generation {
         Generation::V0_1 => v0::ENTRY,

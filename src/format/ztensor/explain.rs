@@ -1,7 +1,7 @@
-//! What stands where an error happened, read again for its sentence. Nothing here is trusted or checked:
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
 //! whatever cannot be read is left out.
 //!
-//! Depends on `super`. Linked only into programs that ask for the text of an error.
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use super::{Generation, Manifest, entry, layout, v1};
@@ -14,7 +14,7 @@ use crate::format::{Context, TensorRecord};
 use crate::place::Item;
 use crate::vocab::{DType, Layout};
 
-/// Reads what the sentence of `error` may say.
+/// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
         rule: match error.kind() {
@@ -28,7 +28,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.item() == Item::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = size.map(|size| u64::from_le_bytes(*size));
-        context.hint = Some("has the file been cut off, or something been appended?");
+        context.hint = Some("was the file cut off, or something appended?");
     }
     let Ok(manifest) = Manifest::locate(&ParseContext::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
@@ -47,7 +47,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             v1::root_fields(generation)
         }
     };
-    // An error of a tensor as a whole is where its entry begins.
+    // An error of a tensor as a whole points to the start of its entry.
     let is_of_all = error.item() == Item::Tensor;
     if let Some(start) = error.entry().and_then(position).or(is_of_all.then_some(at)) {
         if !manifest.is_list() {
@@ -73,7 +73,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// Reads the entry of a tensor, and that of its component which has position `at`.
+/// Reads the entry of a tensor, and that of its component that contains position `at`.
 fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static Fields) {
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
@@ -102,7 +102,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
     });
 }
 
-/// Calls `f` for each field of the record at which `reader` stands, as far as it can be read.
+/// Calls `f` for each field of the record at the reader's position, as far as it can be read.
 fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl FnMut(&mut Reader<'a>, Item)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
@@ -111,7 +111,7 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl 
     }
 }
 
-/// Whether one of the components at which `reader` stands has that role.
+/// Whether one of the components at the reader's position has that role.
 fn has_role(reader: &mut Reader<'_>, role: &str) -> bool {
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
@@ -123,18 +123,18 @@ fn has_role(reader: &mut Reader<'_>, role: &str) -> bool {
     false
 }
 
-/// Reads a text.
+/// Reads a string.
 fn text<'a>(reader: &mut Reader<'a>) -> &'a str {
     reader.text().as_str()
 }
 
-/// What `read` reads, if that is sound.
+/// What `read` returns, if the reader has found no fault.
 fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) -> Option<T> {
     let value = read(reader);
     reader.check().ok().map(|()| value)
 }
 
-/// Reads the version, and whether the tensors stand under the key of another version.
+/// Reads the version, and whether the tensors are under the key of another version.
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), |reader, item| {
         if item == Item::Version {
@@ -146,9 +146,9 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     }
     let (other, hint) = match manifest.generation {
         Generation::V1_0 => {
-            (Generation::V1_2, "they stand under \"objects\": has a 1.1 or 1.2 file lost its last 8 bytes?")
+            (Generation::V1_2, "they are under \"objects\": has a 1.1 or 1.2 file lost its last 8 bytes?")
         }
-        _ => (Generation::V1_0, "they stand under \"tensors\", as in 1.0, which has no magic at the end"),
+        _ => (Generation::V1_0, "they are under \"tensors\", as in 1.0, which has no magic at the end"),
     };
     each_field(&mut manifest.reader(0), v1::root_fields(other), |_, item| {
         if item == Item::Tensors {
@@ -157,7 +157,7 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     });
 }
 
-/// Reads the component, of those at which `reader` stands, that has position `at`.
+/// Reads the component that contains position `at`, of those at the reader's position.
 fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, context: &mut Context<'a>) {
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {

@@ -1,7 +1,7 @@
-//! What all versions of zTensor share: the words for types and encodings, where blobs may lie, and what
-//! each layout requires of its components.
+//! What all versions of zTensor share: the names of dtypes and encodings, where blobs may be, and what each layout
+//! requires of its components.
 //!
-//! Depends on `super`, `codec::cbor`. Each rule stands here once, for the check and for reading.
+//! Depends on `super`, `codec::cbor`. Each rule is here once, for both checking and reading.
 #![forbid(unsafe_code)]
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
@@ -44,7 +44,7 @@ pub(super) const LONG_DTYPES: Keywords = dtypes! {
     "bool": BOOL,
 };
 
-/// 1.1 and 1.2. The last four are in the text of 1.1 alone, and no program writes them.
+/// 1.1 and 1.2. The last four are in the specification of 1.1 only, and no program writes them.
 pub(super) const SHORT_DTYPES: Keywords = dtypes! {
     "f32": F32,
     "f16": F16,
@@ -94,20 +94,20 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
     found
 }
 
-/// Gives `part` its logical type. An unknown one leaves the storage dtype, with a warning.
+/// Sets the logical type of `part`. An unknown one leaves the storage dtype and adds a warning.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Text<'_>, at: u32) {
     match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
-        Some(logical) if part.storage == Some(logical) => {} // says again what the dtype says
+        Some(logical) if part.storage == Some(logical) => {} // repeats the dtype
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
 }
 
-/// The layout of that name (1.0 section 5; 1.1 added the last one). In 0.1 those that the writers really emit; the
-/// `sparse` of its text keeps its indices in attributes.
+/// The layout of that name (1.0 section 5; 1.1 added the last one). For 0.1, the names that its writers really emit;
+/// the `sparse` of its specification keeps its indices in attributes.
 pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
-    // In the number of a name, beside the code of the layout: the versions that have it.
+    // Bits of a name's number, beside the code of the layout: the versions that have it.
     const V0_1: u8 = 0x10;
     const V1_0: u8 = 0x20;
     const V1_2: u8 = 0x40;
@@ -126,7 +126,7 @@ pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
         Generation::V1_2 => V1_2,
     };
     let code = if number & version == 0 { Layout::Other.code() } else { number & 0x0f };
-    Layout::from_code(code).unwrap_or(Layout::Other) // also for a name that is none of them
+    Layout::from_code(code).unwrap_or(Layout::Other) // also for a name that is not in the list
 }
 
 /// Reads the byte order of 0.1.
@@ -140,7 +140,7 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     found.unwrap_or(ByteOrder::Little)
 }
 
-/// Reads an encoding. One that is not known is listed, and its bytes are never taken for raw.
+/// Reads an encoding. An unknown one is reported as such, and its bytes are never taken for raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     part.encoding_name = reader.text();
     let encodings = keywords!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
@@ -148,7 +148,7 @@ pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'
     part.encoding = found.unwrap_or(Encoding::Other);
 }
 
-/// Reads a digest: kept as it is spelled, and held to it by whoever verifies.
+/// Reads a digest: kept as spelled; the data is compared with it on verification.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let digest = reader.text();
     if !codec::digest::is_of_known_kind(digest.bytes()) {
@@ -157,8 +157,8 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>
     part.digest = Some(digest);
 }
 
-/// Holds the blob of the component at `at` to its place (1.0 section 7.1): inside the file, behind the
-/// header, before the manifest. A blob of no bytes only has to be inside the file.
+/// Checks where the blob of the component at `at` is (1.0 section 7.1): inside the file, after the header, before the
+/// manifest. An empty blob only has to be inside the file.
 pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
     let extent = part.extent;
     let misplaced = if !extent.is_within(manifest.file_length()) {
@@ -184,7 +184,7 @@ pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut
     }
 }
 
-/// How one dimension is read off the bytes of a shape.
+/// Reads one dimension from the bytes of a shape.
 pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut reader = Reader::new(bytes, 0);
     let length = reader.unsigned();
@@ -192,12 +192,12 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((length, bytes.get(to_usize(u64::from(reader.position()))?..)?))
 }
 
-/// What the layouts ask of a shape.
+/// The properties of a shape that layouts depend on.
 pub(super) struct Volume {
     pub(super) at: u32,
     /// The length of the first dimension.
     rows: u64,
-    /// The product of the lengths, from left to right; `None` beyond 64 bits.
+    /// The product of the lengths, from left to right; `None` if it exceeds 64 bits.
     elements: Option<u64>,
 }
 
@@ -207,7 +207,7 @@ impl Default for Volume {
     }
 }
 
-/// Reads the shape of `tensor`, and what the layouts ask of it.
+/// Reads the shape of `tensor`, and the properties of it that layouts depend on.
 pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, volume: &mut Volume) {
     volume.at = reader.position();
     let mut left = reader.array();
@@ -219,15 +219,15 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, 
             volume.rows = length;
         }
         volume.elements = product(volume.elements, length);
-        rank = rank.wrapping_add(1); // a dimension takes a byte of the manifest at least
+        rank = rank.wrapping_add(1); // a dimension takes at least one byte of the manifest
     }
     tensor.shape = Shape::new(dimensions, rank, read_dimension);
 }
 
-/// What the layouts ask of a component. All zero where there is none.
+/// The properties of a component that layouts depend on. All zero if there is no such component.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
-    /// Where it stands: behind the first byte of the manifest, if it is there.
+    /// Its position in the manifest, never 0 if it is present.
     at: u32,
     dtype: Option<DType>,
     length: Length,
@@ -240,7 +240,7 @@ pub(super) struct Measure {
 enum Length {
     Unknown,
     Known,
-    /// The logical type is not known, and so is not how long it ought to be.
+    /// The logical type is unknown, and so is the length it requires.
     Opaque,
 }
 
@@ -251,7 +251,7 @@ impl Measure {
         reader.fail_in(Item::Length, kind, self.at);
     }
 
-    /// How many elements there are: `None` where the length or the type is not known.
+    /// How many elements there are: `None` if the length or the dtype is unknown.
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
         let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
         if !dtype.is_whole(self.bytes) {
@@ -260,7 +260,7 @@ impl Measure {
         Some(self.bytes.wrapping_shr(dtype.log2_size()))
     }
 
-    /// Holds an index component to an integer type and `count` elements.
+    /// Checks that an index component has an integer dtype and `count` elements.
     fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>) {
         if self.dtype.is_none_or(|dtype| !dtype.is_integer()) {
             reader.fail_in(Item::DType, ErrorKind::IndexType, self.at);
@@ -272,7 +272,7 @@ impl Measure {
     }
 }
 
-/// The roles that layouts ask for, in the order of [`Measures`].
+/// The roles that layouts require, in the order of [`Measures`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Data,
@@ -287,7 +287,7 @@ const ROLE_NAMES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "in
 
 impl Role {
     pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
-        // Less of a chip than a look into `ROLES`.
+        // Takes less code than a lookup in `ROLES`.
         match ROLE_NAMES.number_of(name.bytes()) {
             0 => Some(Self::Data),
             1 => Some(Self::Values),
@@ -298,7 +298,7 @@ impl Role {
         }
     }
 
-    /// 1.0: the type of its elements (sections 4.2, 5.1 to 5.3), in a tensor of that type.
+    /// 1.0: the dtype of its elements (sections 4.2, 5.1 to 5.3) in a tensor of that dtype.
     pub(super) fn dtype(self, tensor: Option<DType>) -> Option<DType> {
         match self {
             Self::Data | Self::Values => tensor,
@@ -307,22 +307,22 @@ impl Role {
     }
 }
 
-/// The components whose roles a layout asks for.
+/// The components whose roles a layout requires.
 pub(super) struct Measures {
     of_role: [Measure; ROLES.len()],
-    /// Whether a role does not stand after the one before it: then one may be there twice.
+    /// Whether a role does not sort after the one before it: then there may be duplicates.
     pub(super) are_unsorted: bool,
-    /// How many components there are, of any role, and the type of the last.
+    /// How many components there are, of any role, and the dtype of the last.
     pub(super) count: u32,
     last: Option<DType>,
 }
 
 impl Measures {
-    /// Of a tensor without components.
+    /// The measures of a tensor without components.
     pub(super) const NONE: Self =
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
-    /// Adds the measure of `part`, which stands at `at`.
+    /// Adds the measure of `part`, which is at `at`.
     #[inline(never)]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
@@ -340,7 +340,7 @@ impl Measures {
         }
     }
 
-    /// 1.0: gives each the type that follows from its role.
+    /// 1.0: sets the dtype of each component, which follows from its role.
     pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
         for (part, role) in self.of_role.iter_mut().zip(&ROLES) {
             part.dtype = role.dtype(tensor);
@@ -348,7 +348,7 @@ impl Measures {
         }
     }
 
-    /// The type of a tensor of that layout: that of `data` or `values`, else of the only component.
+    /// The dtype of a tensor of that layout: that of `data` or `values`, else that of the only component.
     pub(super) fn dtype(&self, layout: Layout) -> Option<DType> {
         let [data, values, ..] = &self.of_role;
         let only = if self.count == 1 { self.last } else { None };
@@ -365,19 +365,19 @@ pub(super) fn required(layout: Layout) -> impl Iterator<Item = &'static [u8]> {
     ROLE_NAMES.filter(move |(_, place)| bits.wrapping_shr(u32::from(*place)) & 1 != 0).map(|(role, _)| role)
 }
 
-/// The same as bits, in the order of [`ROLES`].
+/// The roles that a layout requires, as bits in the order of [`ROLES`].
 fn required_bits(layout: Layout) -> u32 {
     match layout {
         Layout::Dense => 0b00001,
         Layout::SparseCsr => 0b01110,
         Layout::SparseCoo => 0b10010,
-        // Real files hold a quantized group to nothing but whole elements, which are checked already.
+        // Of a quantized group, real files fulfil no requirement but whole elements, which have been checked already.
         _ => 0,
     }
 }
 
-/// Holds the components of `tensor` to what its layout requires (1.0 sections 5.1 to 5.3).
-#[inline(never)] // off the stack while components are read
+/// Checks that the components of `tensor` are what its layout requires (1.0 sections 5.1 to 5.3).
+#[inline(never)] // keeps its stack frame apart from the one that reads components
 pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volume: &Volume, parts: &Measures) {
     let is_packed = is_packed_sparse(tensor);
     let required = if is_packed { 0 } else { required_bits(tensor.layout) };

@@ -5,15 +5,15 @@
 //! ```text
 //! 0     magic, 8 bytes: ZTEN0001 (0.1), ZTEN1000 (1.0, 1.1, 1.2)
 //! 64    blobs, each at a multiple of 64
-//!       manifest, CBOR, directly behind the last blob:
+//!       manifest, CBOR, directly after the last blob:
 //!         0.1            a list of entries                                (v0.rs)
 //!         1.0, 1.1, 1.2  a map with the tensors by name                   (v1.rs)
 //! -8    size of the manifest, u64 little-endian                           (0.1, 1.0)
 //! -16   size of the manifest, then the magic again                        (1.1, 1.2)
 //! ```
 //!
-//! The text of 1.0 has no magic at the end, and no size can look like it. A 1.1 or 1.2 file that lost its
-//! last 8 bytes has a footer as of 1.0, but keeps its tensors under another key, and is refused.
+//! The specification of 1.0 has no magic at the end, and no valid size can look like one. A 1.1 or 1.2 file that lost
+//! its last 8 bytes has a 1.0 footer, but keeps its tensors under another key, and is refused.
 #![forbid(unsafe_code)]
 
 mod entry;
@@ -42,16 +42,17 @@ use crate::warning::{Warning, Warnings};
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
 
-/// Length of the magic at the start; no blob may begin before it ends.
+/// Length of the magic at the start; no blob may begin before its end.
 const HEADER: u64 = 8;
 
-/// Where blobs begin (0.1 "Notes", 1.0 section 2): at multiples of it.
+/// The alignment of blobs, and where the first one begins (0.1 "Notes", 1.0 section 2).
 const ALIGNMENT: u64 = 64;
 
-/// The texts of 1.1 and 1.2 have larger manifests refused; for the others it is a limit of ours.
+/// The specifications of 1.1 and 1.2 require larger manifests to be refused; for the other versions it is our own
+/// limit.
 const MAX_MANIFEST: u64 = 1 << 30;
 
-/// The last 16 bytes of a file. In 0.1 and 1.0 the size stands where later files have the magic.
+/// The last 16 bytes of a file. In 0.1 and 1.0 the size is where later versions have the magic.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
@@ -59,8 +60,8 @@ struct Tail {
     magic: [u8; 8],
 }
 
-/// What the container tells of the version. 1.1 and 1.2 have the same; fields new in 1.2 are read
-/// wherever they stand, since programs append to old files.
+/// The version, as far as the container tells. 1.1 and 1.2 share a container; fields that are new in 1.2 are read
+/// wherever they occur, since programs append to older files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// `ZTEN0001`: a list of entries.
@@ -71,7 +72,7 @@ pub enum Generation {
     V1_2,
 }
 
-/// The manifest: its bytes, and what it is a manifest of.
+/// The manifest: its bytes, and the container that it is from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manifest<'a> {
     region: Region<'a>,
@@ -95,7 +96,7 @@ impl<'a> Manifest<'a> {
         };
         let size = u64::from_le_bytes(*size);
         let footer_at = length.saturating_sub(footer);
-        // The text of 1.0 says `<`; its own empty files need `<=` (section 6 step 2).
+        // The specification of 1.0 has `<`; its own empty files need `<=` (section 6 step 2).
         let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
         let Some(start) = start.filter(|_| size > 0) else { return fail(ErrorKind::ManifestSize, footer_at) };
         if size > MAX_MANIFEST {
@@ -105,7 +106,8 @@ impl<'a> Manifest<'a> {
         Ok(Self { region: Region { bytes, start }, generation })
     }
 
-    /// Length of the file: the manifest stands directly before the footer, so that the sum is what it was found by.
+    /// Length of the file: the manifest is directly before the footer, so that the sum is the length it was located
+    /// with.
     const fn file_length(&self) -> u64 {
         let footer = match self.generation {
             Generation::V0_1 | Generation::V1_0 => 8,
@@ -118,7 +120,7 @@ impl<'a> Manifest<'a> {
         Reader::new(self.region.bytes, position)
     }
 
-    /// Whether the manifest is a list of entries, each with one component, and no map.
+    /// Whether the manifest is a list of entries with one component each, rather than a map.
     const fn is_list(&self) -> bool {
         matches!(self.generation, Generation::V0_1)
     }
@@ -127,12 +129,12 @@ impl<'a> Manifest<'a> {
         fault.in_file(Format::Ztensor, self.region.start)
     }
 
-    /// Whether all that `reader` has read is sound.
+    /// Fails if the reader has found a fault.
     fn check(&self, reader: &Reader<'_>) -> Result<()> {
         self.check_found(reader, true)
     }
 
-    /// The same where something was to be found, and `is_found` or not.
+    /// Like [`check`](Self::check), and fails with `NotFound` unless `is_found`.
     #[inline(never)]
     fn check_found(&self, reader: &Reader<'_>, is_found: bool) -> Result<()> {
         match reader.found_fault() {
@@ -142,15 +144,15 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// Reads the name of the entry at which `reader` stands, and passes the rest of it. Also where the
-    /// name itself stands.
+    /// Reads the name of the entry at the reader's position and skips the rest of it. Also returns the position of
+    /// the name.
     fn name(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
         match self.generation {
             Generation::V0_1 => v0::name(reader),
             Generation::V1_0 | Generation::V1_2 => {
                 let at = reader.position();
                 reader.item = Item::Name;
-                let name = reader.text_bytes(); // a text, as was found when the file was opened
+                let name = reader.text_bytes(); // UTF-8, which was checked when the file was opened
                 reader.skip_record();
                 (name, at)
             }
@@ -164,7 +166,7 @@ impl<'a> Manifest<'a> {
         self.more_parts(reader, left)
     }
 
-    /// Whether another component follows: one entry is one component in a list.
+    /// Whether another component follows: in a list, an entry is one component.
     fn more_parts(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
@@ -177,7 +179,7 @@ impl<'a> Manifest<'a> {
     }
 }
 
-/// A key of a map: where it is, and how much the map still has. In a list the entry that has the name.
+/// A key of a map: its position, and how many items of the map remain. In a list, the entry that has the name.
 #[derive(Clone, Copy)]
 struct Key {
     at: u32,
@@ -185,19 +187,19 @@ struct Key {
 }
 
 impl Key {
-    /// The one at which an iteration is that has begun.
+    /// The key at which an iteration in progress is.
     fn at(cursor: &Cursor) -> Self {
         Self { at: position(cursor.at), left: Left::from_bits(cursor.left) }
     }
 
-    /// Lets an iteration go on there.
+    /// Stores it as the position to continue an iteration from.
     fn store(self, cursor: &mut Cursor) {
-        let index = cursor.index.wrapping_add(1); // each takes a byte of the manifest at least
+        let index = cursor.index.wrapping_add(1); // each takes at least one byte of the manifest
         *cursor = Cursor { at: self.at.into(), left: self.left.bits(), index };
     }
 }
 
-/// The keys of a map that must differ: the names of the tensors, or the roles of the components of one.
+/// The keys of a map that must be distinct: the names of the tensors, or the roles of the components of one tensor.
 struct Keys<'r, 'a> {
     manifest: &'r Manifest<'a>,
     reader: &'r mut Reader<'a>,
@@ -231,24 +233,25 @@ impl<'a> Distinct for Keys<'_, 'a> {
 pub struct ZtensorFile<'a> {
     input: Input<'a>,
     manifest: Manifest<'a>,
-    /// Positions in the manifest: of the version in a map, of the first entry, of the attributes (0: none).
+    /// Positions in the manifest: of the version in a map, of the first entry, of the attributes (0 if there are
+    /// none).
     version: u32,
     entries: u32,
     attributes: u32,
     /// How many items the container of the entries has.
     left: Left,
-    /// Whether the names rise strictly: then no name is there twice, and a search may end early.
+    /// Whether the names are strictly ascending: then there are no duplicates, and a search may end early.
     is_sorted: bool,
 }
 
 impl ZtensorFile<'_> {
-    /// What the container tells of the version.
+    /// Returns the version, as far as the container tells.
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.manifest.generation
     }
 
-    /// Where the manifest is.
+    /// Returns the extent of the manifest in the file.
     #[must_use]
     pub const fn manifest(&self) -> Extent {
         Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
@@ -279,12 +282,12 @@ impl<'a> ZtensorFile<'a> {
         }
     }
 
-    /// Where the names of the tensors begin.
+    /// The position of the first tensor name.
     const fn first_name(&self) -> Key {
         Key { at: self.entries, left: self.left }
     }
 
-    /// Checks the entries of a list that has `left` of them; `reader` stands at the first, then after the last.
+    /// Checks the entries of a list that has `left` of them; moves `reader` from the first to past the last.
     fn check_entries(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, mut left: Left) {
         self.entries = reader.position();
         self.left = left;
@@ -296,12 +299,12 @@ impl<'a> ZtensorFile<'a> {
             summary.warnings.add_tensor(tensor.warnings, index);
             self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, tensor.name.bytes()));
             last_name = Some(tensor.name.bytes());
-            index = index.wrapping_add(1); // an entry takes a byte of the manifest at least
+            index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
     }
 
-    /// 1.x: a repeated name is an error. 0.1: its writers allow it, so it is a warning.
+    /// 1.x: a duplicate name is an error. 0.1: its writers allow it, so it is a warning.
     fn judge_names(&self, repeated: Clash, reader: &mut Reader<'_>, warnings: &mut Warnings) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => warnings.add_tensor(Warning::RepeatedName.bit(), index),
@@ -310,7 +313,7 @@ impl<'a> ZtensorFile<'a> {
         }
     }
 
-    /// A reader at that place of the manifest. What is wrong there concerns `tensor`.
+    /// A reader at that position of the manifest, whose errors refer to `tensor`.
     fn reader_in(&self, tensor: &TensorRecord<'_>, at: u32) -> Reader<'a> {
         let mut reader = self.manifest.reader(at);
         reader.entry = position(tensor.at.wrapping_sub(self.manifest.region.start));
@@ -332,7 +335,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         Ok(Self { input, manifest, version: 0, entries: 0, attributes: 0, left: Left::NONE, is_sorted: true })
     }
 
-    /// Reads the manifest: checks everything but the contents of the blobs.
+    /// Reads the manifest and checks everything but the contents of the blobs.
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         let mut reader = self.manifest.reader(0);
         self.read_manifest(&mut reader, summary);
@@ -345,7 +348,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
 
     fn version(&self) -> Option<&'a str> {
         match self.manifest.generation {
-            Generation::V0_1 => Some("0.1"), // the magic says so
+            Generation::V0_1 => Some("0.1"), // as the magic states
             _ => Some(self.manifest.reader(self.version).text().as_str()),
         }
     }
@@ -384,12 +387,13 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             if is_found || self.is_sorted && is_before(name, found) {
                 break;
             }
-            tensor.index = tensor.index.wrapping_add(1); // an entry takes a byte of the manifest at least
+            tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         self.manifest.check_found(&reader, is_found)
     }
 
-    /// Compares all names and roles, exactly. `scratch` of any size does; the time falls with it, up to one word a tensor.
+    /// Compares all names and roles, exactly. `scratch` may have any size; more of it takes less time, up to one word
+    /// per tensor.
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
         let mut reader = self.manifest.reader(self.entries);
@@ -449,26 +453,26 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 }
 
-/// Whether it is a sparse tensor of which the one component has both indices and values: `Sparse` checks it.
+/// Whether it is a sparse tensor whose only component has both indices and values, which `Sparse` checks.
 fn is_packed_sparse(tensor: &TensorRecord<'_>) -> bool {
     tensor.is_packed && matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo)
 }
 
-/// Gives a component what follows from its tensor: the type of its elements (1.0), and how long it is when decoded, where
-/// only the shape tells.
+/// Sets what a component inherits from its tensor: the dtype of its elements (1.0), and its decoded length if only
+/// the shape determines it.
 fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut ComponentRecord<'_>) {
     let role = Role::of_name(part.role);
     if generation == Generation::V1_0 {
         part.dtype = role.and_then(|role| role.dtype(tensor.dtype));
         part.storage = part.dtype;
     } else if tensor.layout == Layout::Dense && role == Some(Role::Data) {
-        part.dtype = tensor.dtype; // unknown where the size is not that of the storage dtype
+        part.dtype = tensor.dtype; // `None` if its size is not that of the storage dtype
     } else if is_packed_sparse(tensor) {
-        part.dtype = None; // indices and values: numbers of two types
+        part.dtype = None; // indices and values are numbers of two dtypes
     }
     let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
     if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
-        // All dimensions, or the rows and one more.
+        // All dimensions, or the number of rows plus one.
         let (rank, more) = match (tensor.layout, role) {
             (Layout::Dense, Some(Role::Data)) => (u32::MAX, 0),
             (Layout::SparseCsr, Some(Role::Indptr)) => (1, 1),
@@ -485,14 +489,14 @@ mod tests {
 
     use super::*;
 
-    /// A list of no stated length whose end is gone, as it may be in a mapping that has changed.
+    /// A list of indefinite length whose end is missing, as may happen in a mapping that has changed.
     #[test]
     fn listing_says_why_it_ends_early() {
         let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");
         let file = ZtensorFile::open(&ParseContext::of(bytes[..].into())).unwrap();
         let Region { bytes, start } = file.manifest.region;
         let mut list = bytes.to_vec();
-        assert_eq!(list[0] & 0xe0, 0x80); // of a stated length
+        assert_eq!(list[0] & 0xe0, 0x80); // of definite length
         let count = u64::from(list[0] & 0x1f);
         list[0] = 0x9f;
         list.push(0xff);

@@ -1,4 +1,4 @@
-//! zTensor 0.1: the manifest is a list of entries, one map a tensor ("Tensor Metadata").
+//! zTensor 0.1: the manifest is a list of entries, one map for each tensor ("Tensor Metadata").
 //!
 //! Depends on `super`, `codec::cbor`. Real writers emit every entry as a map of indefinite length.
 #![forbid(unsafe_code)]
@@ -9,8 +9,8 @@ use crate::codec::cbor::{Fields, Reader, fields};
 use crate::format::Summary;
 use crate::place::Item;
 
-/// The keys of an entry. `layout` is listed as required, and "dense" as its default: absent means dense.
-/// Unknown keys are the tensor's attributes.
+/// The keys of an entry. The specification lists `layout` as required, but also gives "dense" as its default: absent
+/// means dense. Unknown keys are attributes of the tensor.
 pub(super) const ENTRY: &Fields = &fields!({
     "name": Name,
     "offset": Offset,
@@ -31,7 +31,7 @@ pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summ
     file.check_entries(reader, summary, left);
 }
 
-/// The name of the entry at which `reader` stands, and where it stands; the rest is passed.
+/// Returns the name of the entry at the reader's position, and the position of the name; skips the rest of the entry.
 pub(super) fn name<'a>(reader: &mut Reader<'a>) -> (&'a [u8], u32) {
     let mut name: (&[u8], u32) = (&[], 0);
     let mut record = reader.record(ENTRY);

@@ -1,8 +1,8 @@
 //! zTensor 1.0, 1.1 and 1.2: the manifest is a map, with the tensors by name (1.0 section 4).
 //!
-//! Depends on `super`, `codec::cbor`. 1.1 renamed `tensors` to `objects` and the dtypes, and gave each
-//! component a dtype of its own; 1.2 added `type` and `uncompressed_length`. Those two are read by
-//! presence, since 1.2 programs append to 1.1 files without changing the version.
+//! Depends on `super`, `codec::cbor`. 1.1 renamed `tensors` to `objects`, renamed the dtypes, and moved the dtype to
+//! the component; 1.2 added `type` and `uncompressed_length`. Those two are read wherever they are present, since 1.2
+//! programs append to 1.1 files without changing the version.
 #![forbid(unsafe_code)]
 
 use super::{Generation, ZtensorFile};
@@ -13,7 +13,7 @@ use crate::format::Summary;
 use crate::place::Item;
 use crate::warning::{Warning, Warnings};
 
-/// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the text does not ask for them.
+/// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the specification does not require them.
 const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });
 const ROOT_1_2: &Fields = &fields!({ "version": Version, "objects": Tensors } optional { "attributes": Attributes });
 
@@ -41,7 +41,7 @@ pub(super) fn root_fields(generation: Generation) -> &'static Fields {
     if generation == Generation::V1_0 { ROOT_1_0 } else { ROOT_1_2 }
 }
 
-/// The newest minor version known of each container; above it a file is warned of.
+/// The newest known minor version of each container; a newer one adds a warning.
 fn newest_minor(generation: Generation) -> u32 {
     if generation == Generation::V1_0 { 0 } else { 2 }
 }
@@ -62,7 +62,7 @@ pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summ
     }
 }
 
-/// Reads the version (section 6.1): another major is refused, a newer minor warned of.
+/// Reads the version (section 6.1): another major version is refused, a newer minor version adds a warning.
 fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &mut Warnings) {
     let at = reader.position();
     file.version = at;
@@ -80,8 +80,8 @@ fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &m
     }
 }
 
-/// A number in decimal digits, up to a dot or the end, and nothing else. Large ones are as large as can be. `rest` is
-/// then what stands behind the dot.
+/// Parses a number of decimal digits up to a dot or the end; anything else is `None`. Saturates. Sets `rest` to what
+/// follows the dot.
 #[inline(never)]
 fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
     let mut number = None;
@@ -101,7 +101,7 @@ fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
     number
 }
 
-/// Passes the attributes, a map; where they stand.
+/// Skips the attributes, a map, and returns their position.
 pub(super) fn attributes(reader: &mut Reader<'_>) -> u32 {
     let at = reader.position();
     let left = reader.map();
