@@ -4,7 +4,7 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
-use super::{Entry, NpzFile, find_directory};
+use super::{Entry, NpzFile, directory};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::codec::npy;
@@ -38,7 +38,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if matches!(error.item(), Item::Footer | Item::Manifest) {
         return context;
     }
-    let (Some(at), Ok((directory, _))) = (error.offset(), find_directory(&opening)) else { return context };
+    let (Some(at), Ok((directory, _))) = (error.offset(), directory::find(&opening)) else { return context };
     let file = NpzFile::new(input, directory);
     let mut position = 0;
     while let Ok(Some(entry)) = file.entry(position) {

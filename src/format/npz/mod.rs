@@ -13,33 +13,29 @@
 //! either stored and read in place, or compressed: then only their decoded length is known.
 #![forbid(unsafe_code)]
 
+mod compare;
+mod directory;
 mod explain;
 mod zip;
 
 use zerocopy::FromBytes;
 
-use self::zip::{About, DirectoryEntry, End, End64, LocalHeader, Locator};
+use self::compare::{Names, Places};
+use self::zip::{About, DirectoryEntry, LocalHeader};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_usize;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::{Text, is_before};
 use crate::codec::npy::{self, Header};
-use crate::distinct::{self, Compared, Distinct};
+use crate::distinct::{self, Compared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::vocab::{Encoding, Layout, Order};
 use crate::warning::{Warning, Warnings};
 
-const END: u64 = 22;
-const END_64: u64 = 56;
-const LOCATOR: u64 = 20;
 const LOCAL: u64 = 30;
 
-/// The length of the longest possible comment of an archive.
-const MAX_COMMENT: u64 = 0xffff;
-/// Larger directories are refused: positions in them have 32 bits.
-const MAX_DIRECTORY: u64 = 1 << 30;
 /// How many bytes are requested where an entry begins, at least and at most; in between, a sixteenth of the archive. They
 /// usually include the head of its array and, in an archive of small arrays, the entries after it, so that it is fetched
 /// in fewer pieces.
@@ -202,79 +198,6 @@ impl<'a> Entry<'a> {
     fn place(&self, data: Extent) -> Extent {
         Extent::new(self.local_at, data.end().unwrap_or(u64::MAX).saturating_sub(self.local_at))
     }
-}
-
-/// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
-/// the last bytes alone are searched first.
-fn find_end(opening: &ParseContext<'_>) -> ParseResult<u64> {
-    let length = opening.input.length();
-    for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
-        let start = length.saturating_sub(reach);
-        let mut tail = opening.keep(Extent::new(start, length.saturating_sub(start)))?;
-        let mut found = None;
-        let mut at = start;
-        while let Ok((end, _)) = End::ref_from_prefix(tail) {
-            if end.signature == zip::END && at.saturating_add(END).saturating_add(end.comment.get().into()) == length
-            {
-                found = Some(at);
-            }
-            tail = tail.get(1..).unwrap_or_default();
-            at = at.saturating_add(1);
-        }
-        if let Some(at) = found {
-            return Ok(at);
-        }
-    }
-    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), length))
-}
-
-/// Finds the directory, and its stated number of entries, from the record at the end and that of zip64.
-fn find_directory<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u64)> {
-    let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
-    let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
-    let end_at = find_end(opening)?;
-    let end: &End = opening.read(end_at, rule)?;
-    let narrow = [&end.disk, &end.directory_disk, &end.entries_here, &end.entries].map(|number| number.get());
-    let narrow_place = [end.directory.get(), end.directory_size.get()];
-    let (mut numbers, mut place) = (narrow.map(u64::from), narrow_place.map(u64::from));
-    let mut directory_end = end_at;
-    if let Some(locator_at) = end_at.checked_sub(LOCATOR) {
-        let locator: &Locator = opening.read(locator_at, rule)?;
-        let at = locator.end.get();
-        if locator.signature == zip::LOCATOR {
-            let available = locator_at.checked_sub(at).filter(|available| *available >= END_64);
-            if available.is_none() || locator.disk.get() != 0 || locator.disks.get() != 1 {
-                return Err(stop(ErrorKind::OutOfPlace, locator_at));
-            }
-            let wide: &End64 = opening.read(at, rule)?;
-            // The size that it states excludes the 12 bytes up to and including the size.
-            if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != available {
-                return Err(stop(ErrorKind::OutOfPlace, locator_at));
-            }
-            let disks = [wide.disk.get(), wide.directory_disk.get()].map(u64::from);
-            let wide_place = [wide.directory.get(), wide.directory_size.get()];
-            let [disk, directory_disk] = disks;
-            let wider = [disk, directory_disk, wide.entries_here.get(), wide.entries.get()];
-            let differs = |(narrow, wide): (&u16, &u64)| *narrow != u16::MAX && u64::from(*narrow) != *wide;
-            let is_elsewhere = |(narrow, wide): (&u32, &u64)| *narrow != u32::MAX && u64::from(*narrow) != *wide;
-            if narrow.iter().zip(&wider).any(differs) || narrow_place.iter().zip(&wide_place).any(is_elsewhere) {
-                return Err(stop(ErrorKind::HeadersDiffer, at));
-            }
-            (numbers, place, directory_end) = (wider, wide_place, at);
-        }
-    }
-    let ([disk, directory_disk, here, entries], [offset, length]) = (numbers, place);
-    if disk != 0 || directory_disk != 0 || here != entries {
-        return Err(stop(ErrorKind::CountsDiffer, end_at));
-    }
-    let directory = Extent::new(offset, length);
-    if directory.end() != Some(directory_end) {
-        return Err(stop(ErrorKind::ManifestSize, end_at));
-    }
-    if length > MAX_DIRECTORY {
-        return Err(stop(ErrorKind::ManifestTooLarge, end_at));
-    }
-    Ok((Region { bytes: opening.keep(directory)?, start: offset }, entries))
 }
 
 impl<'a> NpzFile<'a> {
@@ -526,76 +449,12 @@ fn array_name(name: &[u8]) -> &[u8] {
     name.strip_suffix(b".npy").unwrap_or(name)
 }
 
-/// The names of arrays, by the position of their entry plus 1.
-struct Names<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
-
-impl<'a> Distinct for Names<'_, 'a> {
-    type Item = &'a [u8];
-    type Place = u32;
-
-    fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
-        let found = self.0.next_named(*place).unwrap_or_else(|error| {
-            self.1 = Some(error);
-            None
-        });
-        let entry = found?;
-        *place = entry.next;
-        Some((array_name(entry.name), entry.at.saturating_add(1)))
-    }
-
-    fn at(&self, position: u32) -> &'a [u8] {
-        let record = self.0.record(position.saturating_sub(1)).ok().flatten();
-        array_name(record.map(|record| record.name).unwrap_or_default())
-    }
-
-    fn check(&self) -> Result<()> {
-        self.1.map_or(Ok(()), Err)
-    }
-}
-
-/// The extents of entries, by their position plus 1.
-struct Places<'r, 'a>(&'r NpzFile<'a>, Option<Error>);
-
-impl<'a> Places<'_, 'a> {
-    /// What has been checked when the file was opened is not checked again: each place is read many times.
-    fn place(&self, entry: &Entry<'a>) -> Extent {
-        let local = self.0.input.get(Extent::new(entry.local_at, LOCAL));
-        let about = local.and_then(|local| LocalHeader::ref_from_bytes(local).ok()).map(|local| &local.about);
-        let lengths = about.map_or(0, |about| u64::from(about.name.get()).saturating_add(about.extra.get().into()));
-        Extent::new(entry.local_at, LOCAL.saturating_add(lengths).saturating_add(entry.stored))
-    }
-}
-
-impl Distinct for Places<'_, '_> {
-    type Item = Extent;
-    type Place = u32;
-
-    fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
-        let found = self.0.entry(*place).unwrap_or_else(|error| {
-            self.1 = Some(error);
-            None
-        });
-        let entry = found?;
-        *place = entry.next;
-        Some((self.place(&entry), entry.at.saturating_add(1)))
-    }
-
-    fn at(&self, position: u32) -> Extent {
-        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
-        entry.map(|entry| self.place(&entry)).unwrap_or_default()
-    }
-
-    fn check(&self) -> Result<()> {
-        self.1.map_or(Ok(()), Err)
-    }
-}
-
 impl<'a> FileFormat<'a> for NpzFile<'a> {
     const FORMAT: Format = Format::Npz;
 
     /// Checks everything but the items and the contents of compressed entries.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
-        let (directory, entries) = find_directory(opening)?;
+        let (directory, entries) = directory::find(opening)?;
         let input = opening.input;
         let mut file = Self::new(input, directory);
         let mut left = file.directory.start;

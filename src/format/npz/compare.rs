@@ -1,0 +1,77 @@
+//! What must differ among the entries of an archive: the names of arrays, and the extents of all entries.
+//!
+//! Depends on `super`, `distinct`. All of it was checked when the archive was opened and is not checked again, since each
+//! entry is read many times.
+#![forbid(unsafe_code)]
+
+use zerocopy::FromBytes;
+
+use super::zip::LocalHeader;
+use super::{Entry, LOCAL, NpzFile, array_name};
+use crate::bytes::extent::Extent;
+use crate::distinct::Distinct;
+use crate::error::{Error, Result};
+
+/// The names of arrays, by the position of their entry plus 1.
+pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
+
+impl<'a> Distinct for Names<'_, 'a> {
+    type Item = &'a [u8];
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
+        let found = self.0.next_named(*place).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let entry = found?;
+        *place = entry.next;
+        Some((array_name(entry.name), entry.at.saturating_add(1)))
+    }
+
+    fn at(&self, position: u32) -> &'a [u8] {
+        let record = self.0.record(position.saturating_sub(1)).ok().flatten();
+        array_name(record.map(|record| record.name).unwrap_or_default())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
+
+/// The extents of entries, by their position plus 1.
+pub(super) struct Places<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
+
+impl<'a> Places<'_, 'a> {
+    /// What has been checked when the file was opened is not checked again: each place is read many times.
+    fn place(&self, entry: &Entry<'a>) -> Extent {
+        let local = self.0.input.get(Extent::new(entry.local_at, LOCAL));
+        let about = local.and_then(|local| LocalHeader::ref_from_bytes(local).ok()).map(|local| &local.about);
+        let lengths = about.map_or(0, |about| u64::from(about.name.get()).saturating_add(about.extra.get().into()));
+        Extent::new(entry.local_at, LOCAL.saturating_add(lengths).saturating_add(entry.stored))
+    }
+}
+
+impl Distinct for Places<'_, '_> {
+    type Item = Extent;
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
+        let found = self.0.entry(*place).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let entry = found?;
+        *place = entry.next;
+        Some((self.place(&entry), entry.at.saturating_add(1)))
+    }
+
+    fn at(&self, position: u32) -> Extent {
+        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
+        entry.map(|entry| self.place(&entry)).unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
