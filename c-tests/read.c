@@ -194,24 +194,24 @@ static void error_text(const char *folder)
     tenslice_source source;
     char text[256];
     size_t needed = 0;
-    const char *sentence = "ztensor 1.2.0: component \"data\" of tensor \"weight\": offset 64 + length 100000 "
+    const char *message = "ztensor 1.2.0: component \"data\" of tensor \"weight\": offset 64 + length 100000 "
                            "exceeds the file (323 bytes) [at byte 199]";
 
     EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, b.size, &error));
     CHECK(error.kind == TENSLICE_OUT_OF_FILE && error.offset == 199 && error.item == TENSLICE_ITEM_OFFSET);
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, b.data, b.size, NULL, 0, &needed));
-    CHECK(needed == strlen(sentence) + 1);
+    CHECK(needed == strlen(message) + 1);
     text[0] = '#';
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, b.data, b.size, text, needed - 1, NULL));
     CHECK(text[0] == '#');
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, text, needed, NULL));
-    CHECK(strcmp(text, sentence) == 0);
+    CHECK(strcmp(text, message) == 0);
     EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
     EXPECT(TENSLICE_OK, tenslice_source_add(&source, 0, b.data, b.size));
     EXPECT(TENSLICE_OK, tenslice_error_text_source(&error, &source, text, sizeof text, NULL));
-    CHECK(strcmp(text, sentence) == 0);
+    CHECK(strcmp(text, message) == 0);
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, NULL, 0, text, sizeof text, NULL));
-    CHECK(strstr(text, "exceeds the file [at byte 199]") != NULL);
+    CHECK(strstr(text, "exceeds the file size [at byte 199]") != NULL);
     free(b.data);
 }
 
