@@ -141,26 +141,26 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
 
 /// The messages of the refused fixtures. `TENSLICE_UPDATE=1` rewrites them: read the diff.
 #[test]
-fn sentences() {
-    let mut sentences = String::new();
+fn messages() {
+    let mut messages = String::new();
     for case in cases() {
         let Some(name) = case.path.to_str().and_then(|path| path.split_once("tests/fixtures/")) else { continue };
         if let Err(error) = File::open(&case.bytes) {
-            sentences += &format!("{}: {}\n", name.1, error.explain(&case.bytes[..]));
+            messages += &format!("{}: {}\n", name.1, error.explain(&case.bytes[..]));
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sentences.txt");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/messages.txt");
     // There are no cases of formats that are not built in. Folders of other names have zTensor files.
     let is_read = |line: &&str| {
         let folder = line.split('/').next().unwrap();
         folder.starts_with('v') || folder == "bad" || is_built_in(folder)
     };
     if std::env::var_os("TENSLICE_UPDATE").is_some() {
-        std::fs::write(path, &sentences).unwrap();
+        std::fs::write(path, &messages).unwrap();
     }
     let recorded = std::fs::read_to_string(path).unwrap();
     let mut recorded = recorded.lines().filter(is_read);
-    for sentence in sentences.lines() {
+    for sentence in messages.lines() {
         assert_eq!(Some(sentence), recorded.next());
     }
     assert_eq!(recorded.next(), None);

@@ -1,7 +1,6 @@
 //! The metalayer `b2nd` (once `caterva`): the shape of the array that the chunks hold.
 //!
-//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`. Section numbers are those of the fields in the
-//! specification.
+//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`.
 //!
 //! ```text
 //! 97 | version 0 | N | 9N | shape: N x (d3 i64) | 9N | chunk shape: N x (d2 i32) | 9N | block shape: N x (d2 i32)

@@ -3,10 +3,10 @@
 //! Depends on `place`, `warning`, `error`, `bytes`, `distinct`, `codec::npy`, and the contract of `format`.
 //!
 //! ```text
-//!       entries: local header, name, extra fields, data, and for some of them a data descriptor            (zip.rs)
-//!       directory: a record for each entry
-//!       zip64: the end of the directory, and a locator of that; in large archives
-//! -22   the end of the directory, and a comment
+//! entries     local header, name, extra fields, data, and for some of them a data descriptor    (zip.rs)
+//! directory   a record for each entry
+//! zip64       in large archives: the record of the directory's end, and a locator of that       (directory.rs)
+//! end         the record of the directory's end: 22 bytes, and a comment
 //! ```
 //!
 //! The directory is authoritative; local headers, which some readers follow instead, must agree with it. Entries are
