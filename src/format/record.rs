@@ -17,6 +17,13 @@ pub(crate) struct Summary {
     pub(crate) tensor_count: u64,
 }
 
+impl Summary {
+    /// That of a file with one tensor and these warnings, as [`Warning::bit`](crate::Warning::bit)s.
+    pub(crate) const fn of_one(warnings: u32) -> Self {
+        Self { warnings: Warnings::from_bits(warnings), tensor_count: 1 }
+    }
+}
+
 /// The position of an iteration over tensors or components, in numbers that each format defines; at the start if it
 /// has read none.
 #[derive(Clone, Copy, Debug)]

@@ -38,7 +38,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
-use crate::warning::{Warning, Warnings};
+use crate::warning::Warning;
 
 use array::Array;
 use block::Codec;
@@ -454,7 +454,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary::of_one(self.warnings);
         Ok(())
     }
 

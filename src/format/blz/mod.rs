@@ -32,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout};
-use crate::warning::{Warning, Warnings};
+use crate::warning::Warning;
 
 /// Section "Header". The version and the dtype are known already: they are part of the magics that are recognized.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -322,7 +322,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary::of_one(self.warnings);
         Ok(())
     }
 

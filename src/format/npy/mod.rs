@@ -13,7 +13,6 @@ use crate::codec::npy::{self, Fault, Header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
 use crate::vocab::Order;
-use crate::warning::Warnings;
 
 /// An NPY file, which holds one array.
 ///
@@ -69,7 +68,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary::of_one(self.warnings);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::sparse::{Column, Sparse};
 use crate::vocab::{ByteOrder, DType, Layout, Order};
-use crate::warning::{Warning, Warnings};
+use crate::warning::Warning;
 
 /// Section "Header".
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -429,7 +429,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
-        *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: 1 };
+        *summary = Summary::of_one(self.warnings);
         Ok(())
     }
 
