@@ -54,8 +54,8 @@
 )]
 #![cfg_attr(feature = "b2nd", doc = "- [`File::as_b2nd`], module [`b2nd`]: regions of an array, chunks, metalayers.")]
 //!
-//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the [`Sparse`](sparse::Sparse) that it
-//! gives is iterated over, or asked for one value.
+//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the
+//! [`Sparse`](sparse::Sparse) that it returns is iterated over, or asked for one value.
 //!
 //! **Files that are not in memory:** [`File::open_source`] asks for the ranges that it needs, and takes them from a
 //! [`Source`]. The data stays outside: [`Component::extent`] is its place, [`Component::with_bytes`] takes its bytes.
