@@ -127,16 +127,16 @@ public:
     /** The rule in words. */
     const char *what() const noexcept { return tenslice_status_text(status_); }
     /**
-     * The full sentence, written to `room` and closed by a NUL: which rule, which tensor, which byte. Names and
-     * numbers are read again from the bytes that the file was opened from. Where the room is too small, the rule
+     * The full message, written to `dst` and NUL-terminated: which rule, which tensor, which byte. Names and
+     * numbers are read again from the bytes that the file was opened from. If `dst` is too small, the rule
      * alone.
      */
-    std::string_view explain(span<char> room, const void *data, std::size_t size) const noexcept
+    std::string_view explain(span<char> dst, const void *data, std::size_t size) const noexcept
     {
         std::size_t needed = 0;
-        if (tenslice_error_text(&details_, data, size, room.data(), room.size(), &needed) != TENSLICE_OK)
+        if (tenslice_error_text(&details_, data, size, dst.data(), dst.size(), &needed) != TENSLICE_OK)
             return what();
-        return std::string_view(room.data(), needed - 1);
+        return std::string_view(dst.data(), needed - 1);
     }
     constexpr const tenslice_error &details() const noexcept { return details_; }
 
@@ -337,15 +337,15 @@ public:
         static_assert(detail::dtype_of<T>() != 0, "elements cannot be read as this type");
         return get<T>(detail::reads<T>(stored) ? stored : detail::dtype_of<T>());
     }
-    /** Decodes it to `room`; the number of bytes. `decoder` may be null: then what is built in decodes. */
-    result<std::uint64_t> read_into(span<std::byte> room, const tenslice_decoder *decoder = nullptr) const
+    /** Decodes it to `dst` and returns the number of bytes. If `decoder` is null, the built-in decoders are used. */
+    result<std::uint64_t> read_into(span<std::byte> dst, const tenslice_decoder *decoder = nullptr) const
     {
         std::uint64_t length = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_component_read_into(&handle_, decoder, room.data(), room.size(), &length, &why);
+        const auto status = tenslice_component_read_into(&handle_, decoder, dst.data(), dst.size(), &length, &why);
         return detail::finish(status, why, length);
     }
-    /** The same component over bytes that the caller read from where info() says. */
+    /** This component over bytes that the caller has read from the place that info() states. */
     result<component> with_bytes(span<const std::byte> bytes) const
     {
         tenslice_component bound{};
@@ -388,18 +388,18 @@ public:
     std::uint32_t rank() const noexcept { return info().rank; }
     std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
 
-    /** The dimensions, outermost first, written to `room`. */
-    result<span<std::uint64_t>> shape(span<std::uint64_t> room) const
+    /** Writes the dimensions, in the order of the file, to `dst`. */
+    result<span<std::uint64_t>> shape(span<std::uint64_t> dst) const
     {
         std::uint32_t rank = 0;
-        const auto status = tenslice_tensor_shape(&handle_, room.data(), room.size(), &rank);
-        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? room.first(rank) : room);
+        const auto status = tenslice_tensor_shape(&handle_, dst.data(), dst.size(), &rank);
+        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? dst.first(rank) : dst);
     }
-    /** The strides, in elements, written to `room`. */
-    result<span<std::uint64_t>> strides(span<std::uint64_t> room) const
+    /** Writes the strides, in elements, to `dst`. */
+    result<span<std::uint64_t>> strides(span<std::uint64_t> dst) const
     {
-        const auto status = tenslice_tensor_strides(&handle_, room.data(), room.size());
-        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? room.first(rank()) : room);
+        const auto status = tenslice_tensor_strides(&handle_, dst.data(), dst.size());
+        return detail::finish(status, detail::no_details, status == TENSLICE_OK ? dst.first(rank()) : dst);
     }
 
     /** The elements of a dense tensor, without a copy: of this type, in this machine's byte order, aligned. */
@@ -443,12 +443,12 @@ public:
     /** How much scratch memory read_into needs; none where the file does not say. */
     std::optional<std::uint64_t> scratch_length() const noexcept { return length(&handle_, false); }
     /** Writes the tensor as a dense array, whatever its layout, encoding or byte order; the number of bytes. */
-    result<std::uint64_t> read_into(span<std::byte> room, span<std::byte> scratch = {},
+    result<std::uint64_t> read_into(span<std::byte> dst, span<std::byte> scratch = {},
                                     const tenslice_decoder *decoder = nullptr) const
     {
         std::uint64_t written = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_tensor_read_into(&handle_, decoder, room.data(), room.size(), scratch.data(),
+        const auto status = tenslice_tensor_read_into(&handle_, decoder, dst.data(), dst.size(), scratch.data(),
                                                       scratch.size(), &written, &why);
         return detail::finish(status, why, written);
     }

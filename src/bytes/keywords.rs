@@ -49,8 +49,8 @@ impl Keywords {
     #[inline]
     fn split_first(&mut self) -> Option<(&'static [u8], u8)> {
         let ([length, number], words) = self.0.split_first_chunk()?;
-        let (word, behind) = words.split_at_checked(usize::from(*length))?;
-        self.0 = behind;
+        let (word, after) = words.split_at_checked(usize::from(*length))?;
+        self.0 = after;
         Some((word, *number))
     }
 }
@@ -93,9 +93,9 @@ impl Iterator for Keywords {
 pub(crate) const fn packed_length(words: &[(&[u8], u8)]) -> usize {
     let mut length = 0;
     let mut rest = words;
-    while let [(word, _), behind @ ..] = rest {
+    while let [(word, _), after @ ..] = rest {
         length += 2 + word.len();
-        rest = behind;
+        rest = after;
     }
     length
 }
@@ -106,7 +106,7 @@ pub(crate) const fn pack<const N: usize>(words: &[(&[u8], u8)]) -> [u8; N] {
     let mut packed = [0; N];
     let mut at = 0;
     let mut rest = words;
-    while let [(word, number), behind @ ..] = rest {
+    while let [(word, number), after @ ..] = rest {
         assert!(word.len() <= 0xff && *number != UNKNOWN);
         packed[at] = word.len() as u8;
         packed[at + 1] = *number;
@@ -117,7 +117,7 @@ pub(crate) const fn pack<const N: usize>(words: &[(&[u8], u8)]) -> [u8; N] {
             at += 1;
             letters = others;
         }
-        rest = behind;
+        rest = after;
     }
     packed
 }

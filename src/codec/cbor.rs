@@ -152,9 +152,9 @@ pub(crate) use fields;
 pub(crate) const fn first_bits(items: &[Item]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;
-    while let [_, behind @ ..] = rest {
+    while let [_, after @ ..] = rest {
         bits = bits.wrapping_shl(1) | 1;
-        rest = behind;
+        rest = after;
     }
     bits
 }

@@ -97,15 +97,15 @@ pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     // Any other width, byte by byte.
     let mut planes = from;
     for offset in 0..width {
-        let Some((plane, behind)) = planes.split_at_checked(count) else { return };
-        planes = behind;
+        let Some((plane, after)) = planes.split_at_checked(count) else { return };
+        planes = after;
         let mut rest = &mut *elements;
         for byte in plane {
-            let Some((element, behind)) = rest.split_at_mut_checked(width) else { return };
+            let Some((element, after)) = rest.split_at_mut_checked(width) else { return };
             if let Some(to) = element.get_mut(offset) {
                 *to = *byte;
             }
-            rest = behind;
+            rest = after;
         }
     }
 }
@@ -123,15 +123,15 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let mut rows = from;
     for offset in 0..width {
         // Eight rows hold one byte of each element; one byte of each row covers eight elements.
-        let Some((eight, behind)) = rows.split_at_checked(eights.saturating_mul(8)) else { return };
-        rows = behind;
+        let Some((eight, after)) = rows.split_at_checked(eights.saturating_mul(8)) else { return };
+        rows = after;
         let mut eight_rows: [&[u8]; 8] = [&[]; 8];
         let Some(()) = cut_planes(eight, eights, &mut eight_rows) else { return };
         let [a, b, c, d, e, f, g, h] = eight_rows;
         let mut rest = &mut *groups;
         for (((((((a, b), c), d), e), f), g), h) in a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
-            let Some((elements, behind)) = rest.split_at_mut_checked(group) else { return };
-            rest = behind;
+            let Some((elements, after)) = rest.split_at_mut_checked(group) else { return };
+            rest = after;
             let mut at = offset;
             for byte in transpose(u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])).to_le_bytes() {
                 if let Some(to) = elements.get_mut(at) {
@@ -193,8 +193,8 @@ pub(crate) fn undo_bytedelta(width: usize, restarts: bool, bytes: &mut [u8]) {
     let count = bytes.len().checked_div(width).unwrap_or(0);
     let mut rest = bytes;
     for _ in 0..width {
-        let Some((plane, behind)) = rest.split_at_mut_checked(count) else { return };
-        rest = behind;
+        let Some((plane, after)) = rest.split_at_mut_checked(count) else { return };
+        rest = after;
         let whole = if restarts { count & !15 } else { count };
         let (vectors, tail) = plane.split_at_mut_checked(whole).unwrap_or_default();
         for part in [vectors, tail] {

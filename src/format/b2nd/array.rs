@@ -165,11 +165,11 @@ impl<'a> Array<'a> {
     }
 
     fn lengths(&self, markers: u32, each: u32, read: ReadDimension) -> Shape<'a> {
-        Shape::new(self.behind(markers, each), u32::from(self.rank), read)
+        Shape::new(self.after(markers, each), u32::from(self.rank), read)
     }
 
     /// The bytes after so many markers, and so many bytes per dimension.
-    fn behind(&self, markers: u32, each: u32) -> &'a [u8] {
+    fn after(&self, markers: u32, each: u32) -> &'a [u8] {
         let at = u32::from(self.rank).saturating_mul(each).saturating_add(markers);
         to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default()
     }
@@ -177,7 +177,7 @@ impl<'a> Array<'a> {
     /// The format of the dtype, and the dtype; `None` if the file states none.
     pub(super) fn dtype(&self) -> Option<(u8, Text<'a>)> {
         let each = LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH);
-        let (head, text) = self.behind(3, each).split_first_chunk::<6>()?;
+        let (head, text) = self.after(3, each).split_first_chunk::<6>()?;
         Some((*head.first()?, Text::checked(text)?))
     }
 }

@@ -289,9 +289,9 @@ impl<'a> Chunk<'a> {
         let mut rest = dst;
         while let Some(stream) = streams.read()? {
             let parts = rest.split_at_mut_checked(streams.length);
-            let (part, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+            let (part, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
             self.decode_stream(codec, stream, part)?;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }
@@ -325,12 +325,12 @@ impl<'a> Chunk<'a> {
         let mut rest = dst;
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
-            let (block, behind) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+            let (block, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
             self.decode_block(codec, index, first, block, scratch)?;
             if index == 0 {
                 first = Some(block);
             }
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }

@@ -559,11 +559,11 @@ pub(super) fn repeat(value: &[u8], from: u64, dst: &mut [u8]) {
         return dst.fill(*byte);
     }
     let skip = to_usize(remainder(from, to_u64(value.len()))).unwrap_or(0);
-    let (behind, before) = value.split_at_checked(skip).map_or((value, value), |(before, behind)| (behind, before));
+    let (after, before) = value.split_at_checked(skip).map_or((value, value), |(before, after)| (after, before));
     // The value once, then copies that double what is there.
     let length = dst.len();
-    copy(dst, behind);
-    copy(dst.get_mut(behind.len()..).unwrap_or_default(), before);
+    copy(dst, after);
+    copy(dst.get_mut(after.len()..).unwrap_or_default(), before);
     let mut done = value.len().max(1);
     while done < length {
         let Some((from, to)) = dst.split_at_mut_checked(done) else { return };

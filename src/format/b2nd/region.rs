@@ -302,7 +302,7 @@ impl<'a> Reader<'_, '_, 'a> {
             Content::Compressed => self.blocks(chunk, work),
             Content::VariableBlocks if !is_array => self.variable_blocks(chunk, work),
             Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Item::Flags, 30)),
-            Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(behind(chunk.payload(), start))),
+            Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(bytes_from(chunk.payload(), start))),
             Content::Copied => self.whole(chunk, &View::Bytes(chunk.payload())),
             // If the value starts anew at every element, the chunk needs no blocks; otherwise it continues from block
             // to block.
@@ -340,7 +340,7 @@ impl<'a> Reader<'_, '_, 'a> {
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
             let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
             chunk.decode_blocks(self.codec, decoded, work)?;
-            return self.parts(chunk, |start| View::Bytes(behind(decoded, start)));
+            return self.parts(chunk, |start| View::Bytes(bytes_from(decoded, start)));
         }
         // The first block, if others are differences to it.
         let ahead = if chunk.has_delta() { chunk.block_length(0)? } else { 0 };
@@ -431,7 +431,7 @@ impl<'a> Reader<'_, '_, 'a> {
 }
 
 /// What follows the first `first` bytes.
-fn behind(bytes: &[u8], first: u64) -> &[u8] {
+fn bytes_from(bytes: &[u8], first: u64) -> &[u8] {
     to_usize(first).and_then(|first| bytes.get(first..)).unwrap_or_default()
 }
 
@@ -461,19 +461,19 @@ fn planes<'v, 'a: 'v>(
         let is_long_run = matches!(&stream, Stream::Run(_)) && streams.length > SHORT;
         keeps_runs = keeps_runs || is_long_run && grid.wants_little();
         let parts = rest.split_at_mut_checked(length(&stream, keeps_runs));
-        let (plane, behind) = parts.ok_or_else(out_of_scratch)?;
+        let (plane, remaining) = parts.ok_or_else(out_of_scratch)?;
         if !matches!(stream, Stream::Raw(_)) {
             chunk.decode_stream(codec, stream, plane)?;
         }
-        rest = behind;
+        rest = remaining;
     }
     let mut reader = streams;
     let mut rest: &'v [u8] = work;
     for plane in found.iter_mut() {
         let Some(stream) = reader.read()? else { break };
-        let (decoded, behind) = rest.split_at_checked(length(&stream, keeps_runs)).ok_or_else(out_of_scratch)?;
+        let (decoded, remaining) = rest.split_at_checked(length(&stream, keeps_runs)).ok_or_else(out_of_scratch)?;
         *plane = if let Stream::Raw(stored) = stream { stored } else { decoded };
-        rest = behind;
+        rest = remaining;
     }
     // The only stream has all planes, one after the other.
     if streams.count == 1 {

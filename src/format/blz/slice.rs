@@ -101,7 +101,7 @@ impl Train<'_> {
     /// [`element`](Self::element) returns.
     fn tail(&self, fixed: &Fixed<'_>, elements: u64) -> Option<(usize, u64)> {
         let matrix = |core: usize| Some(self.bond(core)?.saturating_mul(self.bond(core.checked_add(1)?)?));
-        let mut behind = (0..=self.last()).filter_map(matrix).fold(0, u64::saturating_add);
+        let mut after = (0..=self.last()).filter_map(matrix).fold(0, u64::saturating_add);
         let (mut head, mut choices) = (0_u64, 1_u64);
         let (mut least, mut tail) = (u64::MAX, None);
         for core in 0..=self.last() {
@@ -109,13 +109,13 @@ impl Train<'_> {
             // vectors.
             let tails = elements.checked_div(choices)?;
             let each = elements.saturating_mul(self.bond(core)?);
-            let work = tails.saturating_mul(head.saturating_add(behind)).saturating_add(each);
+            let work = tails.saturating_mul(head.saturating_add(after)).saturating_add(each);
             if work < least {
                 (least, tail) = (work, Some((core, tails)));
             }
             choices = choices.saturating_mul(self.choices(core, fixed)?.1);
             head = head.saturating_add(choices.saturating_mul(matrix(core)?));
-            behind = behind.saturating_sub(matrix(core)?);
+            after = after.saturating_sub(matrix(core)?);
         }
         tail.filter(|_| least < head.wrapping_shr(2)).or(Some((self.last(), 1)))
     }
@@ -128,16 +128,16 @@ impl Train<'_> {
         while end.core < tail {
             end = end.next(self)?;
         }
-        let mut behind = end;
-        while behind.core <= last {
-            behind = behind.next(self)?;
+        let mut after = end;
+        while after.core <= last {
+            after = after.next(self)?;
         }
-        let (vectors, columns) = <Vector<N>>::mut_from_prefix_with_elems(scratch, to_usize(behind.vector)?).ok()?;
+        let (vectors, columns) = <Vector<N>>::mut_from_prefix_with_elems(scratch, to_usize(after.vector)?).ok()?;
         for choice in 0..to_usize(choices)? {
             let (core, (first, count), exponent_behind) = if tail == last {
                 (self.view(last, end.before)?, self.choices(last, fixed)?, 0)
             } else {
-                let (numbers, exponent) = self.column::<N>(behind, tail, to_u64(choice), fixed, columns)?;
+                let (numbers, exponent) = self.column::<N>(after, tail, to_u64(choice), fixed, columns)?;
                 (View { left: numbers.len(), length: 1, right: 1, numbers }, (0, 1), exponent)
             };
             // A block is the elements that differ in the index of `core` alone. Of the vectors before it, those are
@@ -205,9 +205,9 @@ impl Train<'_> {
     fn step<N: Number>(&self, place: Place, index: u64, vectors: &mut Vector<N>) -> Option<()> {
         let core = self.view::<N>(place.core, place.before)?;
         let one = [Unalign::new(N::ONE)];
-        let (before, behind) = vectors.split_at_mut_checked(to_usize(place.next(self)?.vector)?)?;
+        let (before, after) = vectors.split_at_mut_checked(to_usize(place.next(self)?.vector)?)?;
         let (vector, exponent) = if place.core == 0 { (&one[..], 0) } else { vector_at(before, place, core.left)? };
-        let (product, rest) = behind.split_at_mut_checked(core.right)?;
+        let (product, rest) = after.split_at_mut_checked(core.right)?;
         let scale = core.multiply(vector, index..index.checked_add(1)?, product)?;
         rest.first_mut()?.set(N::whole(exponent.saturating_add(scale)));
         Some(())

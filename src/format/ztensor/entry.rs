@@ -54,10 +54,10 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
         }
     }
     if is_list {
-        let behind = reader.position();
+        let end = reader.position();
         reader.go_to(at);
         components(manifest, tensor, reader, Left::ONE, &mut parts);
-        reader.go_to(behind);
+        reader.go_to(end);
     } else if manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {

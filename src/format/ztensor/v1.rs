@@ -86,10 +86,10 @@ fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &m
 fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
     let mut number = None;
     let mut digits = rest.take()?;
-    while let Some((digit, behind)) = digits.split_first() {
-        digits = behind;
+    while let Some((digit, after)) = digits.split_first() {
+        digits = after;
         if *digit == b'.' {
-            *rest = Some(behind);
+            *rest = Some(after);
             break;
         }
         let digit = digit.wrapping_sub(b'0');
