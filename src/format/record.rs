@@ -1,12 +1,10 @@
 //! What a format fills in: the records of a file, a tensor and a component, and the context of an error.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`, `codec::npy`.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
-#[cfg(feature = "npy")]
-use crate::codec::npy::Header;
 use crate::error::NO_ENTRY;
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
@@ -97,16 +95,6 @@ impl<'a> TensorRecord<'a> {
         self.layout = layout;
         self.layout_name = Text::new(layout.text());
     }
-
-    /// Sets what the header of an array of NumPy's says of it, and its warnings, as
-    /// [`Warning::bit`](crate::Warning::bit)s.
-    #[cfg(feature = "npy")]
-    pub(crate) fn set_array(&mut self, header: &Header<'a>, warnings: u32) {
-        self.dtype = header.items.dtype;
-        self.shape = header.shape;
-        self.order = if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor };
-        self.warnings = warnings;
-    }
 }
 
 /// What a format reports about a component: where its bytes are and how to read them.
@@ -183,15 +171,6 @@ impl<'a> ComponentRecord<'a> {
         self.extent = extent;
         self.decoded_length = Some(extent.length);
         self.at = extent.offset;
-    }
-
-    /// Sets what the header of an array of NumPy's says of its items, which are stored raw in that extent.
-    #[cfg(feature = "npy")]
-    pub(crate) fn set_items(&mut self, header: &Header<'_>, extent: Extent) {
-        self.dtype = header.items.dtype;
-        self.storage = header.items.dtype;
-        self.order = header.items.order;
-        self.set_extent(extent);
     }
 
     /// Its role, spelled out.

@@ -12,6 +12,7 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::codec::npy::{self, Fault, Header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
+use crate::vocab::Order;
 
 /// An NPY file, which holds one array.
 ///
@@ -81,7 +82,10 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let (header, items, warnings) = self.array()?;
-        tensor.set_array(&header, warnings);
+        tensor.dtype = header.items.dtype;
+        tensor.shape = header.shape;
+        tensor.order = if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor };
+        tensor.warnings = warnings;
         tensor.at = items.offset;
         Ok(cursor.is_first())
     }
@@ -93,7 +97,10 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         let (header, items, _) = self.array()?;
-        part.set_items(&header, items);
+        part.dtype = header.items.dtype;
+        part.storage = header.items.dtype;
+        part.order = header.items.order;
+        part.set_extent(items);
         Ok(cursor.is_first())
     }
 

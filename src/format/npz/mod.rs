@@ -31,7 +31,7 @@ use crate::codec::npy::{self, Header};
 use crate::distinct::{self, Compared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
-use crate::vocab::{Encoding, Layout};
+use crate::vocab::{Encoding, Layout, Order};
 use crate::warning::{Warning, Warnings};
 
 const LOCAL: u64 = 30;
@@ -430,7 +430,12 @@ impl<'a> NpzFile<'a> {
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
         match &array.stored {
-            Some((header, _, warnings)) => tensor.set_array(header, *warnings),
+            Some((header, _, warnings)) => {
+                tensor.dtype = header.items.dtype;
+                tensor.shape = header.shape;
+                tensor.order = if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor };
+                tensor.warnings = *warnings;
+            }
             None => {
                 tensor.layout = Layout::Other;
                 tensor.layout_name = Text::new("npy");
@@ -541,7 +546,12 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let array = self.array(&entry)?.ok_or(changed)?;
         part.set_extent(array.data);
         match array.stored {
-            Some((header, items, _)) => part.set_items(&header, items),
+            Some((header, items, _)) => {
+                part.dtype = header.items.dtype;
+                part.storage = header.items.dtype;
+                part.order = header.items.order;
+                part.set_extent(items);
+            }
             None => {
                 let (encoding, name) = entry.encoding();
                 part.encoding = encoding;
