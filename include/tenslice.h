@@ -26,12 +26,12 @@
  * tenslice_component_with_bytes takes the bytes read from there.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
- * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source, tenslice_sparse, tenslice_train), which
- * are plain structs that may be placed anywhere and copied by assignment (a source only until something has been
- * opened from it). Nothing is allocated, so nothing is freed. The contents of a handle are private; its size is
- * the same on every machine and in every build. (A library with Zstandard built in does allocate while it
- * decodes: up to about twice the smaller of a stream's window and its output. If it runs out of memory, it
- * terminates the program.)
+ * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source, tenslice_sparse, tenslice_train,
+ * tenslice_safetensors_index), which are plain structs that may be placed anywhere and copied by assignment (a
+ * source only until something has been opened from it). Nothing is allocated, so nothing is freed. The contents
+ * of a handle are private; its size is the same on every machine and in every build. (A library with Zstandard
+ * built in does allocate while it decodes: up to about twice the smaller of a stream's window and its output. If
+ * it runs out of memory, it terminates the program.)
  *
  * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was
  * opened from stay in place, unchanged. If the file was opened from a source, the source must stay in place,
@@ -45,7 +45,8 @@
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles
  * of another kind result in an error code, not a crash. Strings are passed in as a pointer and a length, and
  * returned as a tenslice_str, which is not NUL-terminated: print it with
- * printf("%.*s", (int)name.length, name.data), and note that a file may put any character into it.
+ * printf("%.*s", (int)name.length, name.data), and note that a file may put any character into it. Where its
+ * is_escaped is 1, as it may be in safetensors, tenslice_str_copy gives what it means.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string
  * buffer) must share no byte with any other argument except `error`, and a handle must share none with the bytes
@@ -142,13 +143,14 @@ enum {
     TENSLICE_HEADERS_DIFFER = 247, /**< two records of the same thing differ */
     TENSLICE_OVERLAP = 248, /**< the bytes of two entries overlap */
     TENSLICE_INVALID_NAME = 249, /**< a name contains a character that is not allowed */
+    TENSLICE_UNCLAIMED_BYTES = 250, /**< bytes of the file belong to no tensor */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
     TENSLICE_UNSUPPORTED_VERSION = 303, /**< this version is not supported */
     TENSLICE_UNSUPPORTED_ENCODING = 304, /**< there is no decoder for the encoding */
     TENSLICE_TOO_DEEP = 305, /**< values are nested too deeply */
-    TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than 1 GiB */
+    TENSLICE_MANIFEST_TOO_LARGE = 306, /**< the metadata is larger than its limit: 1 GiB, in safetensors 100 MB */
     TENSLICE_UNSUPPORTED_LAYOUT = 307, /**< the elements of tensors of this layout cannot be read */
     TENSLICE_BYTE_SWAPPED = 308, /**< the header was written in the other byte order */
     TENSLICE_UNSUPPORTED_CODEC = 309, /**< there is no decoder for chunks of this codec */
@@ -191,8 +193,12 @@ enum {
     TENSLICE_F8_E5M2 = 25,
     TENSLICE_F8_E4M3FNUZ = 26,
     TENSLICE_F8_E5M2FNUZ = 27,
+    TENSLICE_F8_E8M0 = 28,
     TENSLICE_C64 = 32,
     TENSLICE_C128 = 33,
+    TENSLICE_F4_E2M1 = 40,
+    TENSLICE_F6_E2M3 = 41,
+    TENSLICE_F6_E3M2 = 42,
 };
 
 /**
@@ -221,6 +227,7 @@ enum {
     TENSLICE_FORMAT_HDF5 = 11, /**< hdf5 */
     TENSLICE_FORMAT_ZSTD = 12, /**< zstd */
     TENSLICE_FORMAT_NPZ = 13, /**< npz */
+    TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
 };
 
 /** The part of a file that an error is about. */
@@ -321,6 +328,7 @@ enum {
     TENSLICE_VALUE_TAGGED = 11, /**< tagged value */
     TENSLICE_VALUE_TEXT_CHUNKS = 12, /**< text in chunks */
     TENSLICE_VALUE_BYTE_CHUNKS = 13, /**< byte string in chunks */
+    TENSLICE_VALUE_DECIMAL = 14, /**< decimal number */
 };
 
 /** Warnings, as bits: what is not an error, but worth a look. */
@@ -354,6 +362,34 @@ enum {
  * The result of a call: TENSLICE_OK, or one of the codes above.
  */
 typedef int32_t tenslice_status;
+
+/**
+ * A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
+ * the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
+ * where the file has no such string.
+ *
+ * In formats that are JSON, characters may be spelled as escapes, such as `\u0061` for `a`: rare in names, usual in
+ * attributes that contain JSON themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string
+ * means.
+ */
+typedef struct {
+    /**
+     * The first byte.
+     */
+    const char *data;
+    /**
+     * Number of bytes.
+     */
+    size_t length;
+    /**
+     * 1 if characters are spelled as escapes, so that the bytes are not what the string means; 0 otherwise.
+     */
+    uint32_t is_escaped;
+    /**
+     * Reserved, 0.
+     */
+    uint32_t reserved;
+} tenslice_str;
 
 /**
  * The details of an error: plain numbers, to be stored and copied at will.
@@ -419,22 +455,6 @@ typedef struct {
      */
     uint32_t reserved;
 } tenslice_need;
-
-/**
- * A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
- * the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
- * where the file has no such string.
- */
-typedef struct {
-    /**
-     * The first byte.
-     */
-    const char *data;
-    /**
-     * Number of bytes.
-     */
-    size_t length;
-} tenslice_str;
 
 /**
  * Information about a file. Set `struct_size` to `sizeof` before the call.
@@ -744,13 +764,9 @@ typedef struct {
      */
     uint32_t kind;
     /**
-     * The text or byte string: in the file, not NUL-terminated. NULL for the other kinds.
+     * The text, the bytes of a byte string, the digits of a decimal number. `data` is NULL for the other kinds.
      */
-    const char *data;
-    /**
-     * Length of the text or byte string in bytes.
-     */
-    size_t length;
+    tenslice_str text;
     /**
      * The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
      * Also a boolean (0 or 1), the number of a simple value, the number of a tag.
@@ -1154,6 +1170,13 @@ typedef struct {
     uint32_t reserved;
 } tenslice_npz_entry;
 
+/**
+ * An index of tensors and the files that they are in: model.safetensors.index.json.
+ */
+typedef struct {
+    uint64_t opaque[16];
+} tenslice_safetensors_index;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1177,6 +1200,26 @@ const char *tenslice_status_name(tenslice_status status);
  * Returns a description of a status; NUL-terminated, valid forever. "?" for any other number.
  */
 const char *tenslice_status_text(tenslice_status status);
+
+/**
+ * Writes what a string means to a buffer, escapes decoded, NUL-terminated. Where the buffer is too small nothing is
+ * written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included; one less is the length of the
+ * string, which may contain NULs itself.
+ *
+ * Errors: TOO_SMALL, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_str_copy(const tenslice_str *text,
+                                  char *buffer,
+                                  size_t capacity,
+                                  size_t *needed);
+
+/**
+ * Returns 1 if a string means the `length` bytes of UTF-8 at `other`, escapes decoded; 0 if it does not, or for an
+ * invalid argument. Linear.
+ */
+uint32_t tenslice_str_equals(const tenslice_str *text,
+                             const char *other,
+                             size_t length);
 
 /**
  * Writes the message of an error, NUL-terminated, to a buffer: names and numbers are read again from the bytes that
@@ -1208,9 +1251,15 @@ tenslice_status tenslice_error_text_source(const tenslice_error *error,
 const char *tenslice_dtype_name(uint32_t dtype);
 
 /**
- * Returns the size of one element of a dtype in bytes; 0 for any other number.
+ * Returns the size of one element of a dtype in bytes; 0 where it is less than a byte, and for any other number.
  */
 size_t tenslice_dtype_size(uint32_t dtype);
+
+/**
+ * Returns the number of bits of one element of a dtype; 0 for any other number. Elements of 4 and 6 bits are packed
+ * without gaps.
+ */
+uint32_t tenslice_dtype_bits(uint32_t dtype);
 
 /**
  * Opens a file that is entirely in memory: `length` bytes at `data`, of any alignment, which must stay there
@@ -1961,6 +2010,97 @@ tenslice_status tenslice_npz_entries(const tenslice_file *file, tenslice_cursor 
 tenslice_status tenslice_npz_entries_next(tenslice_cursor *cursor,
                                           tenslice_npz_entry *entry,
                                           tenslice_error *error);
+
+/**
+ * Opens an index that is in memory: the `length` bytes at `data`, which must stay there for as long as `index` and
+ * anything from it is used. Checks all of it; file names that would lead out of the folder of the index are refused.
+ * Nothing is allocated, and nothing needs to be closed.
+ *
+ * Errors: those of the text, with its offset; INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_open(tenslice_safetensors_index *index,
+                                                const void *data,
+                                                size_t length,
+                                                tenslice_error *error);
+
+/**
+ * Sets `count` to the number of tensors.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_count(const tenslice_safetensors_index *index, uint64_t *count);
+
+/**
+ * Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
+ * `scratch` has `count` elements, at least one; as many as there are tensors are fastest.
+ *
+ * Errors: REPEATED_NAME, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_check(const tenslice_safetensors_index *index,
+                                                 uint32_t *scratch,
+                                                 size_t count,
+                                                 tenslice_error *error);
+
+/**
+ * Sets `file` to the name of the file that has the tensor named by the `length` bytes at `name`. Linear.
+ *
+ * Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_find(const tenslice_safetensors_index *index,
+                                                const char *name,
+                                                size_t length,
+                                                tenslice_str *file,
+                                                tenslice_error *error);
+
+/**
+ * Sets `cursor` before the first tensor, for tenslice_safetensors_index_next.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_entries(const tenslice_safetensors_index *index,
+                                                   tenslice_cursor *cursor);
+
+/**
+ * Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the last.
+ * `name` and `file` may be NULL.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the index was opened.
+ */
+tenslice_status tenslice_safetensors_index_next(tenslice_cursor *cursor,
+                                                tenslice_str *name,
+                                                tenslice_str *file,
+                                                tenslice_error *error);
+
+/**
+ * Writes to `files` a number for each file, in the alphabetical order of their names, and sets `count` to how many
+ * there are. tenslice_safetensors_index_file returns their names. `capacity` must be at least the number of tensors,
+ * although there are fewer files: they are found by sorting.
+ *
+ * Errors: OUT_OF_SCRATCH where `capacity` is too small, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes
+ * have changed since the index was opened.
+ */
+tenslice_status tenslice_safetensors_index_files(const tenslice_safetensors_index *index,
+                                                 uint32_t *files,
+                                                 size_t capacity,
+                                                 size_t *count,
+                                                 tenslice_error *error);
+
+/**
+ * Sets `name` to the name of the file that has this number: one that tenslice_safetensors_index_files has written.
+ *
+ * Errors: NOT_FOUND where the index has no such name, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_file(const tenslice_safetensors_index *index,
+                                                uint32_t file,
+                                                tenslice_str *name);
+
+/**
+ * Sets `cursor` before the first value of the metadata, such as total_size, for tenslice_attributes_next.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_safetensors_index_metadata(const tenslice_safetensors_index *index,
+                                                    tenslice_cursor *cursor);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -7,7 +7,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 #[cfg(feature = "capi")]
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 #[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
@@ -59,7 +59,7 @@ impl<'a> Component<'a> {
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) fn role_text(&self) -> Text<'a> {
+    pub(crate) fn role_text(&self) -> Utf8<'a> {
         self.record.role()
     }
 
@@ -102,7 +102,7 @@ impl<'a> Component<'a> {
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) const fn encoding_name_text(&self) -> Text<'a> {
+    pub(crate) const fn encoding_name_text(&self) -> Utf8<'a> {
         self.record.encoding_name
     }
 
@@ -122,7 +122,7 @@ impl<'a> Component<'a> {
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) const fn digest_text(&self) -> Option<Text<'a>> {
+    pub(crate) const fn digest_text(&self) -> Option<Utf8<'a>> {
         self.record.digest
     }
 

@@ -83,7 +83,7 @@ pub(crate) trait Distinct {
 }
 
 /// The outcome of comparing items.
-#[cfg(feature = "npz")]
+#[cfg(any(feature = "npz", feature = "safetensors"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
@@ -92,22 +92,47 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-/// Compares `count` items using `scratch` or, without it, a little memory of its own. Unlike [`clash_of_few`], it reads
-/// each item log n times per block at most: for items that cost more to read than a name.
-#[cfg(feature = "npz")]
-#[inline(never)] // the memory is not there for items in order
-pub(crate) fn compare<D: Distinct>(
-    items: &mut D,
-    start: D::Place,
-    count: u32,
-    scratch: Option<&mut [u32]>,
-) -> Result<Compared> {
-    let found = match scratch {
-        Some(scratch) => clash(items, start, scratch)?,
-        None if count > MAX_COMPARED => return Ok(Compared::TooMany),
-        None => clash(items, start, &mut [0; BLOCK])?,
-    };
-    Ok(found.map_or(Compared::Distinct, |(_, position)| Compared::Clash(position)))
+#[cfg(any(feature = "npz", feature = "safetensors"))]
+impl Compared {
+    fn of(found: Clash) -> Self {
+        found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
+    }
+}
+
+/// The memory that items are compared with.
+#[cfg(any(feature = "npz", feature = "safetensors"))]
+pub(crate) trait Memory {
+    /// Compares `count` items.
+    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared>;
+}
+
+/// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
+#[cfg(any(feature = "npz", feature = "safetensors"))]
+pub(crate) struct Stack;
+
+#[cfg(any(feature = "npz", feature = "safetensors"))]
+impl Memory for Stack {
+    #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
+    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
+        if count > MAX_COMPARED {
+            return Ok(Compared::TooMany);
+        }
+        // Items cost more to read than a name, so sorting them is faster; a microcontroller needs the flash more.
+        #[cfg(target_pointer_width = "64")]
+        let found = clash(items, start, &mut [0; BLOCK])?;
+        #[cfg(not(target_pointer_width = "64"))]
+        let found = clash_of_few(items, start);
+        items.check()?;
+        Ok(Compared::of(found))
+    }
+}
+
+/// The caller's memory, of any size but empty.
+#[cfg(any(feature = "npz", feature = "safetensors"))]
+impl Memory for [u32] {
+    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, _count: u32) -> Result<Compared> {
+        clash(items, start, self).map(Compared::of)
+    }
 }
 
 /// The index and the position of an item that clashes with an earlier one, if there is any.
@@ -190,7 +215,7 @@ fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
 
 /// Heapsort: in place, without recursion, and no input order makes it slow. (The sort of `core` keeps a panic path
 /// for inconsistent orders, which changing bytes may produce.)
-fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
+pub(crate) fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
     let length = to_u64(items.len());
     let sift = |items: &mut [u32], mut root: u64, end: u64| {
         let at = |items: &[u32], i: u64| to_usize(i).and_then(|i| items.get(i).copied());

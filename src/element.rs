@@ -46,7 +46,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8: U8 BOOL F8_E4M3FN F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ;
+    u8: U8 BOOL F8_E4M3FN F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ F8_E8M0;
     u16: U16 F16 BF16;
     u32: U32;
     u64: U64;

@@ -130,7 +130,8 @@ kinds! {
         TooMany = 246, "there are more than the format allows";
         HeadersDiffer = 247, "two records of the same thing differ";
         Overlap = 248, "the bytes of two entries overlap", ALONE Nothing;
-        InvalidName = 249, "a name contains a character that is not allowed";
+        InvalidName = 249, "a name contains a character that is not allowed", ITEM Found;
+        UnclaimedBytes = 250, "bytes of the file belong to no tensor";
 
         UnknownFormat = 300, "this is not a known kind of tensor file";
         UnsupportedFormat = 301, "files of this kind are not supported yet";
@@ -138,7 +139,7 @@ kinds! {
         UnsupportedVersion = 303, "this version is not supported", ALONE Found;
         UnsupportedEncoding = 304, "there is no decoder for the encoding", ITEM Encoding;
         TooDeep = 305, "values are nested too deeply";
-        ManifestTooLarge = 306, "the metadata is larger than 1 GiB", ALONE FileSize;
+        ManifestTooLarge = 306, "the metadata is larger than its limit: 1 GiB, in safetensors 100 MB", ALONE FileSize;
         UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
         ByteSwapped = 308, "the header was written in the other byte order", ALONE Nothing;
         UnsupportedCodec = 309, "there is no decoder for chunks of this codec", ALONE Found;

@@ -7,6 +7,7 @@
 use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::error::{Detail, Error, ErrorKind, Shown};
 use crate::format::{self, Context};
 use crate::place::{Format, Item};
@@ -61,13 +62,13 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         out.write_str(error.format().text())?;
         if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
             out.write_str(" ")?;
-            plain(out, version)?;
+            plain(out, version.into())?;
         }
         out.write_str(": ")?;
     }
     if let Some(role) = context.role {
         out.write_str("component ")?;
-        quoted(out, role)?;
+        quoted(out, role.into())?;
         out.write_str(if context.tensor.is_some() { " of " } else { ": " })?;
     }
     if let Some(tensor) = context.tensor {
@@ -106,12 +107,12 @@ fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length
         Detail::Encoding => {
             if let Some(encoding) = context.encoding {
                 out.write_str(": ")?;
-                quoted(out, encoding)?;
+                quoted(out, encoding.into())?;
             }
         }
         Detail::Missing => {
             out.write_str(": ")?;
-            quoted(out, context.missing.unwrap_or(error.item().text()))?;
+            quoted(out, context.missing.unwrap_or(error.item().text()).into())?;
         }
         Detail::Found => match (context.text, context.number) {
             (Some(text), _) => {
@@ -181,13 +182,13 @@ fn sizes(out: &mut impl Write, context: &Context<'_>) -> fmt::Result {
     if let Some(dtype) = context.dtype {
         out.write_str(separator)?;
         out.write_str("dtype ")?;
-        plain(out, dtype)?;
+        plain(out, dtype.into())?;
     }
     Ok(())
 }
 
 /// Writes a string of the file in quotation marks.
-fn quoted(out: &mut impl Write, text: &str) -> fmt::Result {
+fn quoted(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
     out.write_str("\"")?;
     plain(out, text)?;
     out.write_str("\"")
@@ -195,7 +196,7 @@ fn quoted(out: &mut impl Write, text: &str) -> fmt::Result {
 
 /// Writes a string of the file, its quotation marks, backslashes and control characters escaped, so that no file can
 /// forge a line or send codes to a terminal.
-pub(crate) fn plain(out: &mut impl Write, text: &str) -> fmt::Result {
+fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
     for character in text.chars() {
         match character {
             '"' | '\\' => {
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         let mut text = String::new();
-        quoted(&mut text, "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü").unwrap();
+        quoted(&mut text, "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü".into()).unwrap();
         assert_eq!(text, r#""a\"b\\c\u{a}\u{1b}[31m\u{9b}\u{202e}ü""#);
     }
 }

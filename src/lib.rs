@@ -40,6 +40,10 @@
     doc = "- [`File::as_ztensor`], module [`ztensor`]: the generation of the file, the manifest."
 )]
 #![cfg_attr(
+    feature = "safetensors",
+    doc = "- [`File::as_safetensors`], module [`safetensors`]: the header, the index of a model in several files."
+)]
+#![cfg_attr(
     feature = "npy",
     doc = "- [`File::as_npy`], module [`npy`]: the type of the items as the file writes it."
 )]
@@ -72,7 +76,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `ztensor`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all; at least one is needed |
+//! | `ztensor`, `safetensors`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each, at least one; `formats` has all |
 //! | `digest` | verifies CRC-32C and SHA-256, and the CRC-32 of NPZ |
 //! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
@@ -142,6 +146,7 @@ mod warning;
 pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;
 pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
+pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
@@ -191,6 +196,7 @@ mod pages {
         parts "../docs/parts.md"
         promises "../docs/promises.md"
         reading "../docs/reading.md"
+        safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"
         tens "../docs/tens.md"
         ztensor "../docs/ztensor.md"

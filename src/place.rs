@@ -22,6 +22,7 @@ pinned! {
         Hdf5 = 11, "hdf5";
         Zstd = 12, "zstd";
         Npz = 13, "npz";
+        SafetensorsIndex = 14, "safetensors index";
     }
 }
 

@@ -10,6 +10,13 @@ use crate::bytes::num;
 /// Reads one dimension from the front of the bytes: returns its length, and the bytes after it.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
 
+/// Reads a length in decimal digits, with anything but digits before it: for formats that write them as text, which
+/// has been checked.
+pub(crate) fn decimal_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
+    let start = lengths.iter().position(u8::is_ascii_digit)?;
+    num::decimal(lengths.get(start..)?)
+}
+
 /// The shape of a tensor: its dimensions, in the order of the file, of any rank.
 ///
 /// The first is the outermost of a row-major array, the innermost of a column-major one: see [`Order`](crate::Order).
@@ -76,15 +83,40 @@ impl<'a> Shape<'a> {
     /// length 0 it is 0, whatever the others are.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
-        let mut product = Some(1_u64);
+        let mut count = ElementCount::ONE;
         let mut dimensions = self.iter();
         for length in dimensions.by_ref() {
             if length == 0 {
                 return Some(0);
             }
-            product = num::product(product, length);
+            count.multiply(length);
         }
-        product.filter(|_| dimensions.left == 0) // otherwise the bytes have changed since
+        count.total().filter(|_| dimensions.left == 0) // otherwise the bytes have changed since
+    }
+}
+
+/// The product of lengths that are read one after the other.
+pub(crate) struct ElementCount {
+    /// `None` beyond 64 bits.
+    product: Option<u64>,
+    is_empty: bool,
+}
+
+impl ElementCount {
+    /// That of a scalar.
+    pub(crate) const ONE: Self = Self { product: Some(1), is_empty: false };
+
+    /// Adds a dimension.
+    #[inline]
+    pub(crate) fn multiply(&mut self, length: u64) {
+        self.product = num::product(self.product, length);
+        self.is_empty |= length == 0;
+    }
+
+    /// The number of elements; `None` beyond 64 bits. With any length 0 it is 0, whatever the others are.
+    #[inline]
+    pub(crate) const fn total(&self) -> Option<u64> {
+        if self.is_empty { Some(0) } else { self.product }
     }
 }
 

@@ -10,6 +10,7 @@ use zerocopy::IntoBytes;
 use crate::attributes::Attributes;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::component::Component;
 #[cfg(feature = "digest")]
@@ -17,7 +18,7 @@ use crate::component::Verification;
 use crate::decode::Decoder;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, Cursor, FileFormat, HAS_STORED_ELEMENTS, TensorRecord, dispatch};
+use crate::format::{AnyFile, Cursor, FileFormat, HAS_DENSE, HAS_SPARSE, TensorRecord, dispatch};
 use crate::place::Item;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
@@ -45,12 +46,8 @@ impl<'a> Tensor<'a> {
 
     /// Returns its name, which may be empty or contain any character.
     #[must_use]
-    pub fn name(&self) -> &'a str {
-        self.name_text().as_str()
-    }
-
-    pub(crate) const fn name_text(&self) -> Text<'a> {
-        self.record.name
+    pub const fn name(&self) -> Text<'a> {
+        self.record.name()
     }
 
     /// Returns the dtype of its elements: that of `data` or `values`, of the values of pairs, of the numbers of a
@@ -86,7 +83,7 @@ impl<'a> Tensor<'a> {
         self.layout_name_text().as_str()
     }
 
-    pub(crate) const fn layout_name_text(&self) -> Text<'a> {
+    pub(crate) const fn layout_name_text(&self) -> Utf8<'a> {
         self.record.layout_name
     }
 
@@ -194,7 +191,7 @@ impl<'a> Tensor<'a> {
         match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
-                self.shape().element_count()?.checked_mul(self.dtype()?.size())
+                self.shape().element_count()?.checked_mul(self.dtype()?.whole_size())
             }
             _ => dispatch!(&self.file, file => file.whole_length(&self.record)),
         }
@@ -360,7 +357,11 @@ impl<'a> Tensor<'a> {
     /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
     /// code out.
     const fn stored_layout(&self) -> Layout {
-        if HAS_STORED_ELEMENTS { self.record.layout } else { Layout::Other }
+        match self.record.layout {
+            Layout::Dense if !HAS_DENSE => Layout::Other,
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE => Layout::Other,
+            layout => layout,
+        }
     }
 
     /// The roles of the components that a sparse tensor is read from, in the order expected: values and indices, or

@@ -7,6 +7,7 @@ use core::fmt;
 use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{UNKNOWN, keywords};
+use crate::bytes::num::product;
 use crate::pinned::pinned;
 
 /// The type of an element.
@@ -41,7 +42,8 @@ macro_rules! dtypes {
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
-            /// Base-2 logarithm of the size of one lane; [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
+            /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
+            /// [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
             #[inline(never)] // a single copy of the byte table
             const fn log2_number_size(self) -> u8 {
                 match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
@@ -91,10 +93,18 @@ dtypes! {
     F8_E4M3FNUZ = 26, "f8_e4m3fnuz", 0;
     /// Like `F8_E5M2`, with one NaN, no infinities and no negative zero.
     F8_E5M2FNUZ = 27, "f8_e5m2fnuz", 0;
+    /// A power of two in 8 bits, 2^(bits - 127), without a sign; 255 is NaN. Scales are stored so.
+    F8_E8M0 = 28, "f8_e8m0", 0;
     /// Complex number of two `f32`: real, imaginary.
     C64 = 32, "c64", 3;
     /// Complex number of two `f64`: real, imaginary.
     C128 = 33, "c128", 4;
+    /// 4-bit float with 2 exponent bits and 1 mantissa bit, without NaN and infinities. Two are packed in a byte.
+    F4_E2M1 = 40, "f4_e2m1", 0;
+    /// 6-bit float with 2 exponent and 3 mantissa bits, without NaN and infinities. Four are packed in three bytes.
+    F6_E2M3 = 41, "f6_e2m3", 0;
+    /// 6-bit float with 3 exponent and 2 mantissa bits, without NaN and infinities. Four are packed in three bytes.
+    F6_E3M2 = 42, "f6_e3m2", 0;
 }
 
 impl DType {
@@ -193,22 +203,63 @@ impl DType {
         }
     }
 
-    /// Base-2 logarithm of [`size`](Self::size): every element size is a power of two.
+    /// Base-2 logarithm of the bytes of one element, a part of a byte counted as one: the others are powers of two.
     pub(crate) const fn log2_size(self) -> u32 {
         #[allow(clippy::as_conversions)] // widens
         self.log2_lanes().saturating_add(self.log2_number_size() as u32)
     }
 
-    /// Returns the size of one element in bytes: 1 to 128, a power of two.
+    /// Returns the number of bits of one element: 4 to 1024.
     #[must_use]
-    pub const fn size(self) -> u64 {
+    pub const fn bits(self) -> u64 {
+        match self {
+            Self::F4_E2M1 => 4,
+            Self::F6_E2M3 | Self::F6_E3M2 => 6,
+            _ => self.whole_size().wrapping_shl(3),
+        }
+    }
+
+    /// Returns whether elements take less than a byte each. They are packed without gaps, and cannot be addressed.
+    #[must_use]
+    pub const fn is_packed(self) -> bool {
+        self.code() >= Self::F4_E2M1.code() && self.code() <= Self::F6_E3M2.code()
+    }
+
+    /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` where it is less than a byte.
+    #[must_use]
+    pub const fn size(self) -> Option<u64> {
+        if self.is_packed() { None } else { Some(self.whole_size()) }
+    }
+
+    /// Returns how many bytes `count` elements take; `None` beyond 64 bits. Where the last of those that are packed do
+    /// not fill a byte, it counts as a whole one.
+    #[must_use]
+    pub fn byte_length(self, count: u64) -> Option<u64> {
+        // Eight elements take as many bytes as one takes bits.
+        let rest = self.bits_of_rest(count).div_ceil(8);
+        product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)
+    }
+
+    /// Returns whether `count` elements fill whole bytes.
+    pub(crate) fn fills_bytes(self, count: u64) -> bool {
+        self.bits_of_rest(count) & 7 == 0
+    }
+
+    /// How many bits the last elements of `count` take, up to 7 that are left over by eights.
+    fn bits_of_rest(self, count: u64) -> u64 {
+        (count & 7).wrapping_mul(self.bits())
+    }
+
+    /// The size of one element in bytes, which is 1 for those that are packed.
+    pub(crate) const fn whole_size(self) -> u64 {
         #[allow(clippy::as_conversions)] // widens
         {
             1_u32.wrapping_shl(self.log2_size()) as u64
         }
     }
 
-    /// Returns whether `bytes` is a whole number of elements, which are at most 128 bytes each.
+    /// Returns whether `bytes` is a whole number of elements, which are at most 128 bytes each. (Formats that pack
+    /// elements check the length of each tensor.)
     pub(crate) const fn is_whole(self, bytes: u64) -> bool {
         let [low, ..] = bytes.to_le_bytes();
         low & 1_u8.wrapping_shl(self.log2_size()).wrapping_sub(1) == 0
@@ -225,7 +276,8 @@ impl DType {
         }
     }
 
-    /// Returns the size in bytes of one lane, to which the byte order applies: half the element for complex numbers.
+    /// Returns the size in bytes of one lane, to which the byte order applies: half the element for complex numbers, 1
+    /// for elements of less than a byte.
     #[must_use]
     pub fn lane_size(self) -> usize {
         let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
@@ -332,6 +384,26 @@ mod tests {
     use super::DType;
 
     #[test]
+    fn bits_and_bytes() {
+        for &(dtype, _) in DType::ALL {
+            assert_eq!(dtype.size().is_none(), dtype.bits() < 8, "{dtype}");
+            assert!(dtype.size().is_none_or(|size| size * 8 == dtype.bits()), "{dtype}");
+            for count in (0..100).chain([1 << 32, (1 << 60) + 3]) {
+                let bits = u128::from(count) * u128::from(dtype.bits());
+                let bytes = u64::try_from(bits.div_ceil(8)).ok();
+                assert_eq!(
+                    (dtype.byte_length(count), dtype.fills_bytes(count)),
+                    (bytes, bits % 8 == 0),
+                    "{dtype} {count}"
+                );
+            }
+        }
+        assert_eq!(DType::F32.byte_length(1 << 62), None);
+        assert_eq!(DType::F4_E2M1.byte_length(u64::MAX), Some(1 << 63));
+        assert_eq!(DType::F6_E2M3.byte_length(u64::MAX), Some(3 << 62));
+    }
+
+    #[test]
     fn widths() {
         use DType as D;
         let widths = [1, 2, 4, 8, 16];
@@ -347,10 +419,10 @@ mod tests {
     #[test]
     fn lanes() {
         let quaternion = DType::F64.with_lanes(4).unwrap();
-        assert_eq!((quaternion.name(), quaternion.size(), quaternion.lane_size()), ("f64x4", 32, 8));
+        assert_eq!((quaternion.name(), quaternion.size(), quaternion.lane_size()), ("f64x4", Some(32), 8));
         assert_eq!(DType::from_code(quaternion.code()), Some(quaternion));
         assert_eq!(DType::F32.with_lanes(2), Some(DType::C64));
-        assert_eq!((DType::F128.with_lanes(8).unwrap().size(), DType::U8.with_lanes(8).unwrap().size()), (128, 8));
+        assert_eq!((DType::F128.with_lanes(8).unwrap().bits(), DType::U8.with_lanes(8).unwrap().bits()), (1024, 64));
         for (dtype, lanes) in [(DType::C64, 2), (DType::BOOL, 2), (DType::F8_E5M2, 4), (DType::F32, 3)] {
             assert_eq!(dtype.with_lanes(lanes), None);
         }

@@ -53,7 +53,7 @@ impl<'a> Items<'a> {
             } else if self.is_map {
                 let key = self.value(&mut reader)?;
                 let value = self.value(&mut reader)?;
-                if matches!(key, Value::Text(text) if self.hidden.find(text.as_bytes()) != Found::NOTHING) {
+                if matches!(key, Value::Text(text) if self.hidden.find(text.raw()) != Found::NOTHING) {
                     continue;
                 }
                 Some(Attribute { key: Some(key), value })
@@ -88,7 +88,7 @@ impl<'a> Items<'a> {
             Token::Integer(n) => Value::Integer(n),
             Token::Float(x) => Value::Float(x),
             Token::Simple(n) => Value::Simple(n),
-            Token::Text(text) => Value::Text(text),
+            Token::Text(text) => Value::Text(text.into()),
             Token::Bytes(bytes) => Value::Bytes(bytes),
             Token::Array(_) => Value::Array(items),
             Token::Map(_) => Value::Map(items),

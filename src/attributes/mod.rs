@@ -5,10 +5,13 @@
 
 #[cfg(feature = "ztensor")]
 mod cbor;
+#[cfg(feature = "safetensors")]
+mod json;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
+use crate::bytes::text::Text;
 use crate::error::Error;
 use crate::pinned::pinned;
 
@@ -26,10 +29,13 @@ pub enum Value<'a> {
     Integer(i128),
     /// A floating-point number of 16, 32 or 64 bits, widened without loss.
     Float(f64),
+    /// A number in decimal digits, as JSON writes it: one with a fraction or an exponent, or an integer of more than 64
+    /// bits.
+    Decimal(Text<'a>),
     /// Another simple value, by its number.
     Simple(u8),
     /// A text string.
-    Text(&'a str),
+    Text(Text<'a>),
     /// A byte string.
     Bytes(&'a [u8]),
     /// A list of values.
@@ -60,6 +66,7 @@ pinned! {
         Tagged = 11, "tagged value";
         TextChunks = 12, "text in chunks";
         ByteChunks = 13, "byte string in chunks";
+        Decimal = 14, "decimal number";
     }
 }
 
@@ -73,6 +80,7 @@ impl<'a> Value<'a> {
             Self::Bool(_) => ValueKind::Bool,
             Self::Integer(_) => ValueKind::Integer,
             Self::Float(_) => ValueKind::Float,
+            Self::Decimal(_) => ValueKind::Decimal,
             Self::Simple(_) => ValueKind::Simple,
             Self::Text(_) => ValueKind::Text,
             Self::Bytes(_) => ValueKind::Bytes,
@@ -86,8 +94,14 @@ impl<'a> Value<'a> {
 
     /// Returns the text string; `None` for another kind.
     #[must_use]
+    pub const fn as_text(&self) -> Option<Text<'a>> {
+        if let Self::Text(text) = self { Some(*text) } else { None }
+    }
+
+    /// Returns the text string if it stands in the file as it is: see [`Text::as_str`]; `None` for another kind.
+    #[must_use]
     pub const fn as_str(&self) -> Option<&'a str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self { text.as_str() } else { None }
     }
 
     /// Returns the bytes of a byte string; `None` for another kind.
@@ -156,6 +170,8 @@ enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(feature = "ztensor")]
     Cbor(cbor::Items<'a>),
+    #[cfg(feature = "safetensors")]
+    Json(json::Items<'a>),
 }
 
 impl<'a> Attributes<'a> {
@@ -169,6 +185,8 @@ impl<'a> Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(feature = "ztensor")]
             Inner::Cbor(items) => items.error(),
+            #[cfg(feature = "safetensors")]
+            Inner::Json(items) => items.error(),
         }
     }
 
@@ -189,6 +207,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(feature = "ztensor")]
             Inner::Cbor(items) => items.next(),
+            #[cfg(feature = "safetensors")]
+            Inner::Json(items) => items.next(),
         }
     }
 }

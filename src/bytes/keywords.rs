@@ -1,7 +1,10 @@
 //! Packed keyword lists: on a 32-bit chip, a separate string costs eight bytes for its pointer and length.
 //!
-//! Depends on nothing.
+//! Depends on `text`.
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "safetensors")]
+use super::text::Text;
 
 /// A list of keywords, each with a number: a keyword is preceded by its length and its number, one byte each.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +46,16 @@ impl Keywords {
     /// Returns the number of `word`; [`UNKNOWN`] where it is not in the list.
     pub(crate) fn number_of(self, word: &[u8]) -> u8 {
         self.find(word).number()
+    }
+
+    /// Returns the number of what `text` means; [`UNKNOWN`] where it is not in the list.
+    #[cfg(feature = "safetensors")]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn number_of_text(mut self, text: Text<'_>) -> u8 {
+        if !text.is_escaped() {
+            return self.number_of(text.raw());
+        }
+        self.find_map(|(word, number)| text.means(word).then_some(number)).unwrap_or(UNKNOWN)
     }
 
     /// Takes the first keyword off the list.

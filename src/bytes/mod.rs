@@ -4,7 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod extent;
+pub(crate) mod keywords;
 pub(crate) mod num;
 pub(crate) mod source;
 pub(crate) mod text;
-pub(crate) mod keywords;
+pub(crate) mod utf8;

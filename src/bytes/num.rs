@@ -18,7 +18,7 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
 }
 
 /// Returns the product of two file numbers; `None` beyond 64 bits, or where the first is `None`.
-#[inline(never)] // a single copy: it is long on 32-bit machines
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: it is long there
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     a.and_then(|a| a.checked_mul(b))
 }
@@ -72,6 +72,22 @@ fn quotient_of_words(n: u64, part: u64) -> u64 {
 /// Returns `n % part`; `n` where `part` is 0.
 pub(crate) fn remainder(n: u64, part: u64) -> u64 {
     n.wrapping_sub(quotient(n, part).wrapping_mul(part))
+}
+
+/// Parses a number in decimal digits, without leading zeros, at the front of `text`; returns what follows it, too.
+/// `None` beyond 64 bits.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
+    let [first @ b'0'..=b'9', rest @ ..] = text else { return None };
+    let (mut number, mut rest) = (u64::from(first.wrapping_sub(b'0')), rest);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        if number == 0 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(u64::from(digit.wrapping_sub(b'0')))?;
+        rest = after;
+    }
+    Some((number, rest))
 }
 
 #[cfg(test)]

@@ -1,99 +1,324 @@
-//! UTF-8 strings of a file.
+//! The public view of a string of a file: what it means, however the file spells it.
 //!
-//! Depends on nothing. The check in `core` takes 620 bytes of flash, including a table.
+//! Depends on `error`.
 #![forbid(unsafe_code)]
 
-/// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
-/// they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Text<'a>(&'a [u8]);
+use core::cmp::Ordering;
+use core::fmt::{self, Write};
+use core::hash::{Hash, Hasher};
+use core::iter::FusedIterator;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A string of a file, empty by default.
+///
+/// Most strings are UTF-8 in the file, and [`as_str`](Self::as_str) shows them in place. JSON may spell characters as
+/// escapes, such as `\u0061` for `a` and `\"` for a quotation mark: it is rare in names, and usual in attributes that
+/// contain JSON themselves. Such a string is no slice of the file. Printing, comparing, hashing, iterating and copying
+/// decode it on the way, without memory, so that a `Text` is what it means.
+///
+/// ```
+/// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
+/// let file = tenslice::File::open(bytes)?;
+/// for tensor in &file {
+///     if tensor.name() == "t.float64" {
+///         println!("{} has {} bytes", tensor.name(), tensor.name().length());
+///     }
+/// }
+/// # Ok::<(), tenslice::Error>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Text<'a> {
+    bytes: &'a [u8],
+    is_escaped: bool,
+}
 
 impl<'a> Text<'a> {
-    /// Wraps a string, which is UTF-8 already.
-    pub(crate) const fn new(text: &'a str) -> Self {
-        Self(text.as_bytes())
+    /// Wraps UTF-8; if it `is_escaped`, a JSON string without its quotation marks, whose escapes are valid.
+    pub(crate) const fn new(bytes: &'a [u8], is_escaped: bool) -> Self {
+        Self { bytes, is_escaped }
     }
 
-    /// Wraps `bytes` if they are UTF-8.
-    pub(crate) fn checked(bytes: &'a [u8]) -> Option<Self> {
-        is_utf8(bytes).then_some(Self(bytes))
-    }
-
-    pub(crate) const fn bytes(self) -> &'a [u8] {
-        self.0
-    }
-
-    pub(crate) const fn as_str(self) -> &'a str {
-        match core::str::from_utf8(self.0) {
-            Ok(text) => text,
-            Err(_) => "", // the bytes have changed since
+    /// Returns the string if it stands in the file as it is; `None` if characters of it are spelled as escapes.
+    #[must_use]
+    pub const fn as_str(&self) -> Option<&'a str> {
+        if self.is_escaped {
+            return None;
+        }
+        match core::str::from_utf8(self.bytes) {
+            Ok(text) => Some(text),
+            Err(_) => None, // the bytes have changed since
         }
     }
-}
 
-/// Whether a string sorts before another, byte by byte.
-#[inline(never)]
-pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
-    text < other
-}
+    /// Returns its bytes as they are in the file, escapes included.
+    #[must_use]
+    pub const fn raw(&self) -> &'a [u8] {
+        self.bytes
+    }
 
-/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
-#[inline(never)]
-pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
-    // How many continuation bytes the character still needs, and the range of the next one.
-    let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
-    for &byte in bytes {
-        if left == 0 {
-            (left, low, high) = match byte {
-                0x00..=0x7f => continue,
-                0xc2..=0xdf => (1, 0x80, 0xbf),
-                0xe0 => (2, 0xa0, 0xbf), // below: overlong encodings
-                0xed => (2, 0x80, 0x9f), // above: the surrogates
-                0xe1..=0xef => (2, 0x80, 0xbf),
-                0xf0 => (3, 0x90, 0xbf),
-                0xf1..=0xf3 => (3, 0x80, 0xbf),
-                0xf4 => (3, 0x80, 0x8f), // up to U+10FFFF
-                _ => return false,
-            };
-        } else if byte < low || byte > high {
-            return false;
+    /// Returns whether characters of it are spelled as escapes, so that [`raw`](Self::raw) is not what it means.
+    #[must_use]
+    pub const fn is_escaped(&self) -> bool {
+        self.is_escaped
+    }
+
+    /// Returns whether it has no characters.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns its length in bytes of UTF-8, escapes decoded. Linear where it has any.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        if self.is_escaped {
+            self.chars().fold(0, |length: usize, character| length.saturating_add(character.len_utf8()))
         } else {
-            (left, low, high) = (left.saturating_sub(1), 0x80, 0xbf);
+            self.bytes.len()
         }
     }
-    left == 0
+
+    /// Returns an iterator over its characters, escapes decoded.
+    #[must_use]
+    pub const fn chars(&self) -> Chars<'a> {
+        Chars { rest: self.bytes, is_escaped: self.is_escaped }
+    }
+
+    /// Writes it to `dst`, escapes decoded, and returns what was written: [`length`](Self::length) bytes.
+    ///
+    /// # Errors
+    /// `TooSmall` where `dst` is shorter; nothing was written then.
+    pub fn copy_to<'d>(&self, dst: &'d mut [u8]) -> Result<&'d str> {
+        let dst = dst.get_mut(..self.length()).ok_or(Error::new(ErrorKind::TooSmall))?;
+        if self.is_escaped {
+            let mut rest = &mut *dst;
+            for character in self.chars() {
+                let mut encoded = [0; 4];
+                let encoded = character.encode_utf8(&mut encoded).as_bytes();
+                let Some((place, after)) = rest.split_at_mut_checked(encoded.len()) else { break };
+                place.iter_mut().zip(encoded).for_each(|(to, from)| *to = *from);
+                rest = after;
+            }
+        } else {
+            dst.iter_mut().zip(self.bytes).for_each(|(to, from)| *to = *from);
+        }
+        Ok(core::str::from_utf8(dst).unwrap_or_default()) // empty if the bytes have changed since
+    }
+
+    /// Returns whether it means these bytes of UTF-8.
+    #[inline]
+    pub(crate) fn means(&self, other: &[u8]) -> bool {
+        if self.is_escaped { self.compare(&Text::new(other, false)).is_eq() } else { self.bytes == other }
+    }
+
+    /// Compares what the two mean. The order of characters is that of the bytes of UTF-8.
+    fn compare(&self, other: &Text<'_>) -> Ordering {
+        if self.is_escaped || other.is_escaped {
+            self.chars().cmp(other.chars())
+        } else {
+            self.bytes.cmp(other.bytes)
+        }
+    }
 }
 
-#[cfg(test)]
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::new(text.as_bytes(), false)
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.compare(other).is_eq()
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.means(other.as_bytes())
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.means(other.as_bytes())
+    }
+}
+
+impl PartialOrd for Text<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.compare(other)
+    }
+}
+
+impl Hash for Text<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.chars().for_each(|character| character.hash(state));
+        state.write_u8(0xff);
+    }
+}
+
+/// Prints what it means. Width and alignment apply where [`as_str`](Text::as_str) returns it.
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_str() {
+            Some(text) => f.pad(text),
+            None => self.chars().try_for_each(|character| f.write_char(character)),
+        }
+    }
+}
+
+/// Prints what it means as a Rust string literal.
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        self.chars().flat_map(char::escape_debug).try_for_each(|character| f.write_char(character))?;
+        f.write_char('"')
+    }
+}
+
+/// The characters of a [`Text`].
+#[derive(Clone, Copy, Debug)]
+pub struct Chars<'a> {
+    rest: &'a [u8],
+    is_escaped: bool,
+}
+
+impl<'a> Chars<'a> {
+    /// The characters of a JSON string, up to the quotation mark that ends it. Its escapes are valid.
+    #[cfg(feature = "safetensors")]
+    pub(crate) const fn to_quote(rest: &'a [u8]) -> Self {
+        Self { rest, is_escaped: true }
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let (character, rest) = match self.rest {
+            [b'"', ..] if self.is_escaped => return None,
+            [b'\\', rest @ ..] if self.is_escaped => unescaped(rest)?,
+            rest => split_char(rest)?,
+        };
+        self.rest = rest;
+        Some(character)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.rest.len()))
+    }
+}
+
+impl FusedIterator for Chars<'_> {}
+
+/// Reads a character from the front of UTF-8.
+fn split_char(bytes: &[u8]) -> Option<(char, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let (high, more) = match first {
+        0..=0x7f => (*first, 0),
+        0..=0xdf => (first & 0x1f, 1),
+        0..=0xef => (first & 0xf, 2),
+        _ => (first & 7, 3),
+    };
+    let (tail, rest) = rest.split_at_checked(more)?;
+    let code = tail.iter().fold(u32::from(high), |code, byte| code.wrapping_shl(6) | u32::from(byte & 0x3f));
+    Some((char::from_u32(code)?, rest))
+}
+
+/// Reads the rest of a JSON escape from the front of `rest`, which follows a backslash; a character beyond U+FFFF is
+/// two escapes (RFC 8259, section 7). `None` if it is not valid.
+#[cfg(feature = "safetensors")]
+#[inline(never)]
+pub(crate) fn unescaped(rest: &[u8]) -> Option<(char, &[u8])> {
+    use hifijson::{Read, escape::Lex};
+
+    let mut lexer = hifijson::SliceLexer::new(rest);
+    let kind = lexer.take_next()?;
+    let character = lexer.escape(kind).ok()?;
+    Some((character, lexer.as_slice()))
+}
+
+/// No format in this build has escapes.
+#[cfg(not(feature = "safetensors"))]
+fn unescaped(_: &[u8]) -> Option<(char, &[u8])> {
+    None
+}
+
+#[cfg(all(test, feature = "safetensors"))]
 mod tests {
+    use std::format;
+    use std::hash::DefaultHasher;
     use std::prelude::v1::*;
+    use std::string::ToString;
 
-    use super::is_utf8;
+    use super::*;
 
-    /// Every sequence of up to two bytes, and every one of three or four bytes next to a boundary of the table.
+    fn hash(text: Text<'_>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        hasher.finish()
+    }
+
     #[test]
-    fn agrees_with_core() {
-        let all: Vec<u8> = (0..=0xff).collect();
-        let borders = [
-            0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
-            0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+    fn a_text_is_what_it_means() {
+        let spellings = [
+            ("a.b", r"a\u002eb"),
+            ("\u{1f600}", r"\ud83d\ude00"),
+            ("\"\\/\u{8}\u{c}\n\r\t", r#"\"\\\/\b\f\n\r\t"#),
+            ("gr\u{fc}n \u{20ac}", "gr\\u00fcn \u{20ac}"),
+            ("\0", r"\u0000"),
         ];
-        for (next, longest) in [(&all[..], 2), (&borders, 4)] {
-            let mut sequences = vec![Vec::new()];
-            for _ in 0..longest {
-                sequences =
-                    sequences.iter().flat_map(|all| next.iter().map(|byte| [all, &[*byte][..]].concat())).collect();
-                for sequence in &sequences {
-                    assert_eq!(is_utf8(sequence), core::str::from_utf8(sequence).is_ok(), "{sequence:x?}");
-                }
+        for (meaning, spelled) in spellings {
+            let (plain, escaped) = (Text::from(meaning), Text::new(spelled.as_bytes(), true));
+            assert_eq!(escaped, plain);
+            assert_eq!(escaped, meaning);
+            assert_eq!(hash(escaped), hash(plain));
+            assert_eq!((escaped.to_string(), plain.to_string()), (meaning.into(), meaning.into()));
+            assert_eq!(format!("{escaped:?}"), format!("{plain:?}"));
+            assert_eq!(escaped.chars().collect::<String>(), meaning);
+            assert_eq!((escaped.as_str(), plain.as_str()), (None, Some(meaning)));
+            assert_eq!((escaped.length(), plain.length()), (meaning.len(), meaning.len()));
+            for text in [escaped, plain] {
+                let mut dst = [7; 32];
+                assert_eq!(text.copy_to(&mut dst).unwrap(), meaning);
+                assert!(dst[meaning.len()..].iter().all(|byte| *byte == 7));
+                let mut short = vec![7; meaning.len() - 1];
+                assert_eq!(text.copy_to(&mut short).unwrap_err().kind(), ErrorKind::TooSmall);
+                assert!(short.iter().all(|byte| *byte == 7));
+            }
+            assert_ne!(escaped, spelled);
+            assert_ne!(escaped, format!("{meaning}x").as_str());
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_strings() {
+        let all = ["", "a", "a.", "a.b", "b", "\u{e9}", "\u{ffff}", "\u{10000}"];
+        let escape = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>();
+        for a in all {
+            for b in all {
+                let (x, y) = (escape(a), escape(b));
+                let (x, y) = (Text::new(x.as_bytes(), true), Text::new(y.as_bytes(), true));
+                assert_eq!((x.cmp(&y), x.cmp(&b.into()), Text::from(a).cmp(&y)), (a.cmp(b), a.cmp(b), a.cmp(b)));
             }
         }
-        // A fifth byte after each kind of character.
-        for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f600}"] {
-            for byte in 0..=0xff {
-                let sequence = [character.as_bytes(), &[byte]].concat();
-                assert_eq!(is_utf8(&sequence), core::str::from_utf8(&sequence).is_ok(), "{sequence:x?}");
-            }
+    }
+
+    #[test]
+    fn every_character_is_read() {
+        for character in ('\0'..=char::MAX).step_by(7).chain(['\u{7f}', '\u{80}', '\u{7ff}', '\u{800}', '\u{ffff}']) {
+            let text = character.to_string();
+            assert_eq!(Text::from(text.as_str()).chars().collect::<String>(), text);
         }
     }
 }

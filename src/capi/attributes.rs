@@ -1,10 +1,10 @@
 //! Attributes, and the values inside them.
 
-use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
 use super::pointer::{HandleMut, Holds, InfoIn, InfoOut, OptionalOut, Out, Writable};
 use super::status::{Details, END, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
@@ -44,10 +44,8 @@ pub struct tenslice_value {
     pub struct_size: u32,
     /// Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none.
     pub kind: u32,
-    /// The text or byte string: in the file, not NUL-terminated. NULL for the other kinds.
-    pub data: *const c_char,
-    /// Length of the text or byte string in bytes.
-    pub length: usize,
+    /// The text, the bytes of a byte string, the digits of a decimal number. `data` is NULL for the other kinds.
+    pub text: tenslice_str,
     /// The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
     /// Also a boolean (0 or 1), the number of a simple value, the number of a tag.
     pub magnitude: u64,
@@ -73,8 +71,7 @@ impl tenslice_value {
     const NONE: Self = Self {
         struct_size: 0,
         kind: 0,
-        data: core::ptr::null(),
-        length: 0,
+        text: tenslice_str::NONE,
         magnitude: 0,
         real: 0.0,
         negative: 0,
@@ -94,8 +91,8 @@ impl tenslice_value {
             }
             Value::Float(number) => new.real = number,
             Value::Simple(number) => new.magnitude = u64::from(number),
-            Value::Text(text) => (new.data, new.length) = (text.as_ptr().cast(), text.len()),
-            Value::Bytes(bytes) => (new.data, new.length) = (bytes.as_ptr().cast(), bytes.len()),
+            Value::Text(text) | Value::Decimal(text) => new.text = text.into(),
+            Value::Bytes(bytes) => new.text = tenslice_str::of_bytes(bytes),
             Value::Tagged(tag, _) => new.magnitude = tag,
             _ => {}
         }

@@ -27,8 +27,10 @@ mod b2nd;
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
+#[cfg(feature = "safetensors")]
+mod safetensors;
 
-#[cfg(all(test, feature = "ztensor", feature = "tens", feature = "blz", feature = "b2nd", feature = "digest"))]
+#[cfg(all(test, feature = "formats", feature = "digest"))]
 mod tests;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]

@@ -28,6 +28,8 @@ use super::source::tenslice_source;
 use super::sparse::{SparseCursor, tenslice_sparse};
 use super::status::{ApiError, Details, FfiResult, tenslice_status};
 use super::tensor::tenslice_tensor;
+use super::text::tenslice_str;
+use crate::bytes::text::Text;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
 use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
@@ -131,6 +133,12 @@ held! {
     tenslice_items: Attributes<'static> = b"ATTR";
     tenslice_source: Source<'static> = b"SRCE";
     tenslice_sparse: SparseCursor = b"SPRS";
+}
+
+#[cfg(feature = "safetensors")]
+held! {
+    super::safetensors::tenslice_safetensors_index: crate::safetensors::Index<'static> = b"STIX";
+    tenslice_cursor: crate::safetensors::IndexEntries<'static> = b"STIE";
 }
 
 #[cfg(feature = "tens")]
@@ -475,6 +483,15 @@ impl<'a, E: Plain> Array<'a, E> {
 
     pub(super) fn memory(&self, Length(length, _): Length<'_>) -> Memory {
         memory(self.0, length)
+    }
+}
+
+impl<'a> In<'a, tenslice_str> {
+    /// Returns the string, and the memory that it is in.
+    pub(super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
+        let tenslice_str { data, length, is_escaped, .. } = self.read()?;
+        let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
+        Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
     }
 }
 

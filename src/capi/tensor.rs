@@ -55,7 +55,7 @@ pub extern "C" fn tenslice_tensor_get_info(
         info.writable()?.fill(tenslice_tensor_info {
             struct_size: 0,
             dtype: to_code(tensor.dtype()),
-            name: tenslice_str::of(Some(tensor.name_text())),
+            name: tensor.name().into(),
             layout: u32::from(tensor.layout().code()),
             order: u32::from(tensor.order().code()),
             layout_name: tenslice_str::of(Some(tensor.layout_name_text())),

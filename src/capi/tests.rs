@@ -14,6 +14,7 @@ use super::component::*;
 use super::decode::*;
 use super::file::*;
 use super::pointer::FromC;
+use super::safetensors::*;
 use super::source::*;
 use super::sparse::*;
 use super::status::*;
@@ -168,8 +169,8 @@ unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
             }
             assert_eq!(status, OK);
             let (key, value) = (key.read(), value.read()); // copies, as C makes by assignment
-            texts.extend(read(key.data, key.length));
-            texts.extend(read(value.data, value.length));
+            texts.extend(read(key.text.data, key.text.length));
+            texts.extend(read(value.text.data, value.text.length));
             count += 1;
             if call!(tenslice_value_items(&raw const value, items)) == OK {
                 count += values(items, texts);
@@ -240,6 +241,7 @@ fn parts() {
         fixture!("tens/good/unknown_chunks_many.tens"),
         fixture!("blz/good/pair_a_f64.blz"),
         fixture!("b2nd/good/nd02_lz4_0.b2nd"),
+        fixture!("safetensors/py_tiny_mlp.safetensors"),
     ] {
         // SAFETY: the calls get what the header asks for.
         unsafe {
@@ -375,6 +377,70 @@ fn chunks() {
         ok!(tenslice_tensor_read_into(tensor, null(), dst, 520, scratch, 1024, length, null_mut()));
         let first = (7 * 10 + 4) * 4;
         assert_eq!(read(dst, 520)[first..first + 12], region[..12]);
+    }
+}
+
+/// What a string means.
+///
+/// # Safety
+/// The library has created it.
+unsafe fn meaning(text: tenslice_str) -> Vec<u8> {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(needed: usize, dst: [u8; 64]);
+        let text = &raw const text;
+        ok!(tenslice_str_copy(text, dst.cast(), 64, needed));
+        let mut meaning = read(dst, needed.read());
+        assert_eq!(meaning.pop(), Some(0));
+        let other = meaning.as_ptr().cast();
+        assert_eq!(call!(tenslice_str_equals(text, other, meaning.len())), 1);
+        let too_small = call!(tenslice_str_copy(text, dst.cast(), meaning.len(), null_mut()));
+        assert_eq!(too_small, code(ErrorKind::TooSmall));
+        meaning
+    }
+}
+
+#[test]
+fn strings() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, cursor: tenslice_cursor);
+        infos!(about: tenslice_tensor_info, key: tenslice_value, value: tenslice_value);
+        open(fixture!("safetensors/hm_escapes.safetensors"), file);
+        let name = "a\u{1f980}/";
+        ok!(tenslice_file_find(file, of(name), name.len(), tensor, null_mut()));
+        ok!(tenslice_tensor_get_info(tensor, about));
+        assert_eq!((about.read().name.is_escaped, meaning(about.read().name)), (1, name.into()));
+        open(fixture!("safetensors/hm_metadata_values.safetensors"), file);
+        ok!(tenslice_file_attributes(file, cursor), tenslice_attributes_next(cursor, key, value, null_mut()));
+        ok!(tenslice_attributes_next(cursor, key, value, null_mut()));
+        assert_eq!((meaning(key.read().text), meaning(value.read().text)), (b"nul".to_vec(), b"a\0b".to_vec()));
+    }
+}
+
+#[test]
+fn shards() {
+    let text = fixture!("safetensors/rs_sharded.safetensors.index.json");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(index: tenslice_safetensors_index, cursor: tenslice_cursor, name: tenslice_str, file: tenslice_str);
+        places!(tensors: u64, files: [u32; 3], count: usize, error: tenslice_error);
+        ok!(tenslice_safetensors_index_open(index, text.as_ptr().cast(), text.len(), error));
+        ok!(tenslice_safetensors_index_count(index, tensors));
+        ok!(tenslice_safetensors_index_check(index, files.cast(), 1, error));
+        ok!(tenslice_safetensors_index_files(index, files.cast(), 3, count, error));
+        assert_eq!((tensors.read(), count.read()), (3, 2));
+        ok!(tenslice_safetensors_index_file(index, files.read()[1], file));
+        let second = meaning(file.read());
+        ok!(tenslice_safetensors_index_find(index, of("dec.w"), 5, file, error));
+        assert_eq!(meaning(file.read()), second);
+        ok!(tenslice_safetensors_index_entries(index, cursor));
+        ok!(tenslice_safetensors_index_next(cursor, name, file, error));
+        assert_eq!((meaning(name.read()), meaning(file.read())), (b"dec.w".to_vec(), second));
+        ok!(tenslice_safetensors_index_metadata(index, cursor));
+        assert_eq!(values(cursor, &mut Vec::new()), 1);
+        let status = call!(tenslice_safetensors_index_files(index, index.cast(), 3, count, error));
+        assert_eq!(status, code(ErrorKind::InvalidArgument));
     }
 }
 

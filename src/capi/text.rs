@@ -3,17 +3,22 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, Memory, OptionalOut};
+use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, Memory, OptionalOut, Writable};
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
 use crate::DType;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
 /// the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
 /// where the file has no such string.
+///
+/// In formats that are JSON, characters may be spelled as escapes, such as `\u0061` for `a`: rare in names, usual in
+/// attributes that contain JSON themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string
+/// means.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_str {
@@ -21,26 +26,35 @@ pub struct tenslice_str {
     pub data: *const c_char,
     /// Number of bytes.
     pub length: usize,
+    /// 1 if characters are spelled as escapes, so that the bytes are not what the string means; 0 otherwise.
+    pub is_escaped: u32,
+    /// Reserved, 0.
+    pub reserved: u32,
+}
+
+impl From<Text<'_>> for tenslice_str {
+    fn from(text: Text<'_>) -> Self {
+        Self { is_escaped: u32::from(text.is_escaped()), ..Self::of_bytes(text.raw()) }
+    }
 }
 
 impl From<Option<&str>> for tenslice_str {
     fn from(text: Option<&str>) -> Self {
-        Self::of(text.map(Text::new))
+        Self::of(text.map(Utf8::new))
     }
 }
 
 impl tenslice_str {
+    /// The string that is in no file.
+    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
+
     /// Wraps bytes of the file that are text in some encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
-        Self { data: bytes.as_ptr().cast(), length: bytes.len() }
+        Self { data: bytes.as_ptr().cast(), length: bytes.len(), ..Self::NONE }
     }
 
-    pub(super) fn of(text: Option<Text<'_>>) -> Self {
-        let bytes = text.map(Text::bytes);
-        Self {
-            data: bytes.map_or(core::ptr::null(), |bytes| bytes.as_ptr().cast()),
-            length: bytes.map_or(0, <[u8]>::len),
-        }
+    pub(super) fn of(text: Option<Utf8<'_>>) -> Self {
+        text.map_or(Self::NONE, |text| Self::of_bytes(text.bytes()))
     }
 }
 
@@ -50,16 +64,55 @@ struct Writer<'a> {
     length: usize,
 }
 
-impl Write for Writer<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
+impl Writer<'_> {
+    fn write_bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
             if let Some(place) = self.dst.get_mut(self.length) {
-                *place = byte;
+                *place = *byte;
             }
             self.length = self.length.saturating_add(1);
         }
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.write_bytes(text.as_bytes());
         Ok(())
     }
+}
+
+/// Writes what a string means to a buffer, escapes decoded, NUL-terminated. Where the buffer is too small nothing is
+/// written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included; one less is the length of the
+/// string, which may contain NULs itself.
+///
+/// Errors: TOO_SMALL, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_str_copy(
+    text: In<tenslice_str>,
+    buffer: Buffer<c_char>,
+    capacity: Capacity,
+    needed: OptionalOut<usize>,
+) -> tenslice_status {
+    plain(|| {
+        let (meaning, memory) = text.text()?;
+        let buffer = buffer.with_capacity(capacity, &[text.memory(), memory, needed.memory()])?;
+        write_whole(buffer, needed.writable()?, |out| {
+            if meaning.is_escaped() {
+                return meaning.chars().try_for_each(|next| out.write_char(next));
+            }
+            out.write_bytes(meaning.raw()); // they need not be UTF-8
+            Ok(())
+        })
+    })
+}
+
+/// Returns 1 if a string means the `length` bytes of UTF-8 at `other`, escapes decoded; 0 if it does not, or for an
+/// invalid argument. Linear.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_char>, length: Length) -> u32 {
+    let both = text.text().and_then(|(text, _)| Ok((text, other.with_length(length)?)));
+    both.map_or(0, |(text, other)| u32::from(text.means(other)))
 }
 
 /// Writes the message of an error, NUL-terminated, to a buffer: names and numbers are read again from the bytes that
@@ -109,10 +162,18 @@ fn write_text(
 ) -> Result<tenslice_status> {
     let buffer = buffer.with_capacity(capacity, &[given, error.memory(), needed.memory()])?;
     let error = error.read()?.to_rust()?;
-    let needed = needed.writable()?;
     let sentence = error.explain(input);
+    write_whole(buffer, needed.writable()?, |out| sentence.write_to(out))
+}
+
+/// Writes a string and a NUL to `buffer`, if it is large enough for both, and their length to `needed`.
+fn write_whole(
+    buffer: &mut [u8],
+    needed: Option<Writable<'_, usize>>,
+    write: impl Fn(&mut Writer<'_>) -> fmt::Result,
+) -> Result<tenslice_status> {
     let mut counter = Writer { dst: &mut [], length: 0 };
-    let _ = sentence.write_to(&mut counter).and_then(|()| counter.write_str("\0")); // cannot fail: `Writer` does not
+    let _ = write(&mut counter).and_then(|()| counter.write_str("\0")); // cannot fail: `Writer` does not
     if let Some(needed) = needed {
         needed.set(counter.length);
     }
@@ -120,7 +181,7 @@ fn write_text(
         return Err(Error::new(ErrorKind::TooSmall));
     }
     let mut writer = Writer { dst: buffer, length: 0 };
-    let _ = sentence.write_to(&mut writer).and_then(|()| writer.write_str("\0"));
+    let _ = write(&mut writer).and_then(|()| writer.write_str("\0"));
     Ok(OK)
 }
 
@@ -135,10 +196,17 @@ pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
     )
 }
 
-/// Returns the size of one element of a dtype in bytes; 0 for any other number.
+/// Returns the size of one element of a dtype in bytes; 0 where it is less than a byte, and for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_size(dtype: u32) -> usize {
-    of_code(dtype).and_then(|dtype| usize::try_from(dtype.size()).ok()).unwrap_or(0)
+    of_code(dtype).and_then(|dtype| usize::try_from(dtype.size()?).ok()).unwrap_or(0)
+}
+
+/// Returns the number of bits of one element of a dtype; 0 for any other number. Elements of 4 and 6 bits are packed
+/// without gaps.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_dtype_bits(dtype: u32) -> u32 {
+    of_code(dtype).and_then(|dtype| u32::try_from(dtype.bits()).ok()).unwrap_or(0)
 }
 
 pub(super) fn of_code(dtype: u32) -> Option<DType> {

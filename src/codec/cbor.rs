@@ -13,7 +13,7 @@ use minicbor::decode::Decoder;
 
 use crate::bytes::keywords::{Found, Keywords};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::text::{Text, is_utf8};
+use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
@@ -343,11 +343,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string in one piece.
-    pub(crate) fn text(&mut self) -> Text<'a> {
+    pub(crate) fn text(&mut self) -> Utf8<'a> {
         let at = self.position;
-        Text::checked(self.text_bytes()).unwrap_or_else(|| {
+        Utf8::checked(self.text_bytes()).unwrap_or_else(|| {
             self.fail(ErrorKind::InvalidUtf8, at);
-            Text::new("")
+            Utf8::new("")
         })
     }
 

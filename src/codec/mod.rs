@@ -9,6 +9,8 @@ pub(crate) mod blosclz;
 pub(crate) mod cbor;
 #[cfg(any(feature = "ztensor", feature = "digest"))]
 pub(crate) mod digest;
+#[cfg(feature = "safetensors")]
+pub(crate) mod json;
 #[cfg(feature = "b2nd")]
 pub(crate) mod lz4;
 #[cfg(feature = "npy")]

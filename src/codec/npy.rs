@@ -20,11 +20,11 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::keywords::keywords;
-use crate::bytes::num::{product, to_u64, to_usize};
-use crate::bytes::text::is_utf8;
+use crate::bytes::num::{decimal, product, to_u64, to_usize};
+use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
 use crate::place::Item;
-use crate::shape::Shape;
+use crate::shape::{Shape, decimal_dimension};
 use crate::vocab::{ByteOrder, DType};
 use crate::warning::Warning;
 
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
         let (lengths, mut rank) = (self.rest, 0_u32);
         while !self.take(b')') {
             self.skip_space();
-            let Some((_, rest)) = number(self.rest) else { return self.stop(ErrorKind::Malformed) };
+            let Some((_, rest)) = decimal(self.rest) else { return self.stop(ErrorKind::Malformed) };
             self.rest = if self.has_long { rest.strip_prefix(b"L").unwrap_or(rest) } else { rest };
             rank = rank.saturating_add(1);
             // The comma makes a tuple of a single length.
@@ -334,7 +334,7 @@ impl<'a> Reader<'a> {
                 return self.stop(ErrorKind::Malformed);
             }
         }
-        Some(Shape::new(lengths, rank, read_dimension))
+        Some(Shape::new(lengths, rank, decimal_dimension))
     }
 
     /// Reads the type of the items, and returns its spelling, too.
@@ -421,10 +421,10 @@ impl Items {
             name => (None, name),
         };
         let dtype = DType::from_numpy(name);
-        let count = |digits| number(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
+        let count = |digits| decimal(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
         // The size of an item, and that of one of its lanes.
         let (size, width) = match (dtype, name) {
-            (Some(dtype), _) => (dtype.size(), dtype.lane_size()),
+            (Some(dtype), _) => (dtype.whole_size(), dtype.lane_size()),
             // Wider than a double: x87, double-double or binary128, depending on the machine that wrote them.
             (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
             (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),
@@ -441,27 +441,6 @@ impl Items {
 /// Returns whether it is the unit of a time, such as `[25us]`, or empty.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
-    let name = number(unit).map_or(unit, |(_, name)| name);
+    let name = decimal(unit).map_or(unit, |(_, name)| name);
     matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
-}
-
-/// Parses a number in decimal digits, without leading zeros, at the front of `text`; returns what follows it, too.
-fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let (mut number, mut rest) = (None, text);
-    while let [digit @ b'0'..=b'9', after @ ..] = rest {
-        let digit = u64::from(digit.wrapping_sub(b'0'));
-        number = match number {
-            None => Some(digit),
-            Some(0) => return None,
-            Some(number) => Some(u64::checked_add(u64::checked_mul(number, 10)?, digit)?),
-        };
-        rest = after;
-    }
-    Some((number?, rest))
-}
-
-/// Reads a length from the front of those that [`Reader::shape`] has checked.
-fn read_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
-    let start = lengths.iter().position(u8::is_ascii_digit)?;
-    number(lengths.get(start..)?)
 }

@@ -21,6 +21,8 @@ pub mod npy;
 #[cfg(feature = "npz")]
 pub mod npz;
 mod record;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
@@ -59,6 +61,9 @@ macro_rules! formats {
                 as_npy "Returns the NPY-specific view; `None` for a file of another format.";
             "npz" Npz npz::NpzFile [0 b"PK\x03\x04", 0 b"PK\x05\x06"]
                 as_npz "Returns the NPZ-specific view; `None` for a file of another format.";
+            // No magic: the length of the header and the first byte of that, see `detect`.
+            "safetensors" Safetensors safetensors::SafetensorsFile []
+                as_safetensors "Returns the safetensors-specific view; `None` for a file of another format.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
                 as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
         }
@@ -74,9 +79,10 @@ pub(crate) trait FileFormat<'a>: Copy {
     /// The format, for errors.
     const FORMAT: Format;
 
-    /// Whether its tensors may be dense or sparse. A build in which no format has such tensors omits the code that
-    /// reads them.
-    const HAS_STORED_ELEMENTS: bool = true;
+    /// Whether its tensors may be dense, and whether they may be sparse. A build in which no format has such tensors
+    /// omits the code that reads them.
+    const HAS_DENSE: bool = true;
+    const HAS_SPARSE: bool = false;
 
     /// Opens a file whose magic is known to be the format's. Checks its structure in one pass without reading tensor
     /// data; or stops and reports which bytes it needs first.
@@ -106,7 +112,7 @@ pub(crate) trait FileFormat<'a>: Copy {
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut cursor = Cursor::START;
         while self.next_tensor(&mut cursor, tensor)? {
-            if tensor.name.bytes() == name {
+            if tensor.name().means(name) {
                 return Ok(());
             }
             *tensor = TensorRecord::blank();
@@ -190,7 +196,7 @@ macro_rules! any_file {
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
-                Ok(match detect(head, length) {
+                Ok(match detect(head) {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
                     other => return Err(opening.stop(not_read(head, other))),
                 })
@@ -204,10 +210,17 @@ macro_rules! any_file {
             }
         }
 
-        /// Whether any format that is built in may have dense or sparse tensors.
-        pub(crate) const HAS_STORED_ELEMENTS: bool = {
+        /// Whether any format that is built in may have dense tensors.
+        pub(crate) const HAS_DENSE: bool = {
             let mut any = false;
-            $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_STORED_ELEMENTS; })*
+            $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_DENSE; })*
+            any
+        };
+
+        /// Whether any format that is built in may have sparse tensors.
+        pub(crate) const HAS_SPARSE: bool = {
+            let mut any = false;
+            $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_SPARSE; })*
             any
         };
 
@@ -215,6 +228,8 @@ macro_rules! any_file {
         pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             match error.format() {
                 $(#[cfg(feature = $feature)] Format::$variant => $module::$file::context(input, error),)*
+                #[cfg(feature = "safetensors")]
+                Format::SafetensorsIndex => safetensors::Index::context(input, error),
                 Format::Unknown => context_of_unknown(input),
                 Format::Zip => Context { hint: Some("no entry of the archive is an array"), ..Context::default() },
                 _ => Context::default(),
@@ -266,27 +281,33 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     Format::Unknown
 }
 
-/// The kind of a file of `length` bytes that begins with `head`: its first [`HEAD`] bytes, or all of them.
-pub(crate) fn detect(head: &[u8], length: u64) -> Format {
+/// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
+pub(crate) fn detect(head: &[u8]) -> Format {
     let format = of_magic(head, false);
     if format != Format::Unknown {
         return format;
     }
-    // safetensors has no magic: the length of a JSON object, then the object.
-    if let Some((size, rest)) = head.split_first_chunk::<8>() {
-        let available = length.saturating_sub(8);
-        if rest.first() == Some(&b'{') && u64::from_le_bytes(*size) <= available {
-            return Format::Safetensors;
-        }
+    // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
+    // only lengths are ruled out that no text begins with.
+    match head.split_first_chunk::<8>() {
+        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < 1 << 40 => Format::Safetensors,
+        _ => Format::Unknown,
     }
-    Format::Unknown
 }
 
 /// The context of an error for a file that no module reads.
 pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
-    let begins_as_blz = input.get(Extent::new(0, 4)) == Some(b"BLZ1");
-    let hint = "it begins like a BLZ1 tensor train, but not like one of version 1 in f64 or c128";
-    Context { hint: begins_as_blz.then_some(hint), ..Context::default() }
+    let hint = match input.get(Extent::new(0, HEAD.min(input.length()))) {
+        Some([b'B', b'L', b'Z', b'1', ..]) => {
+            Some("it begins like a BLZ1 tensor train, but not like one of version 1 in f64 or c128")
+        }
+        Some([b'{', ..]) => Some("it begins like JSON; an index of safetensors files is no tensor file itself"),
+        Some([_, _, _, _, _, _, 0, 0, b' ' | b'\t' | b'\n' | b'\r', ..]) => {
+            Some("if this is safetensors: its header must begin with `{`, without white space before it")
+        }
+        _ => None,
+    };
+    Context { hint, ..Context::default() }
 }
 
 /// The error for a file that no module reads and that begins with `head`.

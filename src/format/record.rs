@@ -5,6 +5,7 @@
 
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::error::NO_ENTRY;
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
@@ -50,9 +51,10 @@ impl Cursor {
 /// What a format reports about a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRecord<'a> {
-    pub(crate) name: Text<'a>,
     /// As the file spells it.
-    pub(crate) layout_name: Text<'a>,
+    pub(crate) name: Utf8<'a>,
+    /// As the file spells it.
+    pub(crate) layout_name: Utf8<'a>,
     pub(crate) shape: Shape<'a>,
     /// Where its own record is in the file; in a format without such records, where its data begins.
     pub(crate) at: u64,
@@ -68,6 +70,9 @@ pub(crate) struct TensorRecord<'a> {
     pub(crate) layout: Layout,
     /// Whether the only component of a sparse tensor has both indices and values.
     pub(crate) is_packed: bool,
+    /// Whether characters of the name are spelled as JSON escapes.
+    #[cfg(feature = "safetensors")]
+    pub(crate) is_name_escaped: bool,
 }
 
 impl<'a> TensorRecord<'a> {
@@ -75,8 +80,8 @@ impl<'a> TensorRecord<'a> {
     #[inline(never)] // one copy: it is large
     pub(crate) fn blank() -> Self {
         Self {
-            name: Text::new(""),
-            layout_name: Text::new("dense"),
+            name: Utf8::new(""),
+            layout_name: Utf8::new("dense"),
             shape: Shape::SCALAR,
             at: 0,
             index: 0,
@@ -87,13 +92,29 @@ impl<'a> TensorRecord<'a> {
             order: Order::RowMajor,
             layout: Layout::Dense,
             is_packed: false,
+            #[cfg(feature = "safetensors")]
+            is_name_escaped: false,
         }
+    }
+
+    #[cfg(feature = "safetensors")]
+    pub(crate) const fn set_name(&mut self, name: Text<'a>) {
+        self.name = Utf8::of(name);
+        self.is_name_escaped = name.is_escaped();
+    }
+
+    /// What its name means.
+    pub(crate) const fn name(&self) -> Text<'a> {
+        #[cfg(feature = "safetensors")]
+        return Text::new(self.name.bytes(), self.is_name_escaped);
+        #[cfg(not(feature = "safetensors"))]
+        Text::new(self.name.bytes(), false)
     }
 
     /// Sets a layout that the file does not spell out.
     pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
-        self.layout_name = Text::new(layout.text());
+        self.layout_name = Utf8::new(layout.text());
     }
 }
 
@@ -102,7 +123,7 @@ impl<'a> TensorRecord<'a> {
 pub(crate) struct ComponentRecord<'a> {
     /// Its role, without its number if it has one: `core` with number 7 is the role `core.7`, a string that is in no
     /// file.
-    pub(crate) role: Text<'a>,
+    pub(crate) role: Utf8<'a>,
     #[cfg(feature = "blz")]
     pub(crate) number: Option<u8>,
     /// The dtype of its elements; `None` if the format does not state it.
@@ -112,11 +133,11 @@ pub(crate) struct ComponentRecord<'a> {
     pub(crate) order: ByteOrder,
     pub(crate) extent: Extent,
     pub(crate) encoding: Encoding,
-    pub(crate) encoding_name: Text<'a>,
+    pub(crate) encoding_name: Utf8<'a>,
     /// How many bytes it decodes to; `None` if the file does not state it.
     pub(crate) decoded_length: Option<u64>,
     /// As the file spells it.
-    pub(crate) digest: Option<Text<'a>>,
+    pub(crate) digest: Option<Utf8<'a>>,
     /// CRC-32 of the bytes stored in that extent, once decoded: those of the component, and possibly more.
     #[cfg(feature = "npz")]
     pub(crate) crc32: Option<(u32, Extent)>,
@@ -140,7 +161,7 @@ impl<'a> ComponentRecord<'a> {
     #[inline]
     fn recorded_at(at: u64, entry_distance: u32) -> Self {
         Self {
-            role: Text::new("data"),
+            role: Utf8::new("data"),
             #[cfg(feature = "blz")]
             number: None,
             dtype: None,
@@ -148,7 +169,7 @@ impl<'a> ComponentRecord<'a> {
             order: ByteOrder::Little,
             extent: Extent::new(0, 0),
             encoding: Encoding::Raw,
-            encoding_name: Text::new("raw"),
+            encoding_name: Utf8::new("raw"),
             decoded_length: None,
             digest: None,
             #[cfg(feature = "npz")]
@@ -174,10 +195,10 @@ impl<'a> ComponentRecord<'a> {
     }
 
     /// Its role, spelled out.
-    pub(crate) fn role(&self) -> Text<'a> {
+    pub(crate) fn role(&self) -> Utf8<'a> {
         #[cfg(feature = "blz")]
         if let Some(number) = self.number {
-            return Text::new(super::blz::role(number));
+            return Utf8::new(super::blz::role(number));
         }
         self.role
     }
@@ -209,7 +230,7 @@ pub(crate) struct Context<'a> {
     /// The version that the file states.
     pub(crate) version: Option<&'a str>,
     /// The name of the tensor concerned.
-    pub(crate) tensor: Option<&'a str>,
+    pub(crate) tensor: Option<Text<'a>>,
     /// The role of the component concerned.
     pub(crate) role: Option<&'a str>,
     pub(crate) offset: Option<u64>,
@@ -223,7 +244,7 @@ pub(crate) struct Context<'a> {
     /// The key or the role that is missing.
     pub(crate) missing: Option<&'a str>,
     /// The string or number at the offset of the error.
-    pub(crate) text: Option<&'a str>,
+    pub(crate) text: Option<Text<'a>>,
     pub(crate) number: Option<u64>,
     /// The rule in terms of the format, where that is more specific than the wording for all formats.
     pub(crate) rule: Option<&'static str>,
@@ -235,12 +256,12 @@ pub(crate) struct Context<'a> {
 mod tests {
     use std::format;
 
-    use super::{ComponentRecord, Text};
+    use super::{ComponentRecord, Utf8};
 
     #[test]
     fn numbered_roles() {
         let of =
-            |number| ComponentRecord { role: Text::new("core"), number: Some(number), ..ComponentRecord::blank() };
+            |number| ComponentRecord { role: Utf8::new("core"), number: Some(number), ..ComponentRecord::blank() };
         for number in 0..=u8::MAX {
             let part = of(number);
             assert!(part.has_role(part.role().bytes()), "{number}");

@@ -15,7 +15,7 @@ use super::frame::{CHUNKSIZE_AT, Cursor, Header, NBYTES_AT, Parts, TYPESIZE_AT};
 use super::{MAX_RANK, stop};
 use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult};
-use crate::bytes::text::{Text, is_utf8};
+use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::ErrorKind;
 use crate::place::Item;
 use crate::shape::{ReadDimension, Shape};
@@ -175,10 +175,10 @@ impl<'a> Array<'a> {
     }
 
     /// The format of the dtype, and the dtype; `None` if the file states none.
-    pub(super) fn dtype(&self) -> Option<(u8, Text<'a>)> {
+    pub(super) fn dtype(&self) -> Option<(u8, Utf8<'a>)> {
         let each = LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH);
         let (head, text) = self.after(3, each).split_first_chunk::<6>()?;
-        Some((*head.first()?, Text::checked(text)?))
+        Some((*head.first()?, Utf8::checked(text)?))
     }
 }
 

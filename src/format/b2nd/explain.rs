@@ -8,6 +8,7 @@ use super::chunk::{codec_name, filter_name};
 use super::{frame, version};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
+use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -29,7 +30,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         (ErrorKind::UnsupportedVersion, _) => context.number = byte().map(u64::from),
         (ErrorKind::UnsupportedFilter, _) => {
             context.number = byte().map(u64::from);
-            context.text = byte().and_then(filter_name);
+            context.text = byte().and_then(filter_name).map(Text::from);
         }
         // The error is at the flags of a chunk: their last bits are the codec, or state that its number is in another
         // field.
@@ -43,7 +44,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
                 _ => None, // there is no such format
             };
             context.number = codec.or(format).map(u64::from);
-            context.text = codec.and_then(codec_name);
+            context.text = codec.and_then(codec_name).map(Text::from);
             context.hint = match codec {
                 Some(4 | 5) => Some("it needs a decoder, yours or one that is built in; so does a dictionary"),
                 Some(6..) => Some("it is a plug-in codec of the program that wrote the file"),

@@ -14,7 +14,7 @@ use super::stop;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::error::ErrorKind;
 use crate::place::Item;
 
@@ -420,7 +420,7 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The next metalayer: its name, its content, and where the content is in the file.
-    fn read(&mut self, opening: &ParseContext<'a>) -> Option<(Text<'a>, &'a [u8], u64)> {
+    fn read(&mut self, opening: &ParseContext<'a>) -> Option<(Utf8<'a>, &'a [u8], u64)> {
         self.left = self.left.checked_sub(1)?;
         let mut index = self.cursor(opening, self.at);
         let (name, place) = entry(&mut index).ok()?;
@@ -449,7 +449,7 @@ impl<'a> Metalayers<'a> {
 
 /// Reads an entry of the index: a name, and the offset of its content.
 #[inline(never)]
-fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Text<'a>, u32)> {
+fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Utf8<'a>, u32)> {
     let at = index.at;
     let length = match index.take(1)? {
         [marker @ 0xa0..=0xbf] => u32::from(marker & 0x1f),
@@ -461,7 +461,7 @@ fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Text<'a>, u32)> {
         [0xd2, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
         _ => return Err(index.stop(ErrorKind::WrongMarker, Item::Metalayer, place_at)),
     };
-    let name = Text::checked(name);
+    let name = Utf8::checked(name);
     Ok((name.ok_or_else(|| index.stop(ErrorKind::InvalidUtf8, Item::Metalayer, name_at))?, place))
 }
 

@@ -31,7 +31,7 @@ use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord}
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
@@ -153,10 +153,10 @@ impl<'a> Frame<'a> {
     /// which takes precedence.
     #[must_use]
     pub fn dtype_text(&self) -> Option<&'a str> {
-        self.dtype_bytes().map(Text::as_str)
+        self.dtype_bytes().map(Utf8::as_str)
     }
 
-    fn dtype_bytes(&self) -> Option<Text<'a>> {
+    fn dtype_bytes(&self) -> Option<Utf8<'a>> {
         let (format, text) = self.array?.dtype()?;
         (format == 0).then_some(text)
     }
@@ -402,7 +402,7 @@ const fn version(version: u8) -> Option<&'static str> {
 
 impl<'a> FileFormat<'a> for Frame<'a> {
     const FORMAT: Format = Format::B2nd;
-    const HAS_STORED_ELEMENTS: bool = false;
+    const HAS_DENSE: bool = false;
 
     /// Checks header, trailer and metalayers, and the region of the chunks. The table of offsets and the chunks are
     /// checked when they are read.
@@ -428,7 +428,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             let dtype = file
                 .dtype_bytes()
                 .and_then(|text| from_numpy(text.bytes()))
-                .filter(|(dtype, _)| dtype.size() == file.item_size());
+                .filter(|(dtype, _)| dtype.whole_size() == file.item_size());
             file.dtype = dtype.map(|(dtype, _)| dtype);
             file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
         }
@@ -481,13 +481,13 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        part.role = Text::new("chunks");
+        part.role = Utf8::new("chunks");
         part.dtype = self.dtype;
         part.storage = self.dtype;
         part.order = self.byte_order;
         part.set_extent(self.region());
         part.encoding = Encoding::Blosc;
-        part.encoding_name = Text::new(Encoding::Blosc.text());
+        part.encoding_name = Utf8::new(Encoding::Blosc.text());
         part.decoded_length = Some(self.nbytes());
         Ok(cursor.is_first())
     }

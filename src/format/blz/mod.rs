@@ -26,7 +26,7 @@ use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord}
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::decode::Decoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -159,7 +159,7 @@ impl Cores<'_> {
             return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, at));
         }
         let numbers = product(product(Some(left), length), right);
-        let Some(bytes) = product(numbers, self.tables.dtype.size()) else {
+        let Some(bytes) = product(numbers, self.tables.dtype.whole_size()) else {
             return Err(fail(ErrorKind::ShapeOverflow, Item::Core, bond_at));
         };
         let core = Core { index: self.index, shape, extent: Extent::new(self.at, bytes) };
@@ -302,7 +302,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 impl<'a> FileFormat<'a> for BlzFile<'a> {
     const FORMAT: Format = Format::Blz;
-    const HAS_STORED_ELEMENTS: bool = false;
+    const HAS_DENSE: bool = false;
 
     /// Checks everything but the numbers.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
@@ -357,7 +357,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         cores.at = cores.at.max(cursor.at);
         let Some(core) = cores.read()? else { return Ok(false) };
         *cursor = Cursor { at: cores.at, index: cores.index.into(), ..*cursor };
-        part.role = Text::new("core");
+        part.role = Utf8::new("core");
         part.number = Some(core.index);
         part.dtype = Some(self.tables.dtype);
         part.storage = part.dtype;
@@ -368,7 +368,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         let elements =
             self.tables.lengths.iter().try_fold(1, |product: u64, length| product.checked_mul(length.get()));
-        elements?.checked_mul(self.tables.dtype.size()) // no length is 0
+        elements?.checked_mul(self.tables.dtype.whole_size()) // no length is 0
     }
 
     fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {

@@ -9,6 +9,7 @@ use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord}
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
 use crate::codec::npy::{self, Fault, Header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
@@ -112,7 +113,8 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
         let npy::Explained { rule, text, hint, needed } =
             npy::explain(head, error.kind(), error.item(), error.offset().unwrap_or(0));
-        let mut context = Context { version, rule, text, hint, number: needed, ..Context::default() };
+        let mut context =
+            Context { version, rule, text: text.map(Text::from), hint, number: needed, ..Context::default() };
         if error.kind() == ErrorKind::OutOfFile {
             context.offset = Some(to_u64(before));
             context.length = length.checked_sub(to_u64(before));

@@ -7,6 +7,7 @@
 use super::{Entry, NpzFile, directory};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
+use crate::bytes::text::Text;
 use crate::codec::npy;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
@@ -50,7 +51,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         // An error of data that is too short points to its end.
         let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
         if has(record) || has(place) || is_at_end {
-            context.tensor = core::str::from_utf8(entry.name).ok();
+            context.tensor = core::str::from_utf8(entry.name).ok().map(Text::from);
             context.encoding = Some(entry.encoding().1);
             if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
                 array(&mut context, input, error, data, at);
@@ -70,7 +71,7 @@ fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: E
     let npy::Explained { rule, text, hint, .. } = npy::explain(head, error.kind(), error.item(), at);
     let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
     context.rule = if is_over { Some("the array is longer than its entry") } else { rule };
-    (context.text, context.hint) = (text, hint);
+    (context.text, context.hint) = (text.map(Text::from), hint);
 }
 
 impl Entry<'_> {

@@ -26,9 +26,9 @@ use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord}
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_usize;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::bytes::text::{Text, is_before};
+use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::npy::{self, Header};
-use crate::distinct::{self, Compared};
+use crate::distinct::{Compared, Memory, Stack};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::vocab::{Encoding, Layout, Order};
@@ -109,7 +109,7 @@ impl<'a> ArchiveEntries<'a> {
         let extent = self.file.data(&opening, &entry, &mut { u64::MAX }).map_err(|stop| opening.error(stop))?;
         self.at = entry.next;
         let (encoding, _) = entry.encoding();
-        let name = Text::checked(entry.name).map_or("", Text::as_str);
+        let name = Utf8::checked(entry.name).map_or("", Utf8::as_str);
         let (decoded_length, crc32) = (entry.size, entry.about.crc.get());
         Ok(Some(ArchiveEntry { name, extent, encoding, decoded_length, crc32 }))
     }
@@ -245,7 +245,7 @@ impl<'a> NpzFile<'a> {
 
     /// Holds the name of an entry to UTF-8 without NUL, when the file is opened.
     fn check_name(&self, entry: &Entry<'_>) -> Result<()> {
-        if Text::checked(entry.name).is_none() {
+        if Utf8::checked(entry.name).is_none() {
             return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, entry.at));
         }
         if entry.name.contains(&0) {
@@ -400,10 +400,10 @@ impl<'a> NpzFile<'a> {
 
     /// Looks for duplicate names and overlapping extents, with the caller's memory or the little that is available on
     /// opening.
-    fn compare(&self, warnings: &mut Warnings, mut scratch: Option<&mut [u32]>) -> Result<()> {
+    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
             let names = &mut Names(self, None);
-            match distinct::compare(names, 0, self.arrays, scratch.as_deref_mut())? {
+            match memory.compare(names, 0, self.arrays)? {
                 Compared::Clash(position) => {
                     return Err(self.error(ErrorKind::RepeatedName, Item::Name, position.saturating_sub(1)));
                 }
@@ -413,7 +413,7 @@ impl<'a> NpzFile<'a> {
         }
         if !self.are_places_sorted {
             let places = &mut Places(self, None);
-            match distinct::compare(places, 0, self.entries, scratch)? {
+            match memory.compare(places, 0, self.entries)? {
                 Compared::Clash(position) => {
                     return Err(self.error(ErrorKind::Overlap, Item::Entry, position.saturating_sub(1)));
                 }
@@ -426,7 +426,7 @@ impl<'a> NpzFile<'a> {
 
     /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
-        tensor.name = Text::checked(array.name).unwrap_or(Text::new("")); // was checked when the entry was read
+        tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // was checked when the entry was read
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
         match &array.stored {
@@ -438,7 +438,7 @@ impl<'a> NpzFile<'a> {
             }
             None => {
                 tensor.layout = Layout::Other;
-                tensor.layout_name = Text::new("npy");
+                tensor.layout_name = Utf8::new("npy");
             }
         }
     }
@@ -492,7 +492,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: self.arrays.into() };
-        self.compare(&mut summary.warnings, None)
+        self.compare(&mut summary.warnings, &mut Stack)
     }
 
     fn input(&self) -> Input<'a> {
@@ -531,7 +531,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
 
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
-        self.compare(&mut checked, Some(scratch))?;
+        self.compare(&mut checked, scratch)?;
         Ok(checked)
     }
 
@@ -555,7 +555,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             None => {
                 let (encoding, name) = entry.encoding();
                 part.encoding = encoding;
-                part.encoding_name = Text::new(name);
+                part.encoding_name = Utf8::new(name);
                 part.decoded_length = Some(entry.size);
             }
         }

@@ -274,7 +274,7 @@ fn step(
     let data_at = at.saturating_add(HEAD);
     let stored = chunk.extent.length.saturating_sub(HEAD);
     let data = match memory.packed {
-        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.size()).min(stored)),
+        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.whole_size()).min(stored)),
         // The specification leaves open how the elements are packed: all of the chunk may be elements.
         1 => {
             memory.warn(Warning::OpaqueOrder);
@@ -366,7 +366,7 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
     }
-    let payload = file.shape().element_count().and_then(|volume| volume.checked_mul(file.dtype.size()));
+    let payload = file.shape().element_count().and_then(|volume| volume.checked_mul(file.dtype.whole_size()));
     let least = payload.and_then(|payload| payload.checked_add(HEAD)).ok_or(ErrorKind::ShapeOverflow)?;
     let padded = align8(least).ok_or(ErrorKind::ShapeOverflow)?;
     if size < least {

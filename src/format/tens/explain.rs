@@ -9,6 +9,7 @@ use zerocopy::FromBytes;
 use super::{BYTES_PER_NUMBER_AT, DIMENSION, HEADER, Header, INDEX, Types, VERSION_1_0, read_dimension};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
+use crate::bytes::text::Text;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -33,7 +34,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             return context;
         }
         Item::NumberType if at < BYTES_PER_NUMBER_AT => {
-            context.text = core::str::from_utf8(&header.number_type).ok();
+            context.text = core::str::from_utf8(&header.number_type).ok().map(Text::from);
             context.hint = Some("uint, UINT, sint, SINT and IEEE are defined");
         }
         Item::Header | Item::Flags | Item::NumberType => context.number = number(4),
@@ -52,14 +53,15 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if let (ErrorKind::OutOfFile, Some(number)) = (error.kind(), context.number) {
         (context.offset, context.length) = match (error.item(), dtype) {
             (Item::Chunk, _) => (at.checked_sub(super::chunk::SIZE_AT), Some(number)),
-            (_, Some(dtype)) => (at.checked_add(INDEX), number.checked_mul(INDEX.saturating_add(dtype.size()))),
+            (_, Some(dtype)) => (at.checked_add(INDEX), number.checked_mul(INDEX.saturating_add(dtype.whole_size()))),
             _ => (None, None),
         };
     }
     if error.kind() == ErrorKind::SizeMismatch {
         context.length = context.number.and_then(|size| size.checked_sub(super::chunk::HEAD));
         let volume = context.shape.and_then(|shape| shape.element_count());
-        context.expected_length = volume.zip(dtype).and_then(|(volume, dtype)| volume.checked_mul(dtype.size()));
+        context.expected_length =
+            volume.zip(dtype).and_then(|(volume, dtype)| volume.checked_mul(dtype.whole_size()));
     }
     context
 }

@@ -28,7 +28,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -187,7 +187,7 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> Pars
 /// elements or if no chunk begins there. `false` if one does.
 fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume: u64) -> ParseResult<bool> {
     let rest = file.data.length;
-    let bytes = |dtype: DType| volume.checked_mul(dtype.size());
+    let bytes = |dtype: DType| volume.checked_mul(dtype.whole_size());
     let stated = types.element.and_then(bytes);
     if stated != Some(rest) {
         // Since 2018 they state the full width of a complex number as the width of each of its two numbers.
@@ -297,8 +297,8 @@ impl<'a> TensFile<'a> {
         match self.layout {
             Layout::Dense => {
                 // Inside the data: no overflow.
-                let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.size()));
-                self.get(Extent::new(offset, self.dtype.size())).map(Some)
+                let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.whole_size()));
+                self.get(Extent::new(offset, self.dtype.whole_size())).map(Some)
             }
             Layout::IndexValue => Ok(self.pairs()?.at(place)),
             _ => Err(self.error(ErrorKind::UnsupportedLayout)),
@@ -350,7 +350,7 @@ impl<'a> TensFile<'a> {
 
     /// The size of a pair in bytes.
     fn pair_size(&self) -> u64 {
-        INDEX.saturating_add(self.dtype.size())
+        INDEX.saturating_add(self.dtype.whole_size())
     }
 }
 
@@ -372,6 +372,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 impl<'a> FileFormat<'a> for TensFile<'a> {
     const FORMAT: Format = Format::Tens;
+    const HAS_SPARSE: bool = true;
 
     /// Checks everything but indices and values.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
@@ -464,7 +465,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
             Layout::IndexValue => ("pairs", None), // indices and values are numbers of two dtypes
             _ => ("packed", Some(self.dtype)),
         };
-        part.role = Text::new(role);
+        part.role = Utf8::new(role);
         part.dtype = dtype;
         part.storage = Some(self.dtype);
         part.order = self.byte_order;

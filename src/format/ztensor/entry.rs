@@ -6,7 +6,7 @@
 
 use super::layout::{self, Measures, Volume};
 use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
-use crate::bytes::text::{Text, is_before};
+use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::distinct;
 use crate::error::ErrorKind;
@@ -89,7 +89,7 @@ fn components<'a>(
             return;
         }
         parts.add(reader, part, at);
-        parts.are_unsorted |= last_role.is_some_and(|last: Text<'_>| !is_before(last.bytes(), part.role.bytes()));
+        parts.are_unsorted |= last_role.is_some_and(|last: Utf8<'_>| !is_before(last.bytes(), part.role.bytes()));
         last_role = Some(part.role);
         reader.item = Item::Components;
     }

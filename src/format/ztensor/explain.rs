@@ -8,11 +8,12 @@ use super::{Generation, Manifest, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::cbor::{Fields, Reader};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 use crate::place::Item;
-use crate::vocab::{DType, Layout};
+use crate::vocab::Layout;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -33,7 +34,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Ok(manifest) = Manifest::locate(&ParseContext::of(input)) else { return context };
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = position(at) else { return context };
-    context.text = sound(&mut manifest.reader(at), text);
+    context.text = sound(&mut manifest.reader(at), text).map(Text::from);
     if context.text.is_none() {
         context.number = sound(&mut manifest.reader(at), Reader::unsigned);
     }
@@ -58,13 +59,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             fields = entry::component_fields(manifest.generation);
         }
     }
-    let dtype = context.dtype.map(Text::new);
+    let dtype = context.dtype.map(Utf8::new);
     let dtype = dtype.and_then(|name| {
         layout::dtype_of(layout::LONG_DTYPES, name).or(layout::dtype_of(layout::SHORT_DTYPES, name))
     });
-    let size = dtype.map(DType::size);
     let elements = context.shape.and_then(|shape| shape.element_count());
-    context.expected_length = elements.zip(size).and_then(|(elements, size)| elements.checked_mul(size));
+    context.expected_length = elements.zip(dtype).and_then(|(elements, dtype)| dtype.byte_length(elements));
     if error.kind() == ErrorKind::MissingKey {
         let mut keys = fields.keys;
         let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
@@ -78,10 +78,10 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
-        context.tensor = sound(&mut reader, text);
+        context.tensor = sound(&mut reader, text).map(Text::from);
     }
     each_field(&mut reader, fields, |reader, item| match item {
-        Item::Name => context.tensor = sound(reader, text),
+        Item::Name => context.tensor = sound(reader, text).map(Text::from),
         Item::Offset => context.offset = sound(reader, Reader::unsigned),
         Item::Length => context.length = sound(reader, Reader::unsigned),
         Item::DType => context.dtype = sound(reader, text),

@@ -7,7 +7,7 @@
 use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::{product, to_usize};
-use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec;
 use crate::codec::cbor::Reader;
 use crate::error::ErrorKind;
@@ -23,7 +23,7 @@ macro_rules! dtypes {
 }
 
 /// The dtype of that name in such a list.
-pub(super) fn dtype_of(known: Keywords, name: Text<'_>) -> Option<DType> {
+pub(super) fn dtype_of(known: Keywords, name: Utf8<'_>) -> Option<DType> {
     DType::from_keyword(known.number_of(name.bytes()))
 }
 
@@ -95,7 +95,7 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
 }
 
 /// Sets the logical type of `part`. An unknown one leaves the storage dtype and adds a warning.
-pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Text<'_>, at: u32) {
+pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Utf8<'_>, at: u32) {
     match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
         Some(logical) if part.storage == Some(logical) => {} // repeats the dtype
@@ -106,7 +106,7 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'
 
 /// The layout of that name (1.0 section 5; 1.1 added the last one). For 0.1, the names that its writers really emit;
 /// the `sparse` of its specification keeps its indices in attributes.
-pub(super) fn of_name(generation: Generation, name: Text<'_>) -> Layout {
+pub(super) fn of_name(generation: Generation, name: Utf8<'_>) -> Layout {
     // Bits of a name's number, beside the code of the layout: the versions that have it.
     const V0_1: u8 = 0x10;
     const V1_0: u8 = 0x20;
@@ -286,7 +286,7 @@ static ROLES: [Role; 5] = [Role::Data, Role::Values, Role::Indices, Role::Indptr
 const ROLE_NAMES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
 impl Role {
-    pub(super) fn of_name(name: Text<'_>) -> Option<Self> {
+    pub(super) fn of_name(name: Utf8<'_>) -> Option<Self> {
         // Takes less code than a lookup in `ROLES`.
         match ROLE_NAMES.number_of(name.bytes()) {
             0 => Some(Self::Data),
@@ -388,7 +388,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
     let [data, values, indices, indptr, coords] = &parts.of_role;
     match tensor.layout {
         Layout::Dense => {
-            let size = tensor.dtype.map_or(1, DType::size);
+            let size = tensor.dtype.map_or(1, DType::whole_size);
             let length = product(volume.elements, size);
             if length.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
@@ -429,13 +429,13 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
 
 #[cfg(test)]
 mod tests {
-    use super::{Generation, Text, of_name};
+    use super::{Generation, Utf8, of_name};
     use crate::vocab::Layout;
 
     #[test]
     fn layouts_of_each_version() {
         let names = ["dense", "sparsecsr", "sparsecoo", "sparse_csr", "sparse_coo", "quantized_group", "denser", ""];
-        let of = |generation| names.map(|name| of_name(generation, Text::new(name)));
+        let of = |generation| names.map(|name| of_name(generation, Utf8::new(name)));
         let (dense, csr, coo, other) = (Layout::Dense, Layout::SparseCsr, Layout::SparseCoo, Layout::Other);
         assert_eq!(of(Generation::V0_1), [dense, csr, coo, other, other, other, other, other]);
         assert_eq!(of(Generation::V1_0), [dense, other, other, csr, coo, other, other, other]);

@@ -31,7 +31,7 @@ use crate::bytes::extent::{Extent, Region};
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::bytes::text::is_before;
+use crate::bytes::utf8::is_before;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::distinct::{self, Clash, Distinct};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
@@ -328,6 +328,7 @@ fn position(at: u64) -> u32 {
 
 impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     const FORMAT: Format = Format::Ztensor;
+    const HAS_SPARSE: bool = true;
 
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let manifest = Manifest::locate(opening)?;
@@ -479,7 +480,7 @@ fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut Compon
             _ => return,
         };
         let elements = tensor.shape.first(rank).element_count().and_then(|elements| elements.checked_add(more));
-        part.decoded_length = product(elements, dtype.size());
+        part.decoded_length = product(elements, dtype.whole_size());
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Maps each file and prints what the library reports of it; makes no decisions of its own.
 
+mod model;
+
 use std::ffi::OsString;
 use std::fs::File as Handle;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -25,6 +27,9 @@ Shows what is in tensor files, or why they are refused.
                                     (formats of one tensor give it no name: --tensor \"\")
     inspect --json FILE...          one JSON object a line
 
+    A FILE may be the index of a model in several files, such as model.safetensors.index.json:
+    all files that it names are shown, and must have the tensors that it says.
+
     --digest     read all data: verify digests, decode, check sparse indices; with --json also
                  print the SHA-256 of the decoded data
     --no-limit   also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
@@ -44,6 +49,8 @@ struct Options {
 /// Why the work on a file ended.
 enum Failure {
     ApiError(Error),
+    /// In a file that an index names: its name, the kind, the message, the offset.
+    InFile(String, &'static str, String, Option<u64>),
     NoSuchTensor(String),
     TooLarge(u64, u64),
     Io(io::Error),
@@ -141,6 +148,9 @@ fn run(out: &mut impl Write, options: &Options) -> io::Result<bool> {
                 let sentence = error.explain(&bytes[..]).to_string();
                 refuse(out, path, options, error.kind().name(), &sentence, error.offset())?;
             }
+            Err(Failure::InFile(name, kind, message, offset)) => {
+                refuse(out, path, options, kind, &format!("{}: {message}", printable(&name)), offset)?;
+            }
             Err(Failure::TooLarge(length, chunks)) => {
                 let sentence =
                     format!("{} in {chunks} chunks: more than is decoded without --no-limit", size(length));
@@ -198,6 +208,9 @@ impl std::ops::Deref for Mapping {
 }
 
 fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -> Result<(), Failure> {
+    if model::is_index(bytes) {
+        return model::inspect(out, path, bytes, options);
+    }
     let file = File::open(bytes)?;
     let mut warnings = file.warnings();
     let unchecked = [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked];
@@ -241,7 +254,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     drop(reader);
     for warning in warnings.iter().chain(found) {
         let first = warnings.first_tensor(warning).and_then(|i| file.tensors().nth(usize::try_from(i).ok()?));
-        let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(tensor.name())));
+        let first = first.map(|tensor| format!(" (first: tensor \"{}\")", printable(&tensor.name().to_string())));
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
     }
     verdict.map_err(Failure::ApiError)
@@ -446,7 +459,7 @@ fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>
         None => Some(tensor.shape().iter().collect()),
     };
     Ok(json!({
-        "name": tensor.name(),
+        "name": tensor.name().to_string(),
         "dtype": array.map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
         "shape": shape,
         "layout": if is_compressed_array(tensor) { "dense" } else { tensor.layout_name() },
@@ -644,7 +657,10 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
 }
 
 fn attributes_json(attributes: Attributes<'_>) -> Json {
-    let key = |key: Option<Value<'_>>| key.map(|key| line(&key)).unwrap_or_default();
+    let key = |key: Option<Value<'_>>| match key {
+        Some(Value::Text(text)) => text.to_string(),
+        other => other.map(|key| line(&key)).unwrap_or_default(),
+    };
     Json::Object(attributes.map(|a| (key(a.key), value_json(&a.value))).collect::<Map<_, _>>())
 }
 
@@ -658,7 +674,10 @@ fn value_json(value: &Value<'_>) -> Json {
             .unwrap_or_else(|_| json!(n.to_string())),
         Value::Float(x) if x.is_finite() => json!(x),
         Value::Float(x) => json!(x.to_string()),
-        Value::Text(text) => json!(text),
+        Value::Text(text) => json!(text.to_string()),
+        Value::Decimal(number) => {
+            number.as_str().and_then(|number| number.parse().ok()).map_or(Json::Null, |x: f64| json!(x))
+        }
         Value::Bytes(bytes) => json!({ "$bytes": hex(bytes) }),
         Value::Array(items) | Value::TextChunks(items) | Value::ByteChunks(items) => {
             items.map(|item| value_json(&item.value)).collect()
@@ -742,7 +761,7 @@ fn table(
         let state = |i: usize| reading.as_ref().map_or("", |reading| reading.digests[i]);
         let array = reading.as_ref().and_then(|reading| reading.array.as_ref());
         rows.push([
-            if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(tensor.name())) },
+            if tensor.name().is_empty() { "\"\"".into() } else { shortened(&printable(&tensor.name().to_string())) },
             match array {
                 Some(array) => dtype(array.dtype, array.is_big),
                 None => dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
@@ -777,7 +796,7 @@ fn details(
     reader: Option<&mut Reader>,
 ) -> Result<Result<(), Error>, Failure> {
     let reading = reader.map(|reader| reader.read(file, tensor));
-    writeln!(out, "{}: tensor \"{}\"", path.display(), printable(tensor.name()))?;
+    writeln!(out, "{}: tensor \"{}\"", path.display(), printable(&tensor.name().to_string()))?;
     let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
     writeln!(
         out,
@@ -905,7 +924,8 @@ fn print_values(out: &mut impl Write, all: Attributes<'_>, indent: usize) -> io:
 /// A value on one line; for a container, its kind.
 fn line(value: &Value<'_>) -> String {
     match value {
-        Value::Text(text) => printable(text),
+        Value::Text(text) => printable(&text.to_string()),
+        Value::Decimal(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => format!("{number:?}"),

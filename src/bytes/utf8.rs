@@ -1,0 +1,108 @@
+//! UTF-8 strings of a file.
+//!
+//! Depends on `text`. The check in `core` takes 620 bytes of flash, including a table.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "safetensors")]
+use super::text::Text;
+
+/// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
+/// they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Utf8<'a>(&'a [u8]);
+
+impl<'a> Utf8<'a> {
+    /// Wraps a string, which is UTF-8 already.
+    pub(crate) const fn new(text: &'a str) -> Self {
+        Self(text.as_bytes())
+    }
+
+    /// Wraps `bytes` if they are UTF-8.
+    pub(crate) fn checked(bytes: &'a [u8]) -> Option<Self> {
+        is_utf8(bytes).then_some(Self(bytes))
+    }
+
+    /// The bytes of a text, with its escapes.
+    #[cfg(feature = "safetensors")]
+    pub(crate) const fn of(text: Text<'a>) -> Self {
+        Self(text.raw())
+    }
+
+    pub(crate) const fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(crate) const fn as_str(self) -> &'a str {
+        match core::str::from_utf8(self.0) {
+            Ok(text) => text,
+            Err(_) => "", // the bytes have changed since
+        }
+    }
+}
+
+/// Whether a string sorts before another, byte by byte.
+#[inline(never)]
+pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
+    text < other
+}
+
+/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
+#[inline(never)]
+pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
+    // How many continuation bytes the character still needs, and the range of the next one.
+    let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
+    for &byte in bytes {
+        if left == 0 {
+            (left, low, high) = match byte {
+                0x00..=0x7f => continue,
+                0xc2..=0xdf => (1, 0x80, 0xbf),
+                0xe0 => (2, 0xa0, 0xbf), // below: overlong encodings
+                0xed => (2, 0x80, 0x9f), // above: the surrogates
+                0xe1..=0xef => (2, 0x80, 0xbf),
+                0xf0 => (3, 0x90, 0xbf),
+                0xf1..=0xf3 => (3, 0x80, 0xbf),
+                0xf4 => (3, 0x80, 0x8f), // up to U+10FFFF
+                _ => return false,
+            };
+        } else if byte < low || byte > high {
+            return false;
+        } else {
+            (left, low, high) = (left.saturating_sub(1), 0x80, 0xbf);
+        }
+    }
+    left == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::is_utf8;
+
+    /// Every sequence of up to two bytes, and every one of three or four bytes next to a boundary of the table.
+    #[test]
+    fn agrees_with_core() {
+        let all: Vec<u8> = (0..=0xff).collect();
+        let borders = [
+            0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+            0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+        ];
+        for (next, longest) in [(&all[..], 2), (&borders, 4)] {
+            let mut sequences = vec![Vec::new()];
+            for _ in 0..longest {
+                sequences =
+                    sequences.iter().flat_map(|all| next.iter().map(|byte| [all, &[*byte][..]].concat())).collect();
+                for sequence in &sequences {
+                    assert_eq!(is_utf8(sequence), core::str::from_utf8(sequence).is_ok(), "{sequence:x?}");
+                }
+            }
+        }
+        // A fifth byte after each kind of character.
+        for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f600}"] {
+            for byte in 0..=0xff {
+                let sequence = [character.as_bytes(), &[byte]].concat();
+                assert_eq!(is_utf8(&sequence), core::str::from_utf8(&sequence).is_ok(), "{sequence:x?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The index of a safetensors model in several files. Absent from libraries built without that format.
+
+use core::ffi::{c_char, c_void};
+
+use super::attributes::tenslice_cursor;
+use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, Length, OptionalOut, Out, Scratch, ScratchLength};
+use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
+use super::text::tenslice_str;
+use crate::error::{Error, ErrorKind};
+use crate::safetensors::{Index, IndexEntries};
+
+/// An index of tensors and the files that they are in: model.safetensors.index.json.
+#[repr(C)]
+pub struct tenslice_safetensors_index {
+    opaque: [u64; 16],
+}
+
+/// Opens an index that is in memory: the `length` bytes at `data`, which must stay there for as long as `index` and
+/// anything from it is used. Checks all of it; file names that would lead out of the folder of the index are refused.
+/// Nothing is allocated, and nothing needs to be closed.
+///
+/// Errors: those of the text, with its offset; INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_open(
+    index: Out<tenslice_safetensors_index>,
+    data: Array<'static, c_void>,
+    length: Length,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let bytes = data.with_length_beside(length, index.memory())?;
+        let index = index.writable()?;
+        index.store(&details.of(Index::open(bytes))?);
+        Ok(OK)
+    })
+}
+
+/// Sets `count` to the number of tensors.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_count(
+    index: Handle<tenslice_safetensors_index>,
+    count: Out<u64>,
+) -> tenslice_status {
+    plain(|| {
+        let tensors = index.get()?.tensor_count();
+        count.writable()?.set(tensors);
+        Ok(OK)
+    })
+}
+
+/// Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
+/// `scratch` has `count` elements, at least one; as many as there are tensors are fastest.
+///
+/// Errors: REPEATED_NAME, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_check(
+    index: Handle<tenslice_safetensors_index>,
+    scratch: Scratch<u32>,
+    count: ScratchLength,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let scratch = scratch.with_length(count, &[index.memory()])?;
+        details.of(index.get()?.check(scratch))?;
+        Ok(OK)
+    })
+}
+
+/// Sets `file` to the name of the file that has the tensor named by the `length` bytes at `name`. Linear.
+///
+/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_find(
+    index: Handle<tenslice_safetensors_index>,
+    name: Array<c_char>,
+    length: Length,
+    file: Out<tenslice_str>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let (index, file) = (index.get()?, file.writable()?);
+        file.set(details.of(index.find_bytes(name.with_length(length)?))?.into());
+        Ok(OK)
+    })
+}
+
+/// Sets `cursor` before the first tensor, for tenslice_safetensors_index_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_entries(
+    index: Handle<tenslice_safetensors_index>,
+    cursor: Out<tenslice_cursor>,
+) -> tenslice_status {
+    plain(|| {
+        let index = index.get()?;
+        cursor.writable()?.store(&index.entries());
+        Ok(OK)
+    })
+}
+
+/// Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the last.
+/// `name` and `file` may be NULL.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the index was opened.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_next(
+    cursor: HandleMut<tenslice_cursor>,
+    name: OptionalOut<tenslice_str>,
+    file: OptionalOut<tenslice_str>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let entries = cursor.get_mut::<IndexEntries<'static>>()?;
+        let (name, file) = (name.writable()?, file.writable()?);
+        let Some(entry) = entries.next() else { return details.end(entries.error()) };
+        if let Some(name) = name {
+            name.set(entry.name.into());
+        }
+        if let Some(file) = file {
+            file.set(entry.file.into());
+        }
+        Ok(OK)
+    })
+}
+
+/// Writes to `files` a number for each file, in the alphabetical order of their names, and sets `count` to how many
+/// there are. tenslice_safetensors_index_file returns their names. `capacity` must be at least the number of tensors,
+/// although there are fewer files: they are found by sorting.
+///
+/// Errors: OUT_OF_SCRATCH where `capacity` is too small, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes
+/// have changed since the index was opened.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_files(
+    index: Handle<tenslice_safetensors_index>,
+    files: Buffer<u32>,
+    capacity: Capacity,
+    count: Out<usize>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let files = files.with_capacity(capacity, &[index.memory(), count.memory()])?;
+        let (index, count) = (index.get()?, count.writable()?);
+        count.set(details.of(index.files(files))?.len());
+        Ok(OK)
+    })
+}
+
+/// Sets `name` to the name of the file that has this number: one that tenslice_safetensors_index_files has written.
+///
+/// Errors: NOT_FOUND where the index has no such name, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_file(
+    index: Handle<tenslice_safetensors_index>,
+    file: u32,
+    name: Out<tenslice_str>,
+) -> tenslice_status {
+    plain(|| {
+        let (index, place) = (index.get()?, name.writable()?);
+        place.set(index.file_at(file).ok_or(Error::new(ErrorKind::NotFound))?.into());
+        Ok(OK)
+    })
+}
+
+/// Sets `cursor` before the first value of the metadata, such as total_size, for tenslice_attributes_next.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_index_metadata(
+    index: Handle<tenslice_safetensors_index>,
+    cursor: Out<tenslice_cursor>,
+) -> tenslice_status {
+    plain(|| {
+        let index = index.get()?;
+        cursor.writable()?.store(&index.metadata());
+        Ok(OK)
+    })
+}

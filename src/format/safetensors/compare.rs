@@ -1,0 +1,133 @@
+//! What must differ from tensor to tensor: the names, and the extents of the data.
+//!
+//! Depends on `super`, `distinct`.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use super::SafetensorsFile;
+use super::entry::Entry;
+use super::spelled::Spelled;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_usize;
+use crate::codec::json::Reader;
+use crate::distinct::{self, Distinct};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::Item;
+
+/// A name, or the place of data. (In one type, so that the code that compares them exists once.)
+#[derive(Clone, Copy)]
+pub(super) enum Unique<'a> {
+    Name(Spelled<'a>),
+    /// Of tensors that are not empty.
+    Data(Span<'a>),
+}
+
+/// An extent, relative to the start of the data. Its end is read only when it is needed: there may be white space before
+/// it, as much as the file has.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'a> {
+    text: &'a [u8],
+    begin: u64,
+    /// That of the first of the two numbers in the text.
+    position: u32,
+}
+
+impl Span<'_> {
+    fn extent(self) -> Extent {
+        let mut reader = Reader::new(self.text, self.position);
+        let mut end = || {
+            reader.integer()?;
+            reader.expect(b',', ErrorKind::UnexpectedType)?;
+            reader.integer()
+        };
+        Extent::new(self.begin, end().unwrap_or(self.begin).saturating_sub(self.begin))
+    }
+}
+
+impl distinct::Item for Unique<'_> {
+    fn order(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Name(a), Self::Name(b)) => a.order(b),
+            // Those that begin at the same byte overlap, whichever is first: they are not empty.
+            (Self::Data(a), Self::Data(b)) => a.begin.cmp(&b.begin),
+            _ => Ordering::Equal, // they are never mixed
+        }
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Name(a), Self::Name(b)) => a.clashes_with(b),
+            (Self::Data(a), Self::Data(b)) => a.extent().clashes_with(b.extent()),
+            _ => false,
+        }
+    }
+
+    fn hash(self) -> u32 {
+        match self {
+            Self::Name(name) => name.hash(),
+            Self::Data(span) => span.extent().hash(),
+        }
+    }
+}
+
+/// The names of all tensors, by their positions, or the places of their data, by the positions of the first offsets.
+pub(super) struct Uniques<'r, 'a> {
+    pub(super) file: &'r SafetensorsFile<'a>,
+    /// The name or the offset.
+    pub(super) item: Item,
+    pub(super) error: Option<Error>,
+}
+
+impl<'a> Uniques<'_, 'a> {
+    /// Reads the position of the next one.
+    fn read(&self, place: &mut u32) -> Result<Option<u32>> {
+        let mut entry = Entry::blank();
+        while self.file.next_entry(place, &mut entry)? {
+            if self.item == Item::Name {
+                return Ok(Some(entry.at));
+            }
+            if entry.begin < entry.end {
+                let mut reader = self.file.reader(entry.offsets_at);
+                let _ = reader.begin(b'['); // it has been read before
+                return Ok(Some(reader.token_position()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The position in the header of what the error of a clash is about: for offsets, their list.
+    pub(super) fn error_at(&self, position: u32) -> u32 {
+        if self.item == Item::Name {
+            return position;
+        }
+        let before = to_usize(position.into()).and_then(|position| self.file.header.bytes.get(..position));
+        let list = before.unwrap_or_default().iter().rposition(|byte| *byte == b'[');
+        list.and_then(|list| u32::try_from(list).ok()).unwrap_or(position)
+    }
+}
+
+impl<'a> Distinct for Uniques<'_, 'a> {
+    type Item = Unique<'a>;
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(Unique<'a>, u32)> {
+        let next = self.read(place).unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        });
+        next.map(|position| (self.at(position), position))
+    }
+
+    fn at(&self, position: u32) -> Unique<'a> {
+        let text = self.file.header.bytes;
+        if self.item == Item::Name {
+            return Unique::Name(Spelled::at(text, position));
+        }
+        Unique::Data(Span { text, begin: self.file.reader(position).integer().unwrap_or(0), position })
+    }
+
+    fn check(&self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,85 @@
+//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
+//! whatever cannot be read is left out.
+//!
+//! Depends on `super`. Linked only into programs that ask for the message of an error.
+#![forbid(unsafe_code)]
+
+use super::entry::{Entry, FIELDS};
+use super::{HEADER, METADATA, header};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
+use crate::bytes::source::Input;
+use crate::codec::json::Reader;
+use crate::error::{Error, ErrorKind};
+use crate::format::Context;
+use crate::place::{Format, Item};
+use crate::vocab::DType;
+
+/// Reads what the message of `error` may contain, which may also be an error of an index.
+pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+    let is_index = error.format() == Format::SafetensorsIndex;
+    let mut context = Context {
+        rule: match (error.kind(), error.item()) {
+            (ErrorKind::Malformed, _) => Some("this is not well-formed JSON"),
+            (ErrorKind::TrailingBytes, _) => Some("only white space may follow the JSON object"),
+            (ErrorKind::UnexpectedType, Item::Header) => Some("the text must be a JSON object"),
+            (ErrorKind::UnexpectedType, Item::Tensor) => Some("an entry must be an object"),
+            (ErrorKind::UnexpectedType, Item::DType) => Some("a dtype must be a string"),
+            (ErrorKind::UnexpectedType, Item::Shape) => {
+                Some("a shape must be a list of plain integers from 0 to 2^64 - 1")
+            }
+            (ErrorKind::UnexpectedType, Item::Offset) => {
+                Some("the offsets must be two plain integers from 0 to 2^64 - 1")
+            }
+            (ErrorKind::UnexpectedType, Item::Attributes) => Some("the metadata must be an object"),
+            (ErrorKind::UnexpectedType, Item::Value) => Some("values of the metadata must be strings"),
+            (ErrorKind::NegativeLength, _) => Some("the data ends before it begins"),
+            (ErrorKind::Overlap, _) => Some("the data of two tensors overlaps"),
+            (ErrorKind::InvalidName, _) => Some("the name of a file must not lead out of its folder"),
+            _ => None,
+        },
+        ..Context::default()
+    };
+    let (text, start) = if is_index {
+        (input.get(Extent::new(0, input.length())), 0)
+    } else {
+        let size = input.get(Extent::new(0, HEADER)).and_then(|size| size.first_chunk());
+        let size = size.map(|size| u64::from_le_bytes(*size));
+        context.number = match error.kind() {
+            ErrorKind::ManifestTooLarge => size,
+            ErrorKind::Truncated => size.and_then(|size| size.checked_add(HEADER)),
+            _ => None,
+        };
+        (header(input), HEADER)
+    };
+    let position = |at: u64| u32::try_from(at.checked_sub(start)?).ok();
+    let (Some(text), Some(at)) = (text, error.offset().and_then(position)) else { return context };
+    if matches!(
+        (error.kind(), error.item()),
+        (ErrorKind::RepeatedName | ErrorKind::RepeatedKey | ErrorKind::UnknownDType | ErrorKind::InvalidName, _)
+    ) {
+        context.text = Reader::new(text, at).string();
+    }
+    if error.kind() == ErrorKind::MissingKey {
+        let mut fields = if is_index { super::index::FIELDS } else { FIELDS };
+        let key = fields.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
+        context.missing = key.and_then(|key| core::str::from_utf8(key).ok());
+    }
+    let Some(record) = error.entry().and_then(position).filter(|_| !is_index) else { return context };
+    let mut reader = Reader::new(text, record);
+    context.tensor = reader.key().filter(|name| error.kind() != ErrorKind::RepeatedName && !name.means(METADATA));
+    let mut entry = Entry::blank();
+    entry.position = reader.token_position();
+    if entry.read(&mut reader).is_some() {
+        let data = start.saturating_add(to_u64(text.len()));
+        context.offset = data.checked_add(entry.begin);
+        context.length = entry.end.checked_sub(entry.begin);
+        context.shape = Some(entry.shape);
+        context.dtype = entry.dtype.map(DType::name);
+        context.expected_length = entry.expected_length();
+        if error.kind() == ErrorKind::SizeMismatch && !entry.fills_bytes() {
+            context.rule = Some("the elements do not fill whole bytes");
+        }
+    }
+    context
+}

@@ -1,0 +1,420 @@
+//! The index of a model in several files, `model.safetensors.index.json`: which tensor is in which file.
+//!
+//! Depends on `codec::json`, `attributes`, `distinct`. It is JSON, and no tensor file itself:
+//!
+//! ```text
+//! {"metadata": {"total_size": 1234, ...}, "weight_map": {name of a tensor: name of its file, ...}}
+//! ```
+//!
+//! No text specifies it. What is read is what the common tools write. `total_size` is the sum of the tensors in some of
+//! them and that of the files in others, so nothing depends on it; values of the map that are not strings, as indices
+//! written by hand have, are left out.
+#![forbid(unsafe_code)]
+
+use core::iter::FusedIterator;
+use core::slice;
+
+use super::spelled::Spelled;
+use super::{MAX_HEADER, explain};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Region;
+use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::Input;
+use crate::bytes::text::Text;
+use crate::codec::json::{NO_RECORD, Reader, Token};
+use crate::distinct::{self, Compared, Distinct, Item as _, Memory, Stack};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::Context;
+use crate::place::{Format, Item};
+use crate::warning::{Warning, Warnings};
+
+/// The keys of an index. Others are skipped.
+pub(super) const FIELDS: Keywords = keywords![
+    "weight_map": Item::Tensors.code(),
+    "metadata": Item::Attributes.code(),
+];
+
+/// The index of a model in several files.
+///
+/// Nothing here opens a file: a program opens those that it needs, as any other, and finds the tensors in them.
+///
+/// ```
+/// use tenslice::safetensors::Index;
+///
+/// let text = br#"{"metadata": {"total_size": 24}, "weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}"#;
+/// let index = Index::open(text)?;
+/// assert_eq!(index.find("b")?, "2.safetensors");
+///
+/// let mut scratch = vec![0; index.tensor_count() as usize];
+/// for file in index.files(&mut scratch)? {
+///     println!("{file}"); // a name without a folder: a sibling of the index
+/// }
+/// # Ok::<(), tenslice::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Index<'a> {
+    text: &'a [u8],
+    /// The positions of the two objects; that of the metadata is 0 if there is none.
+    map: u32,
+    metadata: u32,
+    tensors: u32,
+    warnings: Warnings,
+    is_sorted: bool,
+}
+
+/// A tensor, and the file that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexEntry<'a> {
+    /// The name of the tensor.
+    pub name: Text<'a>,
+    /// The name of the file, without a folder: it was checked not to lead out of the folder of the index.
+    pub file: Text<'a>,
+}
+
+/// The tensors of an index. See [`Index::entries`].
+#[derive(Clone, Copy, Debug)]
+pub struct IndexEntries<'a> {
+    text: &'a [u8],
+    /// After the last entry that was read, or the start of the map.
+    position: u32,
+    error: Option<Error>,
+}
+
+/// The files of an index. See [`Index::files`].
+#[derive(Clone, Debug)]
+pub struct Files<'s, 'a> {
+    text: &'a [u8],
+    /// Where the names are in the text.
+    positions: slice::Iter<'s, u32>,
+}
+
+impl<'a> Index<'a> {
+    /// Opens an index that is in memory. Checks all of it in one pass. Nothing is copied or allocated.
+    ///
+    /// # Errors
+    /// Where it is not well-formed, has no `weight_map`, has a name twice, or names a file that would not be beside it:
+    /// a name with a separator of folders, a drive, `..`.
+    pub fn open(text: &'a [u8]) -> Result<Self> {
+        let mut index =
+            Self { text, map: 0, metadata: 0, tensors: 0, warnings: Warnings::default(), is_sorted: true };
+        if to_u64(text.len()) > MAX_HEADER {
+            return Err(error(ErrorKind::ManifestTooLarge, Item::File, 0));
+        }
+        let mut reader = Reader::new(text, 0);
+        let read = index.read(&mut reader);
+        read.ok_or_else(|| reader.error(Format::SafetensorsIndex, 0))?;
+        index.warnings = index.compare(&mut Stack)?;
+        Ok(index)
+    }
+
+    fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
+        reader.begin(b'{')?;
+        let mut has_metadata = false;
+        while reader.more(b'}')? {
+            reader.item = Item::Key;
+            let at = reader.token_position();
+            let field = Item::from_code(FIELDS.number_of_text(reader.key()?));
+            let position = reader.token_position();
+            let is_repeated = match field {
+                Some(Item::Tensors) => core::mem::replace(&mut self.map, position) != 0,
+                Some(_) => core::mem::replace(&mut has_metadata, true),
+                None => false,
+            };
+            if is_repeated {
+                return reader.stop_at(ErrorKind::RepeatedKey, at);
+            }
+            match field {
+                Some(Item::Tensors) => self.read_map(reader)?,
+                Some(_) => {
+                    if matches!(reader.value()?, Token::Object(_)) {
+                        self.metadata = position;
+                    }
+                }
+                None => reader.skip_value(1)?,
+            }
+            (reader.record, reader.item) = (NO_RECORD, Item::Header);
+        }
+        reader.finish()?;
+        if self.map == 0 {
+            reader.item = Item::Tensors;
+            return reader.stop_at(ErrorKind::MissingKey, 0);
+        }
+        Some(())
+    }
+
+    /// Reads the map, and checks the names of files.
+    fn read_map(&mut self, reader: &mut Reader<'a>) -> Option<()> {
+        reader.item = Item::Tensors;
+        reader.begin(b'{')?;
+        let mut last = None;
+        while reader.more(b'}')? {
+            reader.item = Item::Name;
+            let name = reader.key()?;
+            reader.item = Item::Value;
+            let at = reader.token_position();
+            if let Token::Text(file) = reader.value()? {
+                if !is_sibling(file) {
+                    return reader.stop_at(ErrorKind::InvalidName, at);
+                }
+                self.is_sorted &= last.is_none_or(|last: Text<'_>| last < name);
+                last = Some(name);
+                self.tensors = self.tensors.saturating_add(1);
+            }
+        }
+        Some(())
+    }
+
+    /// Looks for equal names, with the caller's memory or the little that is available on opening.
+    fn compare(&self, memory: &mut (impl Memory + ?Sized)) -> Result<Warnings> {
+        let mut warnings = Warnings::default();
+        if !self.is_sorted {
+            let keys = &mut Keys { text: self.text, error: None };
+            match memory.compare(keys, self.map.saturating_add(1), self.tensors)? {
+                Compared::Clash(at) => return Err(error(ErrorKind::RepeatedName, Item::Name, at)),
+                Compared::TooMany => warnings.add(Warning::NamesUnchecked),
+                Compared::Distinct => {}
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Returns the warnings: [`NamesUnchecked`](Warning::NamesUnchecked) at most.
+    #[must_use]
+    pub const fn warnings(&self) -> Warnings {
+        self.warnings
+    }
+
+    /// Compares all names exactly, where [`open`](Self::open) could not without memory, and returns what remains of the
+    /// warnings. `scratch` may be of any size but empty; with one element per tensor it is fastest.
+    ///
+    /// # Errors
+    /// `RepeatedName`, `OutOfScratch`.
+    pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
+        self.compare(scratch)
+    }
+
+    /// Returns the number of tensors.
+    #[must_use]
+    pub fn tensor_count(&self) -> u64 {
+        self.tensors.into()
+    }
+
+    /// Returns the metadata, such as `total_size`. Empty if there is none.
+    #[must_use]
+    pub fn metadata(&self) -> Attributes<'a> {
+        if self.metadata == 0 {
+            return Attributes::NONE;
+        }
+        Attributes::json(Region { bytes: self.text, start: 0 }, Format::SafetensorsIndex, self.metadata)
+    }
+
+    /// Returns an iterator over the tensors and their files, in the order of the index.
+    #[must_use]
+    pub const fn entries(&self) -> IndexEntries<'a> {
+        IndexEntries { text: self.text, position: self.map.saturating_add(1), error: None }
+    }
+
+    /// Returns the name of the file that has the tensor of that name. Linear.
+    ///
+    /// # Errors
+    /// `NotFound`; another error where the bytes have changed since the index was opened.
+    pub fn find(&self, name: &str) -> Result<Text<'a>> {
+        self.find_bytes(name.as_bytes())
+    }
+
+    pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Text<'a>> {
+        let mut entries = self.entries();
+        match entries.by_ref().find(|entry| entry.name.means(name)) {
+            Some(entry) => Ok(entry.file),
+            None => Err(entries.error.unwrap_or(Error::new(ErrorKind::NotFound))),
+        }
+    }
+
+    /// Returns the names of the files, each once, in alphabetical order.
+    ///
+    /// `scratch` needs one element per tensor: see [`tensor_count`](Self::tensor_count). The cost is that of sorting as
+    /// many names.
+    ///
+    /// # Errors
+    /// `OutOfScratch`; another error where the bytes have changed since the index was opened.
+    pub fn files<'s>(&self, scratch: &'s mut [u32]) -> Result<Files<'s, 'a>> {
+        let (mut entries, mut count) = (self.entries(), 0_u64);
+        while let Some((_, _, position)) = entries.read()? {
+            let place = to_usize(count).and_then(|place| scratch.get_mut(place));
+            *place.ok_or(Error::new(ErrorKind::OutOfScratch))? = position;
+            count = count.saturating_add(1);
+        }
+        let positions = to_usize(count).and_then(|count| scratch.get_mut(..count)).unwrap_or_default();
+        distinct::sort_by(positions, |a, b| {
+            Spelled::at(self.text, a).order(Spelled::at(self.text, b)).then(a.cmp(&b)).is_lt()
+        });
+        // The first of equal ones moves to the front.
+        let mut kept = 0_usize;
+        let mut last = None;
+        for from in 0..positions.len() {
+            let position = positions.get(from).copied().unwrap_or(0);
+            let file = Spelled::at(self.text, position);
+            if last.is_none_or(|last: Spelled<'_>| !last.clashes_with(file)) {
+                if let Some(place) = positions.get_mut(kept) {
+                    *place = position;
+                }
+                kept = kept.saturating_add(1);
+                last = Some(file);
+            }
+        }
+        Ok(Files { text: self.text, positions: positions.get(..kept).unwrap_or_default().iter() })
+    }
+
+    /// The name of a file at that position, if there is a string that may be one.
+    #[cfg(feature = "capi")]
+    pub(crate) fn file_at(&self, position: u32) -> Option<Text<'a>> {
+        Reader::new(self.text, position).string().filter(|file| is_sibling(*file))
+    }
+
+    /// What is in an index where an error happened.
+    pub(crate) fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+const fn error(kind: ErrorKind, item: Item, at: u32) -> Error {
+    #[allow(clippy::as_conversions)] // widens
+    Error::at(kind, Format::SafetensorsIndex, item, at as u64)
+}
+
+/// Whether it is the name of a file in the same folder, on any system.
+fn is_sibling(file: Text<'_>) -> bool {
+    let is_folder = file.is_empty() || file == "." || file == "..";
+    !is_folder && !file.chars().any(|character| matches!(character, '/' | '\\' | ':' | '\0'))
+}
+
+/// The name of a file at that position.
+fn file_at(text: &[u8], position: u32) -> Text<'_> {
+    Reader::new(text, position).string().unwrap_or_default()
+}
+
+/// The names of tensors, which must differ in what they mean, by their position in the text.
+struct Keys<'a> {
+    text: &'a [u8],
+    error: Option<Error>,
+}
+
+impl<'a> Keys<'a> {
+    /// Reads the position of the next one. Keys whose value is no string are left out.
+    fn read(reader: &mut Reader<'a>) -> Option<Option<u32>> {
+        while reader.more(b'}')? {
+            let at = reader.token_position();
+            reader.key()?;
+            if matches!(reader.value()?, Token::Text(_)) {
+                return Some(Some(at));
+            }
+        }
+        Some(None)
+    }
+}
+
+impl<'a> Distinct for Keys<'a> {
+    type Item = Spelled<'a>;
+    /// A position after the start of the map, or after a member.
+    type Place = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(Spelled<'a>, u32)> {
+        let mut reader = Reader::new(self.text, *place);
+        let next = Self::read(&mut reader);
+        let next = next.ok_or_else(|| reader.error(Format::SafetensorsIndex, 0)).unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        });
+        if next.is_some() {
+            *place = reader.position(); // at the end, the place stays where it is
+        }
+        next.map(|at| (self.at(at), at))
+    }
+
+    fn at(&self, position: u32) -> Spelled<'a> {
+        Spelled::at(self.text, position)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+impl<'a> IndexEntries<'a> {
+    /// Returns why the iterator ended early: the bytes have changed since the index was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
+    }
+
+    /// Reads the next entry: the two names, and the position of the second.
+    fn read(&mut self) -> Result<Option<(Text<'a>, Text<'a>, u32)>> {
+        let mut reader = Reader::new(self.text, self.position);
+        let mut next = || {
+            while reader.more(b'}')? {
+                let name = reader.key()?;
+                let position = reader.token_position();
+                if let Token::Text(file) = reader.value()? {
+                    // The bytes may have changed since the index was opened, and programs open this file.
+                    if !is_sibling(file) {
+                        return reader.stop_at(ErrorKind::InvalidName, position);
+                    }
+                    return Some(Some((name, file, position)));
+                }
+            }
+            Some(None)
+        };
+        let next = next();
+        let next = next.ok_or_else(|| reader.error(Format::SafetensorsIndex, 0))?;
+        if next.is_some() {
+            self.position = reader.position(); // at the end, it stays where it is
+        }
+        Ok(next)
+    }
+}
+
+impl<'a> Iterator for IndexEntries<'a> {
+    type Item = IndexEntry<'a>;
+
+    fn next(&mut self) -> Option<IndexEntry<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        let next = self.read().unwrap_or_else(|error| {
+            self.error = Some(error);
+            None
+        });
+        next.map(|(name, file, _)| IndexEntry { name, file })
+    }
+}
+
+impl<'a> Iterator for Files<'_, 'a> {
+    type Item = Text<'a>;
+
+    fn next(&mut self) -> Option<Text<'a>> {
+        let file = self.positions.next().map(|position| file_at(self.text, *position))?;
+        is_sibling(file).then_some(file) // otherwise the bytes have changed since
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.positions.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Files<'_, '_> {}
+impl FusedIterator for Files<'_, '_> {}
+
+#[cfg(all(test, feature = "capi"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_files_are_found_by_number() {
+        let text = br#"{"weight_map": {"../a": "b"}}"#;
+        let index = Index::open(text).unwrap();
+        assert_eq!(index.file_at(24), Some("b".into()));
+        assert_eq!(index.file_at(16), None);
+        assert_eq!(index.file_at(u32::MAX), None);
+    }
+}

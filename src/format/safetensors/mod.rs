@@ -1,0 +1,272 @@
+//! safetensors.
+//!
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::json`, `attributes`, and the
+//! contract of `format`.
+//!
+//! ```text
+//! 0      length of the header, u64 little-endian
+//! 8      header, a JSON object: the name of each tensor, and {"dtype", "shape", "data_offsets": [begin, end]};
+//!        "__metadata__", and an object of texts                                                     (entry.rs)
+//! 8 + N  data, to the end of the file: row-major, little-endian, every byte of it in one tensor
+//! ```
+//!
+//! The rules are those of the format's README, and where it leaves something open, those of the reference
+//! implementation, the crate `safetensors` 0.8. It is followed except where it reads one file in two ways: a name that
+//! appears twice, white space before the header, an entry that is a list, `null` for the metadata.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod entry;
+mod explain;
+mod index;
+mod spelled;
+
+use core::mem;
+
+use self::compare::Uniques;
+use self::entry::Entry;
+pub use self::index::{Files, Index, IndexEntries, IndexEntry};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use crate::attributes::Attributes;
+use crate::bytes::extent::{Extent, Region};
+use crate::bytes::num::to_u64;
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
+use crate::codec::json::{NO_RECORD, Reader};
+use crate::distinct::{Compared, Memory, Stack};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
+use crate::warning::{Warning, Warnings};
+
+/// The bytes before the header: its length.
+const HEADER: u64 = 8;
+
+/// The longest header that the reference implementation reads (`MAX_HEADER_SIZE`).
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The position in the header after the brace that it begins with.
+const START: u32 = 1;
+
+/// The name that is no tensor's.
+const METADATA: &[u8] = b"__metadata__";
+
+/// A safetensors file.
+#[derive(Clone, Copy, Debug)]
+pub struct SafetensorsFile<'a> {
+    input: Input<'a>,
+    header: Region<'a>,
+    /// The position of the metadata in the header; 0 if there is none.
+    metadata: u32,
+    tensors: u32,
+    /// Whether the names are strictly ascending, and the data in the order of the entries: then neither is compared.
+    are_names_sorted: bool,
+    are_places_sorted: bool,
+}
+
+impl<'a> SafetensorsFile<'a> {
+    /// Returns the extent of the JSON header in the file, with the spaces that pad it.
+    #[must_use]
+    pub const fn header(&self) -> Extent {
+        Extent::new(HEADER, to_u64(self.header.bytes.len()))
+    }
+
+    /// Returns the extent of the data in the file: offsets of tensors are stored relative to its start.
+    #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub fn data(&self) -> Extent {
+        let start = HEADER.saturating_add(to_u64(self.header.bytes.len()));
+        Extent::new(start, self.input.length().saturating_sub(start))
+    }
+
+    fn reader(&self, position: u32) -> Reader<'a> {
+        Reader::new(self.header.bytes, position)
+    }
+
+    fn error(&self, kind: ErrorKind, item: Item, position: u32) -> Error {
+        Error::at(kind, Format::Safetensors, item, HEADER.saturating_add(position.into()))
+    }
+
+    /// Reads the header from its start. Returns how many bytes from the start of the data are in tensors for sure, and
+    /// how many bytes all tensors have.
+    #[inline(never)] // keeps its stack frame out of what compares
+    fn read_header(&mut self, reader: &mut Reader<'a>) -> Option<(u64, u64)> {
+        let data = self.data();
+        let (mut claimed, mut total) = (0_u64, 0_u64);
+        let (mut entry, mut last_name) = (Entry::blank(), None);
+        reader.begin(b'{')?;
+        while entry.next(reader, data.length)? {
+            if entry.is_metadata() {
+                if mem::replace(&mut self.metadata, entry.position) != 0 {
+                    return reader.stop_at(ErrorKind::RepeatedKey, entry.at);
+                }
+                entry::check_metadata(reader)?;
+                continue;
+            }
+            if entry.begin < entry.end {
+                if entry.begin < claimed {
+                    reader.item = Item::Offset;
+                    return reader.stop_at(ErrorKind::Overlap, entry.offsets_at);
+                }
+                if entry.begin == claimed {
+                    claimed = entry.end;
+                }
+                total = total.saturating_add(entry.data().length);
+            }
+            self.are_names_sorted &= last_name.is_none_or(|last: Text<'_>| last < entry.name);
+            last_name = Some(entry.name);
+            self.tensors = self.tensors.saturating_add(1);
+        }
+        self.are_places_sorted = claimed == total;
+        (reader.record, reader.item) = (NO_RECORD, Item::Header);
+        reader.finish()?;
+        Some((claimed, total))
+    }
+
+    /// Reads the tensor after `position` into `entry` and moves on; `false` after the last.
+    fn next_entry(&self, position: &mut u32, entry: &mut Entry<'a>) -> Result<bool> {
+        let mut reader = self.reader(*position);
+        let mut next = || {
+            while entry.next(&mut reader, self.data().length)? {
+                if !entry.is_metadata() {
+                    return Some(true);
+                }
+                reader.skip_value(1)?;
+            }
+            Some(false)
+        };
+        let next = next();
+        let is_one = next.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        if is_one {
+            *position = reader.position(); // at the end, it stays where it is
+        }
+        Ok(is_one)
+    }
+
+    /// Looks for equal names and overlapping data, with the caller's memory or the little that is available on opening.
+    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        if !self.are_names_sorted {
+            self.compare_items(Item::Name, warnings, memory)?;
+        }
+        if !self.are_places_sorted {
+            self.compare_items(Item::Offset, warnings, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for names that are equal, or offsets of data that overlaps.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        let uniques = &mut Uniques { file: self, item, error: None };
+        let (kind, unchecked) = match item {
+            Item::Name => (ErrorKind::RepeatedName, Warning::NamesUnchecked),
+            _ => (ErrorKind::Overlap, Warning::PlacesUnchecked),
+        };
+        match memory.compare(uniques, START, self.tensors)? {
+            Compared::Clash(at) => return Err(self.error(kind, item, uniques.error_at(at))),
+            Compared::TooMany => warnings.add(unchecked),
+            Compared::Distinct => {}
+        }
+        Ok(())
+    }
+}
+
+impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
+    const FORMAT: Format = Format::Safetensors;
+
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
+        let (input, length) = (opening.input, opening.input.length());
+        let fail = |kind, at| Err(opening.fail((kind, Format::Safetensors, Item::Header), at));
+        let size = u64::from_le_bytes(*opening.read(0, (ErrorKind::Truncated, Format::Safetensors, Item::Header))?);
+        if size > MAX_HEADER {
+            return fail(ErrorKind::ManifestTooLarge, 0);
+        }
+        if size > length.saturating_sub(HEADER) {
+            return fail(ErrorKind::Truncated, length);
+        }
+        let header = Region { bytes: opening.keep(Extent::new(HEADER, size))?, start: HEADER };
+        Ok(Self { input, header, metadata: 0, tensors: 0, are_names_sorted: true, are_places_sorted: true })
+    }
+
+    /// Reads the header and checks everything but the data.
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        let mut reader = self.reader(0);
+        let read = self.read_header(&mut reader);
+        let (claimed, total) = read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        summary.tensor_count = self.tensors.into();
+        // Bytes that do not overlap and are as many as there are leave none out.
+        let data = self.data();
+        let kind = if total < data.length {
+            ErrorKind::UnclaimedBytes
+        } else if total > data.length {
+            ErrorKind::Overlap
+        } else {
+            return self.compare(&mut summary.warnings, &mut Stack);
+        };
+        Err(Error::at(kind, Format::Safetensors, Item::Data, data.offset.saturating_add(claimed)))
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        None
+    }
+
+    fn attributes(&self) -> Attributes<'a> {
+        if self.metadata == 0 {
+            return Attributes::NONE;
+        }
+        Attributes::json(self.header, Format::Safetensors, self.metadata)
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let mut position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        let mut entry = Entry::blank();
+        if !self.next_entry(&mut position, &mut entry)? {
+            return Ok(false);
+        }
+        tensor.set_name(entry.name);
+        tensor.at = HEADER.saturating_add(entry.at.into());
+        tensor.index = cursor.index;
+        tensor.dtype = entry.dtype;
+        tensor.shape = entry.shape;
+        tensor.components = entry.position;
+        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        self.compare(&mut checked, scratch)?;
+        Ok(checked)
+    }
+
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let mut reader = self.reader(tensor.components);
+        let (mut entry, data) = (Entry::blank(), self.data());
+        entry.position = tensor.components;
+        let read = entry.read(&mut reader).and_then(|()| entry.check(&mut reader, data.length));
+        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        part.dtype = entry.dtype;
+        part.storage = entry.dtype;
+        let Extent { offset, length } = entry.data();
+        part.set_extent(Extent::new(data.offset.saturating_add(offset), length));
+        Ok(cursor.is_first())
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+/// The header of a file, if it is in memory.
+fn header(input: Input<'_>) -> Option<&[u8]> {
+    let size = input.get(Extent::new(0, HEADER))?.first_chunk()?;
+    input.get(Extent::new(HEADER, u64::from_le_bytes(*size)))
+}

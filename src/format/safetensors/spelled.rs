@@ -1,0 +1,100 @@
+//! Strings that are compared again and again: the names of tensors, and of files.
+//!
+//! Depends on `bytes`, `distinct`.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use crate::bytes::num::to_usize;
+use crate::bytes::text::Chars;
+use crate::distinct::Item;
+
+/// A string in a text that has been checked. It is read no further than it is compared: one that is as long as the file
+/// may be compared with every other.
+#[derive(Clone, Copy)]
+pub(super) struct Spelled<'a>(&'a [u8]);
+
+impl<'a> Spelled<'a> {
+    /// The string whose quotation mark is at that position.
+    pub(super) fn at(text: &'a [u8], position: u32) -> Self {
+        let start = to_usize(position.saturating_add(1).into());
+        Self(start.and_then(|start| text.get(start..)).unwrap_or_default())
+    }
+}
+
+impl Item for Spelled<'_> {
+    /// Compares what the two mean. The order of characters is that of the bytes of UTF-8.
+    fn order(self, other: Self) -> Ordering {
+        let (mut a, mut b) = (self.0, other.0);
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+        while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
+            if is_special(x) || is_special(y) {
+                break;
+            }
+            if x != y {
+                return x.cmp(y);
+            }
+            (a, b) = (after_a, after_b);
+        }
+        Chars::to_quote(a).cmp(Chars::to_quote(b))
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        self.order(other).is_eq()
+    }
+
+    /// FNV-1a over the characters.
+    fn hash(self) -> u32 {
+        let add = |hash: u32, character| (hash ^ u32::from(character)).wrapping_mul(0x0100_0193);
+        Chars::to_quote(self.0).fold(0x811c_9dc5, add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::{Item as _, Spelled};
+
+    #[test]
+    fn strings_compare_by_what_they_mean() {
+        let all = [
+            "",
+            "a",
+            "a\"",
+            "a\"b",
+            "a\\",
+            "ab",
+            "a/",
+            "\0",
+            "\u{1f}",
+            "e",
+            "\u{e8}",
+            "\u{e9}",
+            "\u{e9}a",
+            "\u{20ac}",
+            "\u{ffff}",
+            "\u{10000}",
+            "\u{1f600}",
+        ];
+        // From the character at `from` on as escapes, the others as they are.
+        let spelled = |text: &str, from: usize| {
+            let character = |(i, character): (usize, char)| {
+                let escaped =
+                    || character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+                let is_plain = i < from && !matches!(character, '"' | '\\' | '\0'..='\u{1f}');
+                if is_plain { String::from(character) } else { escaped() }
+            };
+            // What follows the string makes no difference.
+            format!("{{\"{}\" :\\", text.chars().enumerate().map(character).collect::<String>())
+        };
+        for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+            for (from_a, from_b) in (0..3).flat_map(|from_a| (0..3).map(move |from_b| (from_a, from_b))) {
+                let (x, y) = (spelled(a, from_a), spelled(b, from_b));
+                let (x, y) = (Spelled::at(x.as_bytes(), 1), Spelled::at(y.as_bytes(), 1));
+                assert_eq!((x.order(y), x.clashes_with(y)), (a.cmp(b), a == b), "{a:?} {b:?} {from_a} {from_b}");
+            }
+        }
+    }
+}
