@@ -86,7 +86,7 @@ fn every_field() {
             assert_eq!(known["dtype"].as_str(), frame.dtype_text(), "{context}");
             assert_eq!(known["array_nbytes"].as_u64(), tensor.dense_length(), "{context}");
             let dtype = tensor.dtype();
-            assert!(dtype.is_none_or(|dtype| dtype.size() == frame.item_size()), "{context}");
+            assert!(dtype.is_none_or(|dtype| dtype.size() == Some(frame.item_size())), "{context}");
         } else {
             assert_eq!(tensor.shape(), [defaults.decoded][..], "{context}");
             assert_eq!((tensor.dtype(), frame.dtype_text()), (Some(DType::U8), None), "{context}");

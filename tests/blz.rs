@@ -100,8 +100,8 @@ fn every_field() {
         // As many numbers as the side-car states, two of them for a vector's exponent, or fewer.
         let train = blz.train().unwrap();
         let scratch = &case.expected["scratch_elements"];
-        assert_eq!(scratch["element"], train.element_scratch() / dtype.size(), "{context}");
-        assert_eq!(scratch["norm"], train.inner_scratch(&train) / dtype.size(), "{context}");
+        assert_eq!(scratch["element"], train.element_scratch() * 8 / dtype.bits(), "{context}");
+        assert_eq!(scratch["norm"], train.inner_scratch(&train) * 8 / dtype.bits(), "{context}");
         compared += 1;
     }
     assert!(compared > 50, "{compared}");
@@ -215,7 +215,7 @@ fn slices_are_parts_of_the_whole() {
         let mut scratch = Scratch::new(train.slice_scratch());
         let mut whole = vec![0; length as usize];
         train.slice(&[], &mut whole, scratch.get()).unwrap();
-        let size = blz.dtype().size() as usize;
+        let size = (blz.dtype().bits() / 8) as usize;
         for pattern in 0..1_u32 << shape.len().min(6) {
             let fixed: Vec<Option<u64>> =
                 (0..shape.len()).map(|d| (d < 6 && pattern >> d & 1 == 1).then(|| shape[d] - 1)).collect();
@@ -431,7 +431,7 @@ fn products_from_the_right() {
             let (mut lengths, mut bonds) = (vec![1; 21], vec![2; 22]);
             (lengths[0], bonds[0], bonds[21]) = (100, 1, 1);
             let mut numbers = |count: usize, factor: f64| -> Vec<f64> {
-                let count = count * (dtype.size() / 8) as usize;
+                let count = count * (dtype.bits() / 64) as usize;
                 (0..count).map(|_| factor * (1 + random.next() % 1000) as f64 / 1000.0).collect()
             };
             let cores = [numbers(200, 1.0), numbers(40, factors[0]), numbers(38, factors[1])].concat();

@@ -20,7 +20,8 @@ const MOST: f64 = 2.2;
 
 /// The factor for items that are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
 const MOST_SORTED: f64 = 2.25;
-const SORTED: [&str; 2] = ["entries in falling order", "more entries, compared with memory"];
+const SORTED: [&str; 3] =
+    ["entries in falling order", "more entries, compared with memory", "names of escapes that begin alike"];
 
 /// A name, the smaller size, how to make a file of a given size, and the work done with it.
 type Case = (&'static str, usize, fn(usize) -> Vec<u8>, fn(&[u8]));
@@ -64,6 +65,60 @@ const CASES: &[Case] = &[
     ("entries that share a head", 1100, shared_head, open),
     #[cfg(feature = "npz")]
     ("an end of an archive that is not there", 1 << 14, no_end, open),
+    #[cfg(feature = "safetensors")]
+    ("names that fall", 450, |size| header_of((0..size).rev().map(|i| entry(&format!("{i:06}"), 0, 0))), open),
+    #[cfg(feature = "safetensors")]
+    ("places that fall", 450, |size| header_of((0..size).map(|i| entry(&format!("{i:06}"), size - 1 - i, 1))), open),
+    #[cfg(feature = "safetensors")]
+    ("more names and places than are compared", 1100, falling_tensors, open),
+    #[cfg(feature = "safetensors")]
+    ("names and places that fall, compared with memory", 1100, falling_tensors, check),
+    #[cfg(feature = "safetensors")]
+    ("names and places that fall, listed", 1100, falling_tensors, list),
+    #[cfg(feature = "safetensors")]
+    ("a long name that is compared with many", 450, long_name, open),
+    #[cfg(feature = "safetensors")]
+    ("a long name that is looked up again and again", 2200, long_name, check_in_parts),
+    #[cfg(feature = "safetensors")]
+    ("a place that is spelled with much space", 450, spaced_place, open),
+    #[cfg(feature = "safetensors")]
+    ("names of escapes that begin alike", 450, escapes_alike, open),
+    #[cfg(feature = "safetensors")]
+    ("a name of escapes", 1 << 12, |size| header_of([entry(&"\\ud83d\\ude00".repeat(size), 0, 1)].into_iter()), find),
+    #[cfg(feature = "safetensors")]
+    ("entries of the metadata", 2000, metadata, list_attributes),
+    #[cfg(feature = "safetensors")]
+    ("an attribute of escapes", 1 << 12, attribute_of_escapes, list_attributes),
+    #[cfg(feature = "safetensors")]
+    ("fields that nest deeply", 100, nested_fields, list),
+    #[cfg(feature = "safetensors")]
+    ("lengths of a shape in digits", 2000, lengths_in_digits, list),
+    #[cfg(feature = "safetensors")]
+    ("tensors of an index that fall", 450, |size| index_of(size, |i| format!("\"{i:06}\"")), open_index),
+    #[cfg(feature = "safetensors")]
+    ("more of an index than are compared", 1100, |size| index_of(size, |i| format!("\"{i:06}\"")), open_index),
+    #[cfg(feature = "safetensors")]
+    (
+        "tensors of an index that fall, compared with memory",
+        1100,
+        |size| index_of(size, |i| format!("\"{i:06}\"")),
+        check_index,
+    ),
+    #[cfg(feature = "safetensors")]
+    ("values of an index that are no files", 2200, |size| index_of(size, |_| "{}".into()), open_index),
+    #[cfg(feature = "safetensors")]
+    (
+        "values of an index that are no files, compared with memory",
+        2200,
+        |size| index_of(size, |i| (if i == 0 { "\"a\"" } else { "[]" }).into()),
+        check_index,
+    ),
+    #[cfg(feature = "safetensors")]
+    ("files of an index", 1100, |size| index_of(size, |i| format!("\"{i:06}\"")), list_files),
+    #[cfg(feature = "safetensors")]
+    ("a long file name that is compared with many", 450, long_file_name, list_files),
+    #[cfg(feature = "safetensors")]
+    ("metadata of an index that nests deeply", 100, nested_metadata, list_metadata),
 ];
 
 /// The work that is measured; valgrind looks for this function by name.
@@ -200,9 +255,174 @@ fn no_end(size: usize) -> Vec<u8> {
 }
 
 /// Compares names and places with memory for all of them.
-#[cfg(feature = "npz")]
+#[cfg(any(feature = "npz", feature = "safetensors"))]
 fn check(bytes: &[u8]) {
     let _ = black_box(File::open(bytes).unwrap().check(&mut [0; 4096]).unwrap());
+}
+
+/// An entry of a header: bytes from `begin` on.
+#[cfg(feature = "safetensors")]
+fn entry(name: &str, begin: usize, length: usize) -> String {
+    let end = begin + length;
+    format!(r#""{name}":{{"dtype":"U8","shape":[{length}],"data_offsets":[{begin},{end}]}}"#)
+}
+
+/// A file of those entries, each of which has a byte or none.
+#[cfg(feature = "safetensors")]
+fn header_of(entries: impl Iterator<Item = String>) -> Vec<u8> {
+    let entries: Vec<_> = entries.collect();
+    let header = format!("{{{}}}", entries.join(","));
+    let data = entries.iter().filter(|entry| entry.contains("[1]")).count();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; data]].concat()
+}
+
+#[cfg(feature = "safetensors")]
+fn falling_tensors(size: usize) -> Vec<u8> {
+    header_of((0..size).rev().map(|i| entry(&format!("{i:06}"), i, 1)))
+}
+
+/// An order of numbers that sorting them takes for half sorted: the second one is compared with half of the others.
+#[cfg(feature = "safetensors")]
+fn half_sorted(size: usize) -> Vec<usize> {
+    let is_right = |mut place: usize| {
+        while place > 2 {
+            place = (place - 1) / 2;
+        }
+        place != 1
+    };
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by_key(|place| !is_right(*place)); // stable
+    let mut ranks = vec![0; size];
+    order.iter().zip((0..size).rev()).for_each(|(place, rank)| ranks[*place] = rank);
+    ranks
+}
+
+/// A name that is as long as all other entries.
+#[cfg(feature = "safetensors")]
+fn long_name(size: usize) -> Vec<u8> {
+    header_of(half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
+        let rest = if place == 1 { "x".repeat(60 * size) } else { String::new() };
+        entry(&format!("{rank:06}{rest}"), 0, 0)
+    }))
+}
+
+/// Offsets of which one has as much space as all other entries are long.
+#[cfg(feature = "safetensors")]
+fn spaced_place(size: usize) -> Vec<u8> {
+    header_of(half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
+        let entry = entry(&format!("{place:06}"), rank, 1);
+        if place == 1 {
+            entry.replace("offsets\":[", &format!("offsets\":[{}", " ".repeat(60 * size)))
+        } else {
+            entry
+        }
+    }))
+}
+
+/// Names that begin with the same escapes.
+#[cfg(feature = "safetensors")]
+fn escapes_alike(size: usize) -> Vec<u8> {
+    let start = "\\u00e9".repeat(20);
+    header_of((0..size).rev().map(|i| entry(&format!("{start}{i:06}"), 0, 0)))
+}
+
+#[cfg(feature = "safetensors")]
+fn metadata(size: usize) -> Vec<u8> {
+    let entries: Vec<_> = (0..size).map(|i| format!("\"{i}\":\"text\"")).collect();
+    header_of([format!("\"__metadata__\":{{{}}}", entries.join(","))].into_iter())
+}
+
+#[cfg(feature = "safetensors")]
+fn attribute_of_escapes(size: usize) -> Vec<u8> {
+    header_of([format!("\"__metadata__\":{{\"a\":\"{}\"}}", "\\n\\u20ac".repeat(size))].into_iter())
+}
+
+#[cfg(feature = "safetensors")]
+fn nested_fields(size: usize) -> Vec<u8> {
+    let nested = format!("{{\"x\":{}{}{}, \"dtype\"", "[{\"\":".repeat(60), "[]", "}]".repeat(60));
+    header_of((0..size).map(|i| entry(&format!("{i:06}"), 0, 0).replace("{\"dtype\"", &nested)))
+}
+
+#[cfg(feature = "safetensors")]
+fn lengths_in_digits(size: usize) -> Vec<u8> {
+    header_of(
+        [entry("a", 0, 0).replace("[0],", &format!("[0{}],", ",18446744073709551615".repeat(size)))].into_iter(),
+    )
+}
+
+/// An index whose names fall.
+#[cfg(feature = "safetensors")]
+fn index_of(size: usize, value: fn(usize) -> String) -> Vec<u8> {
+    let entries: Vec<_> = (0..size).rev().map(|i| format!("\"{i:06}\":{}", value(i))).collect();
+    format!("{{\"weight_map\":{{{}}}}}", entries.join(",")).into_bytes()
+}
+
+/// An index with the name of a file that is as long as all others together.
+#[cfg(feature = "safetensors")]
+fn long_file_name(size: usize) -> Vec<u8> {
+    let entries = half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
+        let rest = if place == 1 { "x".repeat(20 * size) } else { String::new() };
+        format!("\"{place:06}\":\"{rank:06}{rest}\"")
+    });
+    format!("{{\"weight_map\":{{{}}}}}", entries.collect::<Vec<_>>().join(",")).into_bytes()
+}
+
+#[cfg(feature = "safetensors")]
+fn nested_metadata(size: usize) -> Vec<u8> {
+    let nested = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    format!("{{\"metadata\":{{\"a\":[{}]}},\"weight_map\":{{}}}}", vec![nested; size].join(",")).into_bytes()
+}
+
+/// Compares names and places in two parts.
+#[cfg(feature = "safetensors")]
+fn check_in_parts(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let _ = black_box(file.check(&mut vec![0; file.tensor_count() as usize / 2 + 1]).unwrap());
+}
+
+#[cfg(feature = "safetensors")]
+fn find(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let name = file.tensors().next().unwrap().name().to_string();
+    black_box(file.find(&name).unwrap());
+}
+
+#[cfg(feature = "safetensors")]
+fn list_attributes(bytes: &[u8]) {
+    let attributes = File::open(bytes).unwrap().attributes();
+    assert!(attributes.map(|attribute| attribute.value.as_text().unwrap().length()).sum::<usize>() > 0);
+}
+
+#[cfg(feature = "safetensors")]
+fn index(text: &[u8]) -> tenslice::safetensors::Index<'_> {
+    tenslice::safetensors::Index::open(text).unwrap()
+}
+
+#[cfg(feature = "safetensors")]
+fn open_index(text: &[u8]) {
+    black_box(index(text));
+}
+
+#[cfg(feature = "safetensors")]
+fn check_index(text: &[u8]) {
+    let index = index(text);
+    let _ = black_box(index.check(&mut vec![0; index.tensor_count() as usize]).unwrap());
+}
+
+#[cfg(feature = "safetensors")]
+fn list_files(text: &[u8]) {
+    let index = index(text);
+    let mut scratch = vec![0; index.tensor_count() as usize];
+    assert_eq!(index.files(&mut scratch).unwrap().count() as u64, index.tensor_count());
+}
+
+/// Reads all values, and those inside them.
+#[cfg(feature = "safetensors")]
+fn list_metadata(text: &[u8]) {
+    fn walk(attributes: tenslice::Attributes<'_>) -> usize {
+        attributes.map(|attribute| 1 + attribute.value.items().map_or(0, walk)).sum()
+    }
+    assert!(walk(index(text).metadata()) > 1000);
 }
 
 /// As many chunks as the one that they all share has blocks. All blocks but the last are empty.

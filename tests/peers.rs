@@ -1,14 +1,16 @@
 //! The formats that other programs read, too: every field of every file against its side-car, and the outcome for the
 //! damaged ones.
-#![cfg(all(feature = "npy", feature = "npz"))]
+#![cfg(all(feature = "npy", feature = "npz", feature = "safetensors"))]
 
 mod support;
+
+use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use support::{Case, cases_of, damaged, little, sha256};
 use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor};
 
-const FORMATS: [&str; 2] = ["npy", "npz"];
+const FORMATS: [&str; 3] = ["npy", "npz", "safetensors"];
 
 #[test]
 fn contents() {
@@ -26,7 +28,9 @@ fn contents() {
                 (expected.len() as u64, expected.len()),
                 "{name}"
             );
-            assert_eq!(file.attributes().count(), 0, "{name}");
+            if case.expect() == "accept" {
+                compare_attributes(&name, &file, &case.expected["attributes"]);
+            }
             for (tensor, expected) in file.tensors().zip(expected) {
                 compare(&case, &file, &tensor, expected);
                 compared += 1;
@@ -36,10 +40,24 @@ fn contents() {
     }
 }
 
+/// The attributes, all of them texts.
+fn compare_attributes(context: &str, file: &File<'_>, expected: &Json) {
+    let expected = expected.as_object();
+    let mut found = BTreeMap::new();
+    for attribute in file.attributes() {
+        let key = attribute.key.and_then(|key| key.as_text()).unwrap().to_string();
+        let text = attribute.value.as_text().unwrap().to_string();
+        assert!(file.attributes().get(&key).is_some(), "{context}: {key}");
+        found.insert(key, Json::from(text));
+    }
+    assert!(expected.map_or(found.is_empty(), |expected| found.iter().eq(expected)), "{context}: {found:?}");
+}
+
 fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
     let context = format!("{}: {:?}", case.name(), tensor.name());
-    assert_eq!(tensor.name(), expected["name"], "{context}");
-    assert_eq!(file.find(tensor.name()).unwrap().index(), tensor.index(), "{context}");
+    let name = expected["name"].as_str().unwrap();
+    assert_eq!(tensor.name(), name, "{context}");
+    assert_eq!(file.find(name).unwrap().index(), tensor.index(), "{context}");
     let components: Vec<_> = tensor.components().collect();
     let [data] = &components[..] else { panic!("{context}: {} components", components.len()) };
     assert_eq!(data.role(), "data", "{context}");

@@ -112,7 +112,22 @@ fn other_files_are_named() {
     assert_eq!(refusal(b"ZTEN"), "ztensor: header: unexpected end of input [at byte 0]");
     assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not supported yet [at byte 0]");
     assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not supported yet [at byte 0]");
-    assert_eq!(refusal(b"\x02\0\0\0\0\0\0\0{}"), "safetensors: files of this kind are not supported yet [at byte 0]");
+    let json = "this is not a known kind of tensor file (it begins like JSON; an index of safetensors files is no \
+        tensor file itself) [at byte 0]";
+    assert_eq!(refusal(br#"{"weight_map": {}}"#), json);
+    let space = "this is not a known kind of tensor file (if this is safetensors: its header must begin with `{`, \
+        without white space before it) [at byte 0]";
+    assert_eq!(refusal(b"\x03\0\0\0\0\0\0\0 {}"), space);
+    #[cfg(feature = "safetensors")]
+    {
+        assert_eq!(
+            refusal(b"\x02\0\0\0\0\0\0\0{"),
+            "safetensors: header: unexpected end of input: 10 bytes in a file of 9 [at byte 9]"
+        );
+        let large = "safetensors: the metadata is larger than its limit: 1 GiB, in safetensors 100 MB: 100000001 bytes \
+            in a file of 10 [at byte 0]";
+        assert_eq!(refusal(b"\x01\xe1\xf5\x05\0\0\0\0{}"), large);
+    }
     assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: files of this kind are not supported yet [at byte 0]");
 }
 

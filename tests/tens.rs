@@ -74,8 +74,8 @@ fn every_field() {
         let elements = tensor.shape().element_count().map(|n| n.to_string());
         assert_eq!(elements.as_deref(), expected["num_elements"].as_str(), "{context}");
         let dtype = tensor.dtype().unwrap();
-        assert_eq!(dtype.size(), expected["element_bytes"], "{context}");
-        let lanes = dtype.size() / dtype.lane_size() as u64;
+        assert_eq!((dtype.bits() / 8), expected["element_bytes"], "{context}");
+        let lanes = (dtype.bits() / 8) / dtype.lane_size() as u64;
         assert_eq!(lanes, expected["numbers_per_element"], "{context}");
         let layout = match expected["layout"].as_str().unwrap() {
             "dense" => Layout::Dense,
@@ -116,7 +116,7 @@ fn every_field() {
             let values: Vec<u8> = pairs.iter().flat_map(|pair| pair.bytes().unwrap().to_vec()).collect();
             let values = little(&values, part.byte_order(), dtype.lane_size());
             assert_eq!(sha256(&values), expected["data_sha256"].as_str().unwrap(), "{context}");
-            let stride = dtype.size() as usize + 8;
+            let stride = (dtype.bits() / 8) as usize + 8;
             let indices =
                 part.bytes().unwrap().chunks(stride).flat_map(|pair| &pair[..8]).copied().collect::<Vec<_>>();
             assert_eq!(sha256(&indices), expected["indices_sha256"].as_str().unwrap(), "{context}");
@@ -224,8 +224,8 @@ fn every_sample() {
                     Order::ColumnMajor => tens.global_index(&index).unwrap(),
                     _ => tensor.shape().iter().zip(&index).fold(0, |place, (length, i)| place * length + i),
                 };
-                let at = (place * dtype.size()) as usize;
-                let read = &dense[at..at + dtype.size() as usize];
+                let at = (place * (dtype.bits() / 8)) as usize;
+                let read = &dense[at..at + (dtype.bits() / 8) as usize];
                 assert_eq!(little(read, ByteOrder::NATIVE, dtype.lane_size()), known, "{context} {index:?}");
             }
             compared += 1;
@@ -236,7 +236,8 @@ fn every_sample() {
         }
         // What is not stored is zero.
         if let (Layout::IndexValue, Some(dense)) = (tensor.layout(), dense) {
-            let zeros = dense.chunks(dtype.size() as usize).filter(|element| element.iter().all(|byte| *byte == 0));
+            let zeros =
+                dense.chunks((dtype.bits() / 8) as usize).filter(|element| element.iter().all(|byte| *byte == 0));
             let stored = tens.pairs().unwrap();
             let nonzero = stored.iter().filter(|pair| pair.bytes().unwrap().iter().any(|byte| *byte != 0));
             let places: BTreeSet<Vec<_>> = nonzero

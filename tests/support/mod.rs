@@ -72,6 +72,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("b2nd", cfg!(feature = "b2nd")),
         ("npy", cfg!(feature = "npy")),
         ("npz", cfg!(feature = "npz")),
+        ("safetensors", cfg!(feature = "safetensors")),
     ];
     formats.contains(&(format, true))
 }
@@ -83,7 +84,9 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             continue;
         }
         let side_car = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("zt" | "b2nd" | "b2frame" | "npy" | "npz") => PathBuf::from(format!("{}.json", path.display())),
+            Some("zt" | "b2nd" | "b2frame" | "npy" | "npz" | "safetensors") => {
+                PathBuf::from(format!("{}.json", path.display()))
+            }
             Some("tens" | "blz") => path.with_extension("json"),
             _ => continue,
         };
@@ -208,6 +211,15 @@ pub fn open_in_parts<'s, 'a>(
         Opened::File(file) => Ok(file),
         Opened::Need(need) => panic!("open, and then {need:?}"),
     }
+}
+
+/// Opens a file, and compares with memory what cannot be compared without.
+pub fn open_and_check(bytes: &[u8]) -> Result<File<'_>, Error> {
+    let file = File::open(bytes)?;
+    if file.warnings().iter().any(|warning| warning.text().ends_with("check does")) {
+        file.check(&mut vec![0; file.tensor_count() as usize + 1])?;
+    }
+    Ok(file)
 }
 
 /// Everything that can be read of a file, as text: files with the same text are equal to a user.
