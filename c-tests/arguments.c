@@ -252,6 +252,116 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
     EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
 }
 
+/* The index of a safetensors model. `other` is a cursor of another kind. */
+static void shards(const char *folder, tenslice_cursor *other)
+{
+    blob b = load(folder, "safetensors/rs_sharded.safetensors.index.json");
+    tenslice_safetensors_index index, unset;
+    tenslice_cursor cursor, unset_cursor;
+    tenslice_str file, name;
+    tenslice_error error;
+    uint64_t count, words[32];
+    uint32_t numbers[4];
+    size_t files;
+
+    memset(&unset, 0, sizeof unset);
+    memset(&unset_cursor, 0xff, sizeof unset_cursor);
+    EXPECT(BAD, tenslice_safetensors_index_open(NULL, b.data, b.size, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_open(&index, NULL, b.size, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_open(&index, b.data, SIZE_MAX, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_open(ODD(tenslice_safetensors_index, words), b.data, b.size, NULL));
+    EXPECT(TENSLICE_UNEXPECTED_TYPE, tenslice_safetensors_index_open(&index, NULL, 0, &error));
+    CHECK(error.kind == TENSLICE_UNEXPECTED_TYPE && error.format == TENSLICE_FORMAT_SAFETENSORS_INDEX);
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, b.data, b.size, NULL));
+
+    EXPECT(HANDLE, tenslice_safetensors_index_count(NULL, &count));
+    EXPECT(HANDLE, tenslice_safetensors_index_count(&unset, &count));
+    EXPECT(BAD, tenslice_safetensors_index_count(&index, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_check(NULL, numbers, 4, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_check(&index, NULL, 4, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_check(&index, numbers, SIZE_MAX, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_find(NULL, "enc.w", 5, &file, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_find(&unset, "enc.w", 5, &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_find(&index, NULL, 5, &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", SIZE_MAX, &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", 5, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_find(&index, NULL, 0, &file, NULL));
+
+    EXPECT(HANDLE, tenslice_safetensors_index_entries(NULL, &cursor));
+    EXPECT(BAD, tenslice_safetensors_index_entries(&index, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_metadata(NULL, &cursor));
+    EXPECT(BAD, tenslice_safetensors_index_metadata(&index, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_metadata(&index, &cursor));
+    EXPECT(HANDLE, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* a cursor of values */
+    EXPECT(HANDLE, tenslice_safetensors_index_next(NULL, &name, &file, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_next(&unset_cursor, &name, &file, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_next(other, &name, &file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_entries(&index, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_next(&cursor, NULL, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_next(&cursor, NULL, NULL, NULL));
+
+    EXPECT(HANDLE, tenslice_safetensors_index_files(NULL, numbers, 4, &files, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_files(&index, NULL, 4, &files, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_files(&index, numbers, SIZE_MAX / 2, &files, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_files(&index, numbers, 4, NULL, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_index_file(NULL, 0, &name));
+    EXPECT(BAD, tenslice_safetensors_index_file(&index, 0, NULL));
+
+    MARK(name), MARK(file), MARK(numbers), MARK(files), MARK(words);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_safetensors_index_files(&index, NULL, 0, &files, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_files(&index, ODD(uint32_t, numbers), 3, &files, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_files(&index, numbers, 4, ODD(size_t, words), NULL));
+    EXPECT(BAD, tenslice_safetensors_index_check(&index, ODD(uint32_t, numbers), 3, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", 5, ODD(tenslice_str, words), NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_find(&index, "enc", 3, &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_next(&cursor, ODD(tenslice_str, words), &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_next(&cursor, &name, ODD(tenslice_str, words), NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_file(&index, 0, &name));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_file(&index, UINT32_MAX, &name));
+    CHECK(IS_MARKED(name) && IS_MARKED(file) && IS_MARKED(numbers) && IS_MARKED(files) && IS_MARKED(words));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* the second, still */
+    CHECK(same(name, "enc.b"));
+    free(b.data);
+}
+
+static void strings(void)
+{
+    tenslice_str text = {"a\\u002eb", 8, 1, 0}, none = {NULL, 5, 0, 0}, absurd = {"", SIZE_MAX, 0, 0};
+    /* No file has these: what cannot be decoded ends the string. */
+    tenslice_str cut = {"a\\u00", 5, 1, 0}, alone = {"a\\", 2, 1, 0}, half = {"a\\ud83d", 7, 1, 0};
+    tenslice_str numbers[3];
+    char copy[8];
+    size_t needed;
+
+    memset(numbers, 0, sizeof numbers);
+    MARK(copy), MARK(needed);
+    EXPECT(BAD, tenslice_str_copy(NULL, copy, sizeof copy, &needed));
+    EXPECT(BAD, tenslice_str_copy(ODD(tenslice_str, numbers), copy, sizeof copy, &needed));
+    EXPECT(BAD, tenslice_str_copy(&none, copy, sizeof copy, &needed));
+    EXPECT(BAD, tenslice_str_copy(&absurd, copy, sizeof copy, &needed));
+    EXPECT(BAD, tenslice_str_copy(&text, NULL, sizeof copy, &needed));
+    EXPECT(BAD, tenslice_str_copy(&text, copy, SIZE_MAX, &needed));
+    CHECK(IS_MARKED(copy) && IS_MARKED(needed));
+    EXPECT(BAD, tenslice_str_copy(&text, copy, sizeof copy, ODD(size_t, numbers)));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_str_copy(&text, copy, 3, &needed));
+    CHECK(IS_MARKED(copy) && needed == 4);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_str_copy(&text, NULL, 0, NULL));
+    EXPECT(TENSLICE_OK, tenslice_str_copy(&text, copy, 4, NULL));
+    CHECK(memcmp(copy, "a.b", 4) == 0 && copy[4] == 0x5a);
+    EXPECT(TENSLICE_OK, tenslice_str_copy(&cut, copy, 2, &needed));
+    CHECK(needed == 2);
+    EXPECT(TENSLICE_OK, tenslice_str_copy(&alone, copy, 2, &needed));
+    CHECK(needed == 2);
+    EXPECT(TENSLICE_OK, tenslice_str_copy(&half, copy, 2, &needed));
+    CHECK(needed == 2);
+
+    CHECK(!tenslice_str_equals(NULL, "a.b", 3) && !tenslice_str_equals(ODD(tenslice_str, numbers), "", 0));
+    CHECK(!tenslice_str_equals(&none, "a.b", 3) && !tenslice_str_equals(&absurd, "", 0));
+    CHECK(!tenslice_str_equals(&text, NULL, 3) && !tenslice_str_equals(&text, "a.b", SIZE_MAX));
+    CHECK(!tenslice_str_equals(&text, NULL, 0) && tenslice_str_equals(&text, "a.b", 3));
+    CHECK(tenslice_dtype_bits(0) == 0 && tenslice_dtype_bits(UINT32_MAX) == 0);
+}
+
 /* Calls that are specific to a format. `other` is a zTensor file. */
 static void formats(const char *folder, const tenslice_file *other)
 {
@@ -260,6 +370,7 @@ static void formats(const char *folder, const tenslice_file *other)
     blob e = load(folder, "npy/struct_nested_4.npy"), f = load(folder, "npz/mixed_methods.npz");
     tenslice_file file, archive;
     tenslice_tensor tensor;
+    tenslice_cursor cursor;
 
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
     tens(&file, other);
@@ -273,6 +384,9 @@ static void formats(const char *folder, const tenslice_file *other)
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, e.data, e.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_open(&archive, f.data, f.size, NULL));
     arrays(&file, &archive, other);
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    shards(folder, &cursor);
+    strings();
     free(e.data);
     free(f.data);
     free(d.data);

@@ -448,6 +448,298 @@ static void arrays(const char *folder)
     free(b.data);
 }
 
+/* Copies what a string means to the heap, into no more memory than it needs. */
+static char *meaning(const tenslice_str *text, size_t *length)
+{
+    size_t needed;
+    char *copy;
+
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_str_copy(text, NULL, 0, &needed));
+    copy = (char *)malloc(needed);
+    CHECK(copy != NULL && needed > 0);
+    memset(copy, '#', needed);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_str_copy(text, copy, needed - 1, NULL));
+    CHECK(needed == 1 || copy[0] == '#');
+    EXPECT(TENSLICE_OK, tenslice_str_copy(text, copy, needed, NULL));
+    CHECK(copy[needed - 1] == 0);
+    *length = needed - 1;
+    return copy;
+}
+
+/* Whether the string means that text, which may contain NULs, and says so in every way. */
+static int means(tenslice_str text, const char *other, size_t other_length)
+{
+    size_t length;
+    char *copy = meaning(&text, &length);
+    int is_same = length == other_length && memcmp(copy, other, length) == 0;
+
+    CHECK(tenslice_str_equals(&text, copy, length) && !tenslice_str_equals(&text, copy, length + 1));
+    CHECK(tenslice_str_equals(&text, other, other_length) == (uint32_t)is_same);
+    free(copy);
+    return is_same;
+}
+
+/* A safetensors file with that header, and data of that length. */
+static blob with_header(const char *header, size_t data_length)
+{
+    blob b;
+    size_t length = strlen(header), i;
+
+    b.size = 8 + length + data_length;
+    b.data = (unsigned char *)malloc(b.size);
+    CHECK(b.data != NULL);
+    for (i = 0; i < 8; i++)
+        b.data[i] = (unsigned char)((uint64_t)length >> 8 * i);
+    memcpy(b.data + 8, header, length);
+    memset(b.data + 8 + length, 1, data_length);
+    return b;
+}
+
+static void safetensors(const char *folder)
+{
+    blob b = load(folder, "safetensors/py_tiny_mlp.safetensors");
+    tenslice_file file;
+    tenslice_file_info about;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_component component;
+    tenslice_component_info place;
+    tenslice_value key, value;
+    tenslice_bytes bytes;
+    tenslice_status status;
+    uint64_t shape[2], length, scratch;
+    unsigned count = 0;
+    float bias[4];
+
+    about.struct_size = sizeof about;
+    info.struct_size = sizeof info;
+    place.struct_size = sizeof place;
+    key.struct_size = value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &about));
+    CHECK(about.format == TENSLICE_FORMAT_SAFETENSORS && about.tensor_count == 4 && about.version.data == NULL);
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    for (length = 336; (status = tenslice_tensors_next(&cursor, &tensor, NULL)) == TENSLICE_OK; count++) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        CHECK(info.index == count && info.dtype == TENSLICE_F32 && !info.name.is_escaped && info.name.reserved == 0);
+        EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &place));
+        CHECK(same(place.role, "data") && place.offset == length && place.length == 4 * info.elements);
+        length += place.length;
+    }
+    CHECK(status == TENSLICE_END && count == 4 && length == b.size);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "fc1.weight", 10, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_shape(&tensor, shape, 2, NULL));
+    CHECK(shape[0] == 16 && shape[1] == 8);
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+    CHECK((const unsigned char *)bytes.data == b.data + 400 && bytes.length == 512);
+    EXPECT(little_endian(), tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL)); /* the heap is aligned */
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_bytes(&tensor, TENSLICE_I32, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &cursor));
+    for (count = 0; (status = tenslice_attributes_next(&cursor, &key, &value, NULL)) == TENSLICE_OK; count++) {
+        CHECK(key.kind == TENSLICE_VALUE_TEXT && value.kind == TENSLICE_VALUE_TEXT);
+        CHECK(!same(key.text, "format") || same(value.text, "pt"));
+    }
+    CHECK(status == TENSLICE_END && count == 3);
+    free(b.data);
+
+    /* Other writers do not align the data: numbers are read into memory that is aligned. */
+    b = load(folder, "safetensors/rs_unaligned_mix.safetensors");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+        CHECK(bytes.length == info.elements * tenslice_dtype_size(info.dtype));
+    }
+    free(b.data);
+    b = with_header("{\"x\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}  ", 16);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "x", 1, &tensor, NULL));
+    CHECK((b.size - 16) % 4 != 0);
+    status = tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL);
+    CHECK(status == (little_endian() == TENSLICE_OK ? TENSLICE_MISALIGNED : TENSLICE_FOREIGN_ENDIAN));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, bias, sizeof bias, NULL, 0, NULL, NULL));
+    CHECK(memcmp(bias, b.data + b.size - 16, 16) == 0);
+    free(b.data);
+
+    /* Two elements in a byte: a shape in elements, and bytes. */
+    b = load(folder, "safetensors/rs_dtype_F4.safetensors");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t", 1, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.dtype == TENSLICE_F4_E2M1 && info.elements == 32);
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &length, &scratch));
+    CHECK(length == info.elements * tenslice_dtype_bits(info.dtype) / 8 && scratch == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_F4_E2M1, &bytes, NULL));
+    CHECK(bytes.length == length && (const unsigned char *)bytes.data == b.data + 64);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, bias, sizeof bias, NULL, 0, NULL, NULL));
+    CHECK(memcmp(bias, bytes.data, sizeof bias) == 0);
+    free(b.data);
+}
+
+/* Names and attributes that are spelled with escapes, of which each character may be one. */
+static void escapes(const char *folder)
+{
+    static const struct {
+        const char *key, *text;
+        size_t length;
+    } expected[] = {{"", "empty key", 9}, {"nul", "a\0b", 3}, {"esc", "\"\\/\b\f\n\r\t\xc3\xa9\xf0\x9f\xa6\x80", 14},
+                    {"uni", "\xe4\xb8\x96\xe7\x95\x8c", 6}, {"e", "", 0}, {"json", "{\"x\":[1,2]}", 11}};
+    blob b = with_header("{\"a\\u002eb\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                         "\"\\ud83d\\ude00\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
+                         "\"\\u0000\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[3,6]}}", 6);
+    tenslice_str latin = {"\xff\0\xe9", 3, 0, 0};
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_cursor cursor;
+    tenslice_value key, value;
+    tenslice_error error;
+    char why[256];
+    size_t i, length;
+
+    info.struct_size = sizeof info;
+    key.struct_size = value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "a.b", 3, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.elements == 1 && info.name.is_escaped == 1 && same(info.name, "a\\u002eb"));
+    CHECK(means(info.name, "a.b", 3) && !means(info.name, "a\\u002eb", 8) && !means(info.name, "a.", 2));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "\xf0\x9f\x98\x80", 4, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.elements == 2 && means(info.name, "\xf0\x9f\x98\x80", 4));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "\0", 1, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.elements == 3 && means(info.name, "\0", 1) && !means(info.name, "", 0));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "a\\u002eb", 8, &tensor, NULL));
+    free(b.data);
+
+    /* The message has the name as it is meant. */
+    b = with_header("{\"a\\u002eb\":{\"dtype\":\"U9\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
+    EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_file_open(&file, b.data, b.size, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
+    CHECK(strstr(why, "\"a.b\"") != NULL && strstr(why, "U9") != NULL);
+    free(b.data);
+
+    b = load(folder, "safetensors/hm_names_escapes.safetensors");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    for (i = 0; tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK; i++) {
+        tenslice_tensor found;
+        uint64_t index;
+        char *name;
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        index = info.index;
+        name = meaning(&info.name, &length);
+        EXPECT(TENSLICE_OK, tenslice_file_find(&file, name, length, &found, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&found, &info));
+        CHECK(info.index == index && means(info.name, name, length));
+        free(name);
+    }
+    CHECK(i == 14);
+    free(b.data);
+
+    b = load(folder, "safetensors/hm_metadata_values.safetensors");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &cursor));
+    for (i = 0; tenslice_attributes_next(&cursor, &key, &value, NULL) == TENSLICE_OK; i++) {
+        CHECK(i < sizeof expected / sizeof *expected && key.kind == TENSLICE_VALUE_TEXT);
+        CHECK(means(key.text, expected[i].key, strlen(expected[i].key)));
+        CHECK(value.kind == TENSLICE_VALUE_TEXT && means(value.text, expected[i].text, expected[i].length));
+    }
+    CHECK(i == sizeof expected / sizeof *expected);
+    free(b.data);
+
+    /* What is no text, as the descr of NPY need not be, is copied as it is. */
+    CHECK(means(latin, "\xff\0\xe9", 3));
+}
+
+/* Which tensor is in which file. */
+static void shards(const char *folder)
+{
+    static const char *const refused[] = {"", ".", "..", "../a", "/a", "a/b", "a\\\\b", "c:a", "a\\u002fb", "\\u002e."};
+    static const char first[] = "rs_sharded-00001-of-00002.safetensors";
+    static const char second[] = "rs_sharded-00002-of-00002.safetensors";
+    blob b = load(folder, "safetensors/rs_sharded.safetensors.index.json");
+    tenslice_safetensors_index index;
+    tenslice_cursor cursor;
+    tenslice_str name, file;
+    tenslice_value key, value;
+    tenslice_error error;
+    tenslice_status status;
+    tenslice_file shard;
+    tenslice_tensor tensor;
+    uint64_t count;
+    uint32_t files[3], scratch[1];
+    size_t file_count, i;
+    char text[128], why[256];
+
+    key.struct_size = value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_count(&index, &count));
+    CHECK(count == 3);
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_check(&index, scratch, 1, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_find(&index, "enc.w", 5, &file, NULL));
+    CHECK(same(file, first));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_find(&index, "enc", 3, &file, &error));
+    CHECK(error.kind == TENSLICE_NOT_FOUND);
+
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_files(&index, files, 3, &file_count, NULL));
+    CHECK(file_count == 2);
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_file(&index, files[0], &file));
+    CHECK(same(file, first));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_file(&index, files[1], &file));
+    CHECK(same(file, second));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_safetensors_index_files(&index, files, 2, &file_count, NULL));
+
+    /* Each tensor is in the file that the index names. */
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_entries(&index, &cursor));
+    for (i = 0; (status = tenslice_safetensors_index_next(&cursor, &name, &file, NULL)) == TENSLICE_OK; i++) {
+        char path[160];
+        blob c;
+        EXPECT(TENSLICE_OK, tenslice_str_copy(&file, text, sizeof text, NULL));
+        snprintf(path, sizeof path, "safetensors/%s", text);
+        c = load(folder, path);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&shard, c.data, c.size, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_find(&shard, name.data, name.length, &tensor, NULL));
+        free(c.data);
+    }
+    CHECK(status == TENSLICE_END && i == count);
+    EXPECT(TENSLICE_END, tenslice_safetensors_index_next(&cursor, &name, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_metadata(&index, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    CHECK(same(key.text, "total_size") && value.kind == TENSLICE_VALUE_INTEGER && value.magnitude == 56);
+    EXPECT(TENSLICE_END, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    free(b.data);
+
+    /* Names by what they mean, and metadata of any kind. */
+    snprintf(text, sizeof text, "%s",
+             "{\"metadata\":{\"x\":1.5},\"weight_map\":{\"a\\u002eb\":\"\\u0066\",\"no\":[1]}}");
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, text, strlen(text), NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_count(&index, &count));
+    CHECK(count == 1);
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_find(&index, "a.b", 3, &file, NULL));
+    CHECK(file.is_escaped && means(file, "f", 1));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_find(&index, "no", 2, &file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_metadata(&index, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_DECIMAL && same(value.text, "1.5"));
+
+    /* Names of files that are not beside the index. */
+    for (i = 0; i < sizeof refused / sizeof *refused; i++) {
+        snprintf(text, sizeof text, "{\"weight_map\":{\"a\":\"%s\"}}", refused[i]);
+        EXPECT(TENSLICE_INVALID_NAME, tenslice_safetensors_index_open(&index, text, strlen(text), &error));
+        CHECK(error.offset == 19 && error.format == TENSLICE_FORMAT_SAFETENSORS_INDEX);
+        EXPECT(TENSLICE_OK, tenslice_error_text(&error, text, strlen(text), why, sizeof why, NULL));
+        CHECK(strncmp(why, "safetensors index: ", 19) == 0);
+    }
+    snprintf(text, sizeof text, "%s", "{\"weight_map\":{\"a\":\"f\",\"\\u0061\":\"g\"}}");
+    EXPECT(TENSLICE_REPEATED_NAME, tenslice_safetensors_index_open(&index, text, strlen(text), NULL));
+    EXPECT(TENSLICE_MISSING_KEY, tenslice_safetensors_index_open(&index, "{}", 2, NULL));
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -457,6 +749,9 @@ int main(int argc, char **argv)
     pairs(argv[1]);
     trains(argv[1]);
     arrays(argv[1]);
+    safetensors(argv[1]);
+    escapes(argv[1]);
+    shards(argv[1]);
     puts("formats: ok");
     return 0;
 }

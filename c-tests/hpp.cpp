@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "support.h"
 
@@ -91,6 +93,106 @@ void dense(const char *fixtures)
     CHECK(status_of([&] { return tensor.find("values"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.read_into({}); }) == TENSLICE_TOO_SMALL);
     CHECK(allocations == before);
+    CHECK(tensor.name().to_string() == "t.float64");
+    std::free(b.data);
+}
+
+/// A string as JSON spells it, with escapes.
+tenslice::text escaped(std::string_view spelled)
+{
+    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, 0});
+}
+
+tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, 0}); }
+
+void texts(const char *fixtures)
+{
+    using namespace std::string_view_literals;
+    static_assert(std::is_trivially_copyable_v<tenslice::text> && tenslice::text().raw().empty(), "texts are plain");
+    const struct {
+        std::string_view means;
+        std::vector<std::string_view> spellings;
+    } all[] = {
+        {"a.b"sv, {"a\\u002eb", "\\u0061.b", "\\u0061\\u002e\\u0062", "a.\\u0062"}},
+        {"\xf0\x9f\x98\x80"sv, {"\\ud83d\\ude00", "\\uD83D\\uDE00"}},
+        {"\"\\/\b\f\n\r\t"sv, {"\\\"\\\\\\/\\b\\f\\n\\r\\t", "\\u0022\\u005c\\u002F\\b\\f\\n\\r\\u0009"}},
+        {"x\0y"sv, {"x\\u0000y", "\\u0078\\u0000\\u0079"}},
+        {"gr\xc3\xbcn"sv, {"gr\\u00fcn", "gr\xc3\xbc\\u006e"}},
+    };
+    for (const auto &one : all) {
+        const tenslice::text same = plain(one.means);
+        CHECK(same.view() == one.means && same.raw() == one.means && same.length() == one.means.size());
+        CHECK(same.to_string() == one.means && same == same && !same.is_escaped());
+        for (const auto spelling : one.spellings) {
+            const int before = allocations;
+            const tenslice::text text = escaped(spelling);
+            CHECK(text.is_escaped() && !text.view() && text.raw() == spelling && text.length() == one.means.size());
+            CHECK(text == one.means && one.means == text && text == same && same == text && !(text != same));
+            CHECK(text != spelling && text != one.means.substr(1) && text != plain("no"));
+            CHECK(text != escaped("\\u006eo"));
+            CHECK(text != tenslice::text() && tenslice::text() != text);
+            for (const auto other : one.spellings)
+                CHECK(text == escaped(other));
+            std::array<char, 16> room;
+            room.fill('#');
+            CHECK(get(text.copy_to(room)) == one.means && room[one.means.size()] == 0);
+            tenslice::span<char> little(room.data(), one.means.size());
+            room.fill('#');
+            CHECK(status_of([&] { return text.copy_to(little); }) == TENSLICE_TOO_SMALL && room[0] == '#');
+            CHECK(allocations == before);
+            CHECK(text.to_string() == one.means);
+            std::ostringstream stream;
+            stream << text << ' ' << same;
+            CHECK(stream.str() == std::string(one.means) + ' ' + std::string(one.means));
+        }
+    }
+    CHECK(escaped("\\u00") == "" && escaped("\\u00").to_string().empty() && escaped("\\") == escaped("\\ud83d"));
+    std::ostringstream stream;
+    stream.width(4);
+    stream << plain("ab") << '|';
+    CHECK(stream.str() == "  ab|");
+
+    const blob b = load(fixtures, "safetensors/hm_names_escapes.safetensors");
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    for (const tenslice::tensor tensor : file.tensors())
+        CHECK(get(file.find(tensor.name().to_string())).name() == tensor.name());
+    CHECK(get(file.find("abc")).name() == "abc" && get(file.find("abc")).name().is_escaped());
+    std::free(b.data);
+
+    // Floats of a byte are read as bytes; two of them in a byte are not read as any type.
+    const blob c = load(fixtures, "safetensors/rs_all_dtypes.safetensors");
+    const auto types = get(tenslice::file::open(c.data, c.size));
+    CHECK(get(get(types.find("w.F8_E8M0")).as<std::uint8_t>()).size() == 24);
+    CHECK(status_of([&] { return get(types.find("w.F4")).as<std::uint8_t>(); }) == TENSLICE_WRONG_TYPE);
+    CHECK(get(get(get(types.find("w.F4")).data()).bytes()).size() == 12);
+    std::free(c.data);
+}
+
+void shards(const char *fixtures)
+{
+    const blob b = load(fixtures, "safetensors/rs_sharded.safetensors.index.json");
+    const int before = allocations;
+    const auto index = get(tenslice::safetensors_index::open(b.data, b.size));
+    CHECK(index.tensor_count() == 3 && get(index.find("enc.w")) == "rs_sharded-00001-of-00002.safetensors");
+    CHECK(status_of([&] { return index.find("enc"); }) == TENSLICE_NOT_FOUND);
+    std::size_t count = 0;
+    auto entries = index.entries();
+    for (const tenslice::safetensors_entry entry : entries) {
+        CHECK(get(index.find(*entry.name.view())) == entry.file);
+        count++;
+    }
+    CHECK(count == 3 && !entries.error());
+    std::array<std::uint32_t, 3> scratch;
+    const auto files = get(index.files(scratch));
+    CHECK(files.size() == 2 && !files.empty() && files[0] == get(index.find("enc.b")));
+    count = 0;
+    for (const tenslice::text file : files)
+        CHECK(file == files[count++]);
+    CHECK(count == 2);
+    tenslice::span<std::uint32_t> little(scratch.data(), 2);
+    CHECK(status_of([&] { return index.files(little); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return tenslice::safetensors_index::open("{}", 2); }) == TENSLICE_MISSING_KEY);
+    CHECK(allocations == before);
     std::free(b.data);
 }
 
@@ -133,6 +235,8 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     dense(argv[1]);
+    texts(argv[1]);
+    shards(argv[1]);
     refused(argv[1]);
     std::puts("hpp: ok");
     return 0;

@@ -4,6 +4,7 @@
 #include "support.h"
 
 #define P sizeof(void *)
+#define S (2 * P + 8) /* a tenslice_str */
 #define SIZE(type, size) CHECK(sizeof(type) == (size))
 #define AT(type, field, offset) CHECK(offsetof(type, field) == (offset))
 
@@ -18,6 +19,7 @@ int main(void)
     SIZE(tenslice_items, 96);
     SIZE(tenslice_sparse, 256);
     SIZE(tenslice_train, 96);
+    SIZE(tenslice_safetensors_index, 128);
 
     SIZE(tenslice_sparse_info, 32);
     AT(tenslice_sparse_info, dtype, 4);
@@ -33,15 +35,15 @@ int main(void)
     AT(tenslice_tens_dimension, is_sparse, 9);
     AT(tenslice_tens_dimension, reserved, 10);
 
-    SIZE(tenslice_tens_chunk, 32 + 4 * P);
+    SIZE(tenslice_tens_chunk, 32 + 2 * S);
     AT(tenslice_tens_chunk, is_packed, 4);
     AT(tenslice_tens_chunk, magic, 8);
     AT(tenslice_tens_chunk, offset, 16);
     AT(tenslice_tens_chunk, length, 24);
     AT(tenslice_tens_chunk, operation, 32);
-    AT(tenslice_tens_chunk, map, 32 + 2 * P);
+    AT(tenslice_tens_chunk, map, 32 + S);
 
-    SIZE(tenslice_b2nd_info, 96 + 2 * P);
+    SIZE(tenslice_b2nd_info, 96 + S);
     AT(tenslice_b2nd_info, is_array, 4);
     AT(tenslice_b2nd_info, item_size, 8);
     AT(tenslice_b2nd_info, chunk_count, 16);
@@ -53,12 +55,12 @@ int main(void)
     AT(tenslice_b2nd_info, table_offset, 64);
     AT(tenslice_b2nd_info, table_length, 72);
     AT(tenslice_b2nd_info, dtype, 80);
-    AT(tenslice_b2nd_info, version, 80 + 2 * P);
-    AT(tenslice_b2nd_info, codec, 81 + 2 * P);
-    AT(tenslice_b2nd_info, level, 82 + 2 * P);
-    AT(tenslice_b2nd_info, has_dictionary, 83 + 2 * P);
-    AT(tenslice_b2nd_info, filters, 84 + 2 * P);
-    AT(tenslice_b2nd_info, filters_meta, 90 + 2 * P);
+    AT(tenslice_b2nd_info, version, 80 + S);
+    AT(tenslice_b2nd_info, codec, 81 + S);
+    AT(tenslice_b2nd_info, level, 82 + S);
+    AT(tenslice_b2nd_info, has_dictionary, 83 + S);
+    AT(tenslice_b2nd_info, filters, 84 + S);
+    AT(tenslice_b2nd_info, filters_meta, 90 + S);
 
     SIZE(tenslice_b2nd_chunk, 56);
     AT(tenslice_b2nd_chunk, block_count, 4);
@@ -71,19 +73,19 @@ int main(void)
     AT(tenslice_b2nd_chunk, codec, 49);
     AT(tenslice_b2nd_chunk, filters, 50);
 
-    SIZE(tenslice_npz_entry, 40 + 2 * P);
+    SIZE(tenslice_npz_entry, 40 + S);
     AT(tenslice_npz_entry, encoding, 4);
     AT(tenslice_npz_entry, name, 8);
-    AT(tenslice_npz_entry, offset, 8 + 2 * P);
-    AT(tenslice_npz_entry, length, 16 + 2 * P);
-    AT(tenslice_npz_entry, decoded_length, 24 + 2 * P);
-    AT(tenslice_npz_entry, crc32, 32 + 2 * P);
-    SIZE(tenslice_b2nd_metalayer, 24 + 4 * P);
+    AT(tenslice_npz_entry, offset, 8 + S);
+    AT(tenslice_npz_entry, length, 16 + S);
+    AT(tenslice_npz_entry, decoded_length, 24 + S);
+    AT(tenslice_npz_entry, crc32, 32 + S);
+    SIZE(tenslice_b2nd_metalayer, 24 + S + 2 * P);
     AT(tenslice_b2nd_metalayer, reserved, 4);
     AT(tenslice_b2nd_metalayer, name, 8);
-    AT(tenslice_b2nd_metalayer, content, 8 + 2 * P);
-    AT(tenslice_b2nd_metalayer, decoded_length, 8 + 4 * P);
-    AT(tenslice_b2nd_metalayer, scratch, 16 + 4 * P);
+    AT(tenslice_b2nd_metalayer, content, 8 + S);
+    AT(tenslice_b2nd_metalayer, decoded_length, 8 + S + 2 * P);
+    AT(tenslice_b2nd_metalayer, scratch, 16 + S + 2 * P);
 
     SIZE(tenslice_blz_info, 48);
     AT(tenslice_blz_info, dtype, 4);
@@ -125,35 +127,37 @@ int main(void)
     AT(tenslice_need, keep, 16);
     AT(tenslice_need, reserved, 20);
 
-    SIZE(tenslice_str, 2 * P);
+    SIZE(tenslice_str, S);
     AT(tenslice_str, data, 0);
     AT(tenslice_str, length, P);
+    AT(tenslice_str, is_escaped, 2 * P);
+    AT(tenslice_str, reserved, 2 * P + 4);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);
 
-    SIZE(tenslice_file_info, 32 + 2 * P);
+    SIZE(tenslice_file_info, 32 + S);
     AT(tenslice_file_info, struct_size, 0);
     AT(tenslice_file_info, format, 4);
     AT(tenslice_file_info, length, 8);
     AT(tenslice_file_info, tensor_count, 16);
     AT(tenslice_file_info, version, 24);
-    AT(tenslice_file_info, warnings, 24 + 2 * P);
-    AT(tenslice_file_info, reserved, 28 + 2 * P);
+    AT(tenslice_file_info, warnings, 24 + S);
+    AT(tenslice_file_info, reserved, 28 + S);
 
-    SIZE(tenslice_tensor_info, 40 + 4 * P);
+    SIZE(tenslice_tensor_info, 40 + 2 * S);
     AT(tenslice_tensor_info, struct_size, 0);
     AT(tenslice_tensor_info, dtype, 4);
     AT(tenslice_tensor_info, name, 8);
-    AT(tenslice_tensor_info, layout, 8 + 2 * P);
-    AT(tenslice_tensor_info, order, 12 + 2 * P);
-    AT(tenslice_tensor_info, layout_name, 16 + 2 * P);
-    AT(tenslice_tensor_info, index, 16 + 4 * P);
-    AT(tenslice_tensor_info, elements, 24 + 4 * P);
-    AT(tenslice_tensor_info, rank, 32 + 4 * P);
-    AT(tenslice_tensor_info, warnings, 36 + 4 * P);
+    AT(tenslice_tensor_info, layout, 8 + S);
+    AT(tenslice_tensor_info, order, 12 + S);
+    AT(tenslice_tensor_info, layout_name, 16 + S);
+    AT(tenslice_tensor_info, index, 16 + 2 * S);
+    AT(tenslice_tensor_info, elements, 24 + 2 * S);
+    AT(tenslice_tensor_info, rank, 32 + 2 * S);
+    AT(tenslice_tensor_info, warnings, 36 + 2 * S);
 
-    SIZE(tenslice_component_info, 48 + 6 * P);
+    SIZE(tenslice_component_info, 48 + 3 * S);
     AT(tenslice_component_info, struct_size, 0);
     AT(tenslice_component_info, dtype, 4);
     AT(tenslice_component_info, storage_dtype, 8);
@@ -161,22 +165,21 @@ int main(void)
     AT(tenslice_component_info, encoding, 16);
     AT(tenslice_component_info, reserved, 20);
     AT(tenslice_component_info, role, 24);
-    AT(tenslice_component_info, encoding_name, 24 + 2 * P);
-    AT(tenslice_component_info, digest, 24 + 4 * P);
-    AT(tenslice_component_info, offset, 24 + 6 * P);
-    AT(tenslice_component_info, length, 32 + 6 * P);
-    AT(tenslice_component_info, decoded_length, 40 + 6 * P);
+    AT(tenslice_component_info, encoding_name, 24 + S);
+    AT(tenslice_component_info, digest, 24 + 2 * S);
+    AT(tenslice_component_info, offset, 24 + 3 * S);
+    AT(tenslice_component_info, length, 32 + 3 * S);
+    AT(tenslice_component_info, decoded_length, 40 + 3 * S);
 
-    SIZE(tenslice_value, 128 + 2 * P);
+    SIZE(tenslice_value, 128 + S);
     AT(tenslice_value, struct_size, 0);
     AT(tenslice_value, kind, 4);
-    AT(tenslice_value, data, 8);
-    AT(tenslice_value, length, 8 + P);
-    AT(tenslice_value, magnitude, 8 + 2 * P);
-    AT(tenslice_value, real, 16 + 2 * P);
-    AT(tenslice_value, negative, 24 + 2 * P);
-    AT(tenslice_value, reserved, 28 + 2 * P);
-    AT(tenslice_value, items, 32 + 2 * P);
+    AT(tenslice_value, text, 8);
+    AT(tenslice_value, magnitude, 8 + S);
+    AT(tenslice_value, real, 16 + S);
+    AT(tenslice_value, negative, 24 + S);
+    AT(tenslice_value, reserved, 28 + S);
+    AT(tenslice_value, items, 32 + S);
 
     SIZE(tenslice_verified, 32);
     AT(tenslice_verified, struct_size, 0);

@@ -85,6 +85,21 @@ static tenslice_status error_text_source(unsigned char **at, const memory *of)
                                       AT(size_t, 2));
 }
 
+static tenslice_status str_copy(unsigned char **at, const memory *of)
+{
+    return tenslice_str_copy(AT(tenslice_str, 1), AT(char, 0), of[0].size, AT(size_t, 2));
+}
+
+/* The same, where it is the bytes of the string that may overlap. */
+static tenslice_status str_copy_bytes(unsigned char **at, const memory *of)
+{
+    tenslice_str text = {NULL, 0, 1, 0};
+
+    text.data = AT(char, 1);
+    text.length = of[1].size;
+    return tenslice_str_copy(&text, AT(char, 0), of[0].size, AT(size_t, 2));
+}
+
 static tenslice_status check(unsigned char **at, const memory *of)
 {
     return tenslice_file_check(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint32_t, 2), NULL);
@@ -198,6 +213,22 @@ static tenslice_status read_region(unsigned char **at, const memory *of)
                                      AT(uint64_t, 4), NULL);
 }
 
+static tenslice_status index_open(unsigned char **at, const memory *of)
+{
+    return tenslice_safetensors_index_open(AT(tenslice_safetensors_index, 1), at[0], of[0].size, NULL);
+}
+
+static tenslice_status index_check(unsigned char **at, const memory *of)
+{
+    return tenslice_safetensors_index_check(AT(tenslice_safetensors_index, 1), AT(uint32_t, 0), of[0].size / 4, NULL);
+}
+
+static tenslice_status index_files(unsigned char **at, const memory *of)
+{
+    return tenslice_safetensors_index_files(AT(tenslice_safetensors_index, 1), AT(uint32_t, 0), of[0].size / 4,
+                                            AT(size_t, 2), NULL);
+}
+
 /* Passed for its address only: nothing here needs it for decoding. */
 static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
                               size_t capacity, size_t *length)
@@ -218,6 +249,7 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
 int main(int argc, char **argv)
 {
     static const uint64_t start[2] = {0, 0}, stop[2] = {2, 2}, all[2] = {UINT64_MAX, UINT64_MAX};
+    static const char shards[] = "{\"weight_map\": {\"a\": \"file\"}}   "; /* 32 bytes: what follows is aligned */
     blob b;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -230,6 +262,8 @@ int main(int argc, char **argv)
     tenslice_blz_info blz;
     tenslice_train train;
     tenslice_b2nd_chunk b2nd;
+    tenslice_safetensors_index index;
+    tenslice_str text = {"a\\u002eb", 8, 1, 0};
 
     CHECK(argc == 2);
     memset(&decoder, 0, sizeof decoder);
@@ -246,6 +280,8 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
     TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));
+    TRY(TENSLICE_OK, 1, str_copy, ROOM(64), OF(text), OUT(size_t));
+    TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
     TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
@@ -305,6 +341,11 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     TRY(TENSLICE_OK, 2, read_metalayer, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t));
     free(b.data);
+
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, shards, sizeof shards - 1, NULL));
+    TRY(TENSLICE_OK, 1, index_open, {shards, sizeof shards - 1}, OUT(tenslice_safetensors_index));
+    TRY(TENSLICE_OK, 1, index_check, ROOM(64), OF(index));
+    TRY(TENSLICE_OK, 1, index_files, ROOM(64), OF(index), OUT(size_t));
 
     puts("overlap: ok");
     return 0;

@@ -45,7 +45,10 @@ int main(int argc, char **argv)
         "bad/v1.2/end_past_eof.zt", "bad/v1.2/trunc_0312.zt", "bad/v1.2/dup_tensor_name.zt",
         "tens/good/unknown_chunks_many.tens", "tens/good/sym_3.tens", "tens/good/ix_f64_x2.tens",
         "tens/good/legacy_c64_2018_width16.tens", "tens/bad/warn_densdata_nonzero_padding.tens",
-        "tens/bad/sym_unknown_index.tens", "blz/good/nd10_qtt_c64.blz", "blz/bad/rank_zero.blz"};
+        "tens/bad/sym_unknown_index.tens", "blz/good/nd10_qtt_c64.blz", "blz/bad/rank_zero.blz",
+        "safetensors/py_tiny_mlp.safetensors", "safetensors/hm_order_random_64.safetensors",
+        "safetensors/rs_no_tensors.safetensors", "safetensors/bad/st_7bytes.safetensors",
+        "safetensors/bad/st_comment.safetensors"};
     size_t i;
 
     CHECK(argc == 2);

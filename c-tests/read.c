@@ -165,13 +165,13 @@ static void attributes(const char *folder)
     while (tenslice_attributes_next(&cursor, &key, &value, NULL) == TENSLICE_OK) {
         CHECK(key.kind == TENSLICE_VALUE_TEXT);
         seen++;
-        if (key.length == 3 && memcmp(key.data, "neg", 3) == 0) {
+        if (same(key.text, "neg")) {
             CHECK(value.kind == TENSLICE_VALUE_INTEGER && value.negative && value.magnitude == 5);
             EXPECT(TENSLICE_WRONG_TYPE, tenslice_value_items(&value, &inner));
         }
-        if (key.length == 2 && memcmp(key.data, "lr", 2) == 0)
+        if (same(key.text, "lr"))
             CHECK(value.kind == TENSLICE_VALUE_FLOAT && value.real == 0.125);
-        if (key.length == 5 && memcmp(key.data, "flags", 5) == 0) {
+        if (same(key.text, "flags")) {
             CHECK(value.kind == TENSLICE_VALUE_ARRAY);
             EXPECT(TENSLICE_OK, tenslice_value_items(&value, &inner));
             EXPECT(TENSLICE_OK, tenslice_attributes_next(&inner, &key, &value, NULL));
@@ -224,7 +224,13 @@ int main(int argc, char **argv)
     CHECK(strcmp(tenslice_status_text(TENSLICE_OK), "success") == 0);
     CHECK(strcmp(tenslice_status_name(-5), "?") == 0 && strcmp(tenslice_status_name(70000), "?") == 0);
     CHECK(strcmp(tenslice_dtype_name(TENSLICE_BF16), "bf16") == 0 && tenslice_dtype_size(TENSLICE_C128) == 16);
+    CHECK(tenslice_dtype_bits(TENSLICE_C128) == 128 && tenslice_dtype_bits(TENSLICE_I16 | TENSLICE_LANES_8) == 128);
+    CHECK(strcmp(tenslice_dtype_name(TENSLICE_F4_E2M1), "f4_e2m1") == 0);
+    CHECK(tenslice_dtype_bits(TENSLICE_F4_E2M1) == 4 && tenslice_dtype_size(TENSLICE_F4_E2M1) == 0);
+    CHECK(tenslice_dtype_bits(TENSLICE_F6_E3M2) == 6 && tenslice_dtype_size(TENSLICE_F6_E2M3) == 0);
+    CHECK(tenslice_dtype_bits(TENSLICE_F8_E8M0) == 8 && tenslice_dtype_size(TENSLICE_F8_E8M0) == 1);
     CHECK(strcmp(tenslice_dtype_name(999), "?") == 0 && tenslice_dtype_size(TENSLICE_ANY) == 0);
+    CHECK(tenslice_dtype_bits(999) == 0 && tenslice_dtype_bits(TENSLICE_ANY) == 0);
     sparse_quantized_logical(argv[1]);
     numbers(argv[1]);
     warnings_and_names(argv[1]);

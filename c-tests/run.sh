@@ -108,7 +108,40 @@ if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
     exit 1
 fi
 grep -q 'offset 64 + length 100000 exceeds the file (323 bytes)' "$out/span.txt"
+
+# A model in several files: all of it, one tensor, and what is not as the index says.
+$c -D_GNU_SOURCE examples/shards.c "$lib/libtenslice.a" -o "$out/shards"
+model=tests/fixtures/safetensors/rs_sharded
+"$out/shards" $model.safetensors.index.json > "$out/shards.txt"
+grep -q 'enc.w f32 \[3, 2\] rs_sharded-00001-of-00002.safetensors' "$out/shards.txt"
+[ "$(wc -l < "$out/shards.txt")" = 3 ]
+[ "$("$out/shards" $model.safetensors.index.json dec.w)" = "dec.w f32 [2, 3] rs_sharded-00002-of-00002.safetensors" ]
+mkdir -p "$out/model"
+cp $model-00002-of-00002.safetensors "$out/model/a"
+echo 'no tensors' > "$out/model/b"
+shards() { # MAP EXPECTED [NAME]: the message for an index with that map
+    printf '{"weight_map": {%s}}' "$1" > "$out/model/index.json"
+    if "$out/shards" "$out/model/index.json" "${@:3}" > /dev/null 2> "$out/shards.txt"; then
+        echo "shards: accepted $1" >&2
+        exit 1
+    fi
+    grep -q "$2" "$out/shards.txt" || { cat "$out/shards.txt"; echo "shards: $2 was expected" >&2; exit 1; }
+}
+shards '"dec.w": "a", "\u0061.b": "a"' 'model/a: it has no tensor a.b, although the index says so'
+shards '"dec.w": "a", "x": "b"' 'model/b: '
+shards '"dec.w": "a", "x": "c"' 'model/c: No such file'
+shards '"dec.w": "../a"' 'safetensors index: '
+shards '"dec.w": "a", "x": "c"' 'it names no tensor y' y
+(cd "$out/model" && echo '{"weight_map": {"d\u0065c.w": "\u0061"}}' > index.json && ../shards index.json dec.w > /dev/null)
 echo "examples: ok"
+
+# What a program does not call, it does not need: a library may lack a format.
+$cxx -std=c++17 -c examples/span.cpp -o "$out/span.o"
+if nm -u "$out/span.o" | grep safetensors; then
+    echo "tenslice.hpp needs what a library may lack" >&2
+    exit 1
+fi
+nm -u "$out/span.o" | grep 'tenslice_file_open' > /dev/null # what it does call is seen
 
 # No allocation, and no text formatting in a program that asks for no text.
 $c -fno-builtin -ffunction-sections -Wl,--gc-sections c-tests/no_malloc.c "$lib/libtenslice.a" -o "$out/no_malloc"

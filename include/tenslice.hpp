@@ -1,6 +1,7 @@
 /*
- * tenslice.hpp: tenslice.h for C++17 and later. Header-only; nothing is allocated, nothing owned, so nothing has
- * to be freed. tenslice.h is the manual: lifetimes, threads, what each call costs and how it fails.
+ * tenslice.hpp: tenslice.h for C++17 and later. Header-only; nothing is owned, so nothing has to be freed, and
+ * nothing is allocated but by text::to_string(). tenslice.h is the manual: lifetimes, threads, what each call
+ * costs and how it fails.
  *
  *     auto file = tenslice::file::open(data, size);                   // the bytes stay the caller's
  *     if (!file) return fail(file.error());
@@ -19,13 +20,16 @@
 #ifndef TENSLICE_HPP
 #define TENSLICE_HPP
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iosfwd>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -229,9 +233,30 @@ template <class T> result<T> finish(tenslice_status status, const tenslice_error
 
 inline constexpr tenslice_error no_details = {UINT64_MAX, 0, 0, 0, 0};
 
-inline std::string_view view(tenslice_str text) noexcept
+constexpr std::string_view view(const tenslice_str &text) noexcept
 {
     return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.length);
+}
+
+/**
+ * Takes the front of a string with escapes: what is before the next escape or, where it begins with one, the character
+ * that this means, decoded to `room`. Empty after the last.
+ */
+inline std::string_view split(std::string_view &rest, std::array<char, 8> &room) noexcept
+{
+    const std::string_view front = rest.substr(0, rest.find('\\'));
+    rest.remove_prefix(front.size());
+    if (!front.empty() || rest.empty())
+        return front;
+    for (const std::size_t length : {2U, 6U, 12U}) { /* as in \n, \u0061, \ud83d\ude00 */
+        const tenslice_str escape{rest.data(), std::min<std::size_t>(length, rest.size()), 1, 0};
+        std::size_t needed = 0;
+        if (tenslice_str_copy(&escape, room.data(), room.size(), &needed) == TENSLICE_OK && needed > 1) {
+            rest.remove_prefix(escape.length);
+            return std::string_view(room.data(), needed - 1);
+        }
+    }
+    return std::string_view(); /* the bytes have changed since the file was opened */
 }
 
 /** The dtype that elements of type T have in memory; 0 for any other type. */
@@ -253,7 +278,7 @@ template <class T> constexpr std::uint32_t dtype_of() noexcept
 template <class T> constexpr bool reads(std::uint32_t stored) noexcept
 {
     if constexpr (std::is_same_v<T, std::uint8_t>)
-        return stored == TENSLICE_BOOL || (stored >= TENSLICE_F8_E4M3FN && stored <= TENSLICE_F8_E5M2FNUZ);
+        return stored == TENSLICE_BOOL || (stored >= TENSLICE_F8_E4M3FN && stored <= TENSLICE_F8_E8M0);
     else if constexpr (std::is_same_v<T, std::uint16_t>)
         return stored == TENSLICE_F16 || stored == TENSLICE_BF16;
     else return false;
@@ -311,6 +336,105 @@ private:
     tenslice_status status_ = TENSLICE_OK;
 };
 } // namespace detail
+
+/**
+ * A string of a file: tenslice_str. Most stand in the file as they are. JSON may spell characters as escapes, such as
+ * \u0061 for a: comparing, copying and printing decode them, so that a text is what it means.
+ */
+class text {
+public:
+    constexpr text() noexcept = default;
+    explicit constexpr text(const tenslice_str &handle) noexcept : handle_(handle) {}
+
+    /** Whether characters are spelled as escapes, so that raw() is not what it means. */
+    constexpr bool is_escaped() const noexcept { return handle_.is_escaped != 0; }
+    /** The string in place; none if characters are spelled as escapes. */
+    constexpr std::optional<std::string_view> view() const noexcept
+    {
+        return is_escaped() ? std::nullopt : std::optional<std::string_view>(raw());
+    }
+    /** Its bytes as they are in the file, escapes included. */
+    constexpr std::string_view raw() const noexcept { return detail::view(handle_); }
+    /** Its length in bytes, escapes decoded. Linear if there are any. */
+    std::size_t length() const noexcept
+    {
+        std::size_t needed = 1;
+        if (is_escaped())
+            (void)tenslice_str_copy(&handle_, nullptr, 0, &needed);
+        return is_escaped() ? needed - 1 : raw().size();
+    }
+    /** Writes it to `dst`, escapes decoded, and a NUL: length() + 1 bytes. Nothing is written if `dst` is too small. */
+    result<std::string_view> copy_to(span<char> dst) const
+    {
+        std::size_t needed = 1;
+        const auto status = tenslice_str_copy(&handle_, dst.data(), dst.size(), &needed);
+        return detail::finish(status, detail::no_details, std::string_view(dst.data(), needed - 1));
+    }
+    /** A copy of it, escapes decoded. This allocates. */
+    std::string to_string() const
+    {
+        if (!is_escaped())
+            return std::string(raw());
+        std::string copy;
+        for_each_part([&](std::string_view part) { copy.append(part); });
+        return copy;
+    }
+    constexpr const tenslice_str &handle() const noexcept { return handle_; }
+
+    friend bool operator==(const text &a, std::string_view b) noexcept
+    {
+        return tenslice_str_equals(&a.handle_, b.data(), b.size()) != 0;
+    }
+    friend bool operator==(const text &a, const text &b) noexcept
+    {
+        return !b.is_escaped() ? a == b.raw() : !a.is_escaped() ? b == a.raw() : a.means_same_as(b);
+    }
+    friend bool operator==(std::string_view a, const text &b) noexcept { return b == a; }
+    friend bool operator!=(const text &a, std::string_view b) noexcept { return !(a == b); }
+    friend bool operator!=(const text &a, const text &b) noexcept { return !(a == b); }
+    friend bool operator!=(std::string_view a, const text &b) noexcept { return !(b == a); }
+
+    /** Prints it, escapes decoded. The width of the stream applies where view() has a value. */
+    template <class Traits>
+    friend std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const text &text)
+    {
+        if (!text.is_escaped())
+            return out << std::basic_string_view<char, Traits>(text.raw().data(), text.raw().size());
+        out.width(0);
+        text.for_each_part([&](std::string_view part) {
+            out.write(part.data(), static_cast<std::ptrdiff_t>(part.size()));
+        });
+        return out;
+    }
+
+private:
+    template <class Call> void for_each_part(Call call) const
+    {
+        std::array<char, 8> room;
+        std::string_view rest = raw();
+        for (auto part = detail::split(rest, room); !part.empty(); part = detail::split(rest, room))
+            call(part);
+    }
+    /** Where both have escapes. */
+    bool means_same_as(const text &other) const noexcept
+    {
+        std::array<char, 8> room_a, room_b;
+        std::string_view rest_a = raw(), rest_b = other.raw(), a, b;
+        for (;;) {
+            if (a.empty())
+                a = detail::split(rest_a, room_a);
+            if (b.empty())
+                b = detail::split(rest_b, room_b);
+            const std::size_t both = std::min(a.size(), b.size());
+            if (both == 0 || a.substr(0, both) != b.substr(0, both))
+                return a.empty() && b.empty();
+            a.remove_prefix(both);
+            b.remove_prefix(both);
+        }
+    }
+
+    tenslice_str handle_{};
+};
 
 /** A component of a tensor: tenslice_component. */
 class component {
@@ -381,7 +505,7 @@ public:
         (void)tenslice_tensor_get_info(&handle_, &info);
         return info;
     }
-    std::string_view name() const noexcept { return detail::view(info().name); }
+    text name() const noexcept { return text(info().name); }
     /** A TENSLICE_ code; 0 where it is not known. */
     std::uint32_t dtype() const noexcept { return info().dtype; }
     const char *dtype_name() const noexcept { return tenslice_dtype_name(dtype()); }
@@ -514,6 +638,128 @@ public:
 
 private:
     tenslice_file handle_;
+};
+
+namespace detail {
+struct named_file {
+    tenslice_str name, file;
+};
+
+inline tenslice_status next_entry(tenslice_cursor *cursor, named_file *entry, tenslice_error *why)
+{
+    return tenslice_safetensors_index_next(cursor, &entry->name, &entry->file, why);
+}
+} // namespace detail
+
+/** A tensor of a safetensors_index, and the name of the file that it is in. */
+struct safetensors_entry {
+    explicit safetensors_entry(const detail::named_file &entry) noexcept : name(entry.name), file(entry.file) {}
+
+    text name;
+    /** Without a folder: it was checked not to lead out of the folder of the index. */
+    text file;
+};
+
+using safetensors_entry_range = detail::range<detail::named_file, safetensors_entry, detail::next_entry>;
+
+/** The names of the files of a safetensors_index, each once, in alphabetical order. */
+class safetensors_files {
+public:
+    class iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = text;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = text;
+
+        iterator(const safetensors_files *all, std::size_t at) noexcept : all_(all), at_(at) {}
+        text operator*() const noexcept { return (*all_)[at_]; }
+        iterator &operator++() noexcept
+        {
+            ++at_;
+            return *this;
+        }
+        void operator++(int) noexcept { ++at_; }
+        bool operator==(const iterator &other) const noexcept { return at_ == other.at_; }
+        bool operator!=(const iterator &other) const noexcept { return at_ != other.at_; }
+
+    private:
+        const safetensors_files *all_;
+        std::size_t at_;
+    };
+
+    safetensors_files(const tenslice_safetensors_index &index, span<const std::uint32_t> numbers) noexcept
+        : index_(index), numbers_(numbers)
+    {
+    }
+    std::size_t size() const noexcept { return numbers_.size(); }
+    bool empty() const noexcept { return numbers_.empty(); }
+    text operator[](std::size_t i) const noexcept
+    {
+        tenslice_str name{};
+        (void)tenslice_safetensors_index_file(&index_, numbers_[i], &name);
+        return text(name);
+    }
+    iterator begin() const noexcept { return iterator(this, 0); }
+    iterator end() const noexcept { return iterator(this, size()); }
+
+private:
+    tenslice_safetensors_index index_;
+    span<const std::uint32_t> numbers_;
+};
+
+/**
+ * Which tensor is in which file of a model in several: model.safetensors.index.json, tenslice_safetensors_index. A
+ * library that was built without safetensors lacks it; programs that do not use it link all the same.
+ */
+class safetensors_index {
+public:
+    explicit safetensors_index(const tenslice_safetensors_index &handle) noexcept : handle_(handle) {}
+
+    /** Opens an index that is in memory; the bytes stay the caller's, where they are. */
+    static result<safetensors_index> open(const void *data, std::size_t size)
+    {
+        tenslice_safetensors_index handle{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_safetensors_index_open(&handle, data, size, &why);
+        return detail::finish(status, why, safetensors_index(handle));
+    }
+
+    std::uint64_t tensor_count() const noexcept
+    {
+        std::uint64_t count = 0;
+        (void)tenslice_safetensors_index_count(&handle_, &count);
+        return count;
+    }
+    /** The name of the file that has the tensor of that name. */
+    result<text> find(std::string_view name) const
+    {
+        tenslice_str file{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_safetensors_index_find(&handle_, name.data(), name.size(), &file, &why);
+        return detail::finish(status, why, text(file));
+    }
+    /** The tensors and their files, in the order of the index; to be walked once. */
+    safetensors_entry_range entries() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_safetensors_index_entries(&handle_, &cursor);
+        return safetensors_entry_range(cursor);
+    }
+    /** The names of the files. `scratch`, which they stay in, has an element for each tensor. */
+    result<safetensors_files> files(span<std::uint32_t> scratch) const
+    {
+        std::size_t count = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_safetensors_index_files(&handle_, scratch.data(), scratch.size(), &count, &why);
+        const span<const std::uint32_t> numbers(scratch.data(), count);
+        return detail::finish(status, why, safetensors_files(handle_, numbers));
+    }
+    const tenslice_safetensors_index &handle() const noexcept { return handle_; }
+
+private:
+    tenslice_safetensors_index handle_;
 };
 
 } // inline namespace
