@@ -1,4 +1,4 @@
-/* The files in flash, at addresses that their numbers are aligned at. MODEL is the zTensor file. */
+/* The files in flash, at addresses that their numbers are aligned at. MODEL is a zTensor or a safetensors file. */
     .section .rodata.model, "a"
     .global model_start, model_end
     .balign 64

@@ -8,6 +8,8 @@ for board in $boards; do
     echo "== $board"
     ./build.sh $board digits model/digits.zt
     ./build.sh $board sdcard model/digits.zt
+    ./build.sh $board digits model/digits.safetensors
+    ./build.sh $board sdcard model/digits.safetensors
     # A model whose last weights are said to lie behind the end of flash.
     if text=$(./build.sh $board digits model/broken.zt); then
         echo "firmware: a broken model was accepted" >&2

@@ -90,7 +90,7 @@ int main(void)
             }
         }
     }
-    /* What footer, manifest and tensor take, and 4: the head of the file is among the metadata. */
+    /* What the metadata and the tensor take, and 4: the head of the file is among the metadata. */
     bound = metadata + (uint32_t)((info.length + SECTOR - 1) / SECTOR) + 3;
     print("read ");
     print_number(sectors_read);

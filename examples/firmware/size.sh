@@ -39,9 +39,9 @@ for board in $boards; do
         limit "$board.$features.flash" "$flash"
         limit "$board.$features.ram" "$ram"
     done
-    for model in digits.zt worst.zt digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
+    for model in digits.zt worst.zt digits.safetensors digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
         case $model in *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;;
-        *.b2nd) features=b2nd ;; *) features=tens ;; esac
+        *.safetensors) features=safetensors model=model/$model ;; *.b2nd) features=b2nd ;; *) features=tens ;; esac
         name=$(basename "${model%.*}")-${model##*.}
         figures=$(FEATURES=$features ./build.sh $board figures "$model" -icount shift=6)
         while read -r what stack instructions; do

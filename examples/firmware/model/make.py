@@ -13,7 +13,9 @@ worst.zt     names that are not sorted, unknown keys with values nested as deepl
 digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
 digits.blz   layer1.weight alone as a tensor train in f64: the identity, then the weights
 digits.b2nd  layer1.weight alone by the real blosc2, its bits shuffled, compressed by LZ4, in blocks of four rows
+digits.safetensors  all of digits.zt, byte for byte as the crate safetensors 0.8 writes it
 """
+import json
 import pathlib
 import struct
 
@@ -84,16 +86,28 @@ def worst():
     return blob + manifest + struct.pack("<Q", len(manifest)) + b"ZTEN1000"
 
 
+def safetensors(tensors):
+    """In the order of the reference implementation: the largest elements first, then by name."""
+    header, data = {}, b""
+    for name, array in sorted(tensors.items(), key=lambda tensor: (-tensor[1].itemsize, tensor[0])):
+        begin, data = len(data), data + array.tobytes()
+        dtype = {"float32": "F32", "uint8": "U8"}[array.dtype.name]
+        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [begin, len(data)]}
+    header = json.dumps(header, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return struct.pack("<Q", len(header)) + header + data
+
+
 def main():
     weights, biases, images = train()
     logits = np.stack([logits_of(weights, biases, image) for image in images])
     assert [int(row.argmax()) for row in logits] == list(range(10))
+    tensors = {"layer1.weight": weights[0], "layer1.bias": biases[0], "layer2.weight": weights[1],
+               "layer2.bias": biases[1], "test.images": images, "test.logits": logits}
     with ztensor.Writer(str(HERE / "digits.zt")) as writer:
-        for i in (0, 1):
-            writer.add(f"layer{i + 1}.weight", weights[i])
-            writer.add(f"layer{i + 1}.bias", biases[i])
-        writer.add("test.images", images)
-        writer.add("test.logits", logits)
+        for name, array in tensors.items():
+            writer.add(name, array)
+    (HERE / "digits.safetensors").write_bytes(safetensors(tensors))
 
     with ztensor.Writer(str(HERE / "compressed.zt")) as writer:
         writer.add("layer1.weight", weights[0], compress=True)
