@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
                 for (dimension, length) in (0..).zip(&shape) {
                     assert!(entry.index(dimension).unwrap() < *length);
                 }
-                assert_eq!(entry.bytes().unwrap().len() as u64, sparse.dtype().size());
+                assert_eq!(sparse.dtype().size(), Some(entry.bytes().unwrap().len() as u64));
             }
         }
         let Some(length) = tensor.dense_length().filter(|length| *length <= LARGEST) else { continue };
