@@ -144,6 +144,9 @@ enum {
     TENSLICE_OVERLAP = 248, /**< the bytes of two entries overlap */
     TENSLICE_INVALID_NAME = 249, /**< a name contains a character that is not allowed */
     TENSLICE_UNCLAIMED_BYTES = 250, /**< bytes of the file belong to no tensor */
+    TENSLICE_INVALID_ALIGNMENT = 251, /**< the format does not allow this alignment */
+    TENSLICE_INVALID_OFFSET = 252, /**< the tensor does not begin where the one before it ends */
+    TENSLICE_PARTIAL_BLOCK = 253, /**< the innermost dimension is not a whole number of blocks */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
@@ -276,6 +279,7 @@ enum {
     TENSLICE_ITEM_DICTIONARY = 41, /**< dictionary */
     TENSLICE_ITEM_ORDER = 42, /**< element order */
     TENSLICE_ITEM_ENTRY = 43, /**< entry */
+    TENSLICE_ITEM_ALIGNMENT = 44, /**< alignment */
 };
 
 /** How the components of a tensor represent it. */
@@ -288,6 +292,7 @@ enum {
     TENSLICE_LAYOUT_PACKED = 5, /**< packed */
     TENSLICE_LAYOUT_TENSOR_TRAIN = 6, /**< tensor_train */
     TENSLICE_LAYOUT_CHUNKED = 7, /**< chunked */
+    TENSLICE_LAYOUT_BLOCKS = 8, /**< blocks */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 
@@ -355,6 +360,7 @@ enum {
     TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304, /**< numbers are in the byte order of the machine that wrote them; read as little-endian */
     TENSLICE_WARNING_NO_ARRAY = 8388608, /**< an entry of the archive is not an array */
     TENSLICE_WARNING_PLACES_UNCHECKED = 16777216, /**< too many unsorted byte ranges to compare without memory; check does */
+    TENSLICE_WARNING_KEYS_UNCHECKED = 33554432, /**< too many unsorted keys to compare without memory; check does */
 };
 
 
@@ -419,11 +425,11 @@ typedef struct {
 
 /**
  * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
- * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added once a
- * file has been opened: bytes read later go to tenslice_component_with_bytes.
+ * TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added while
+ * anything opened from it is used: bytes read later go to tenslice_component_with_bytes, or the file is opened again.
  */
 typedef struct {
-    uint64_t opaque[112];
+    uint64_t opaque[130];
 } tenslice_source;
 
 /**
@@ -1177,6 +1183,80 @@ typedef struct {
     uint64_t opaque[16];
 } tenslice_safetensors_index;
 
+/**
+ * What is particular to a GGUF file. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The byte order of its numbers, a TENSLICE_BYTE_ORDER_ code.
+     */
+    uint32_t byte_order;
+    /**
+     * The alignment of its tensors in bytes.
+     */
+    uint32_t alignment;
+    /**
+     * Reserved, 0.
+     */
+    uint32_t reserved;
+    /**
+     * Where its data begins in the file: the offsets of tensors are relative to that.
+     */
+    uint64_t data_offset;
+    /**
+     * As a part of a model: its index, counted from 0, the number of parts, and the number of tensors in all parts. All
+     * are 0 where it is a model by itself.
+     */
+    uint64_t part_index;
+    /**
+     * See part_index.
+     */
+    uint64_t part_count;
+    /**
+     * See part_index.
+     */
+    uint64_t part_tensors;
+} tenslice_gguf_file_info;
+
+/**
+ * A tensor of a GGUF file as ggml sees it. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * The number of its type in ggml, such as 12 for Q4_K.
+     */
+    uint32_t ggml_type;
+    /**
+     * Its name.
+     */
+    tenslice_str name;
+    /**
+     * The lengths of its dimensions, the innermost first: the reverse of tenslice_tensor_shape. Those that it does not
+     * have are 1.
+     */
+    uint64_t ne[4];
+    /**
+     * Where it begins, relative to the data of the file.
+     */
+    uint64_t offset;
+    /**
+     * How many dimensions it has.
+     */
+    uint32_t rank;
+    /**
+     * Reserved, 0.
+     */
+    uint32_t reserved;
+} tenslice_gguf_tensor_info;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1618,6 +1698,82 @@ tenslice_status tenslice_attributes_next(tenslice_cursor *cursor,
  */
 tenslice_status tenslice_value_items(const tenslice_value *value,
                                      tenslice_cursor *cursor);
+
+/**
+ * Sets `count` to the number of values that are left, where the file states it without a walk over them: in GGUF.
+ *
+ * Errors: NOT_FOUND where it does not; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_attributes_length(const tenslice_cursor *cursor,
+                                           uint64_t *count);
+
+/**
+ * Sets `value`, whose `struct_size` the caller has set, to the first attribute from `cursor` on whose key is the
+ * `length` bytes at `key`. The cursor stays where it is. Linear in the bytes before the attribute.
+ *
+ * Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was
+ * opened.
+ */
+tenslice_status tenslice_attributes_get(const tenslice_cursor *cursor,
+                                        const char *key,
+                                        size_t length,
+                                        tenslice_value *value,
+                                        tenslice_error *error);
+
+/**
+ * Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+ *
+ * Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+ */
+tenslice_status tenslice_attributes_get_u64(const tenslice_cursor *cursor,
+                                            const char *key,
+                                            size_t length,
+                                            uint64_t *number,
+                                            tenslice_error *error);
+
+/**
+ * Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+ *
+ * Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+ */
+tenslice_status tenslice_attributes_get_i64(const tenslice_cursor *cursor,
+                                            const char *key,
+                                            size_t length,
+                                            int64_t *number,
+                                            tenslice_error *error);
+
+/**
+ * Sets `number` to the floating-point number that the first attribute of that key has: see tenslice_attributes_get.
+ *
+ * Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, integers included.
+ */
+tenslice_status tenslice_attributes_get_f64(const tenslice_cursor *cursor,
+                                            const char *key,
+                                            size_t length,
+                                            double *number,
+                                            tenslice_error *error);
+
+/**
+ * Sets `truth` to the boolean, 0 or 1, that the first attribute of that key has: see tenslice_attributes_get.
+ *
+ * Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+ */
+tenslice_status tenslice_attributes_get_bool(const tenslice_cursor *cursor,
+                                             const char *key,
+                                             size_t length,
+                                             uint32_t *truth,
+                                             tenslice_error *error);
+
+/**
+ * Sets `text` to the text that the first attribute of that key has: see tenslice_attributes_get.
+ *
+ * Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+ */
+tenslice_status tenslice_attributes_get_str(const tenslice_cursor *cursor,
+                                            const char *key,
+                                            size_t length,
+                                            tenslice_str *text,
+                                            tenslice_error *error);
 
 /**
  * Makes `source` describe a file of `file_length` bytes, none of them in memory yet.
@@ -2101,6 +2257,166 @@ tenslice_status tenslice_safetensors_index_file(const tenslice_safetensors_index
  */
 tenslice_status tenslice_safetensors_index_metadata(const tenslice_safetensors_index *index,
                                                     tenslice_cursor *cursor);
+
+/**
+ * Fills `info`, whose `struct_size` the caller has set. Linear in the attributes of the file.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_gguf_get_info(const tenslice_file *file, tenslice_gguf_file_info *info);
+
+/**
+ * Sets `cursor` before the first tensor of a GGUF file, for tenslice_gguf_infos_next.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_gguf_infos(const tenslice_file *file, tenslice_cursor *cursor);
+
+/**
+ * Reads the next tensor as ggml sees it, in the order of the file; returns TENSLICE_END after the last. The caller must
+ * have set `struct_size` of `info`.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+ */
+tenslice_status tenslice_gguf_infos_next(tenslice_cursor *cursor,
+                                         tenslice_gguf_tensor_info *info,
+                                         tenslice_error *error);
+
+/**
+ * Checks that the `count` files at `files` are the parts of one model, all of them and in their order. `failed` (may be
+ * NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a name
+ * appears in two parts is not checked.
+ *
+ * Errors: COUNTS_DIFFER, or MISSING_KEY for a file that is no part of a model; INVALID_ARGUMENT for a file of another
+ * format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_gguf_check_parts(const tenslice_file *files,
+                                          size_t count,
+                                          size_t *failed,
+                                          tenslice_error *error);
+
+/**
+ * Writes the name of a part of a model to `buffer`, NUL-terminated: of part `index`, counted from 0, of the model of
+ * which the `length` bytes at `name` are the name of another part, such as "model-00001-of-00003.gguf". `needed` (may be
+ * NULL) is set to the number of bytes needed, the NUL included.
+ *
+ * Errors: NOT_FOUND where `name` is no such name or has no part of that index; TOO_SMALL, then nothing is written;
+ * INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_gguf_part_name(const char *name,
+                                        size_t length,
+                                        uint64_t index,
+                                        char *buffer,
+                                        size_t capacity,
+                                        size_t *needed);
+
+/**
+ * Sets `block_type` to the number in ggml of the type of a quantized tensor's blocks, such as 12 for Q4_K, and
+ * `elements` and `bytes` to how many of these a block has. Each may be NULL.
+ *
+ * Errors: NOT_FOUND for a tensor that is not in such blocks; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_block(const tenslice_tensor *tensor,
+                                      uint32_t *block_type,
+                                      uint64_t *elements,
+                                      uint64_t *bytes);
+
+/**
+ * Reads elements of a dense tensor, or of one in quantized blocks, as numbers, from number `first` on: as many as the
+ * `count` of `out`. Booleans become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float,
+ * ties to even; a double beyond its range becomes infinite. Constant cost per element, wherever they are.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many; WRONG_TYPE for complex numbers, several lanes and 128 bits;
+ * NOT_DENSE, ENCODED: tenslice_tensor_read_f32_into reads those; FOREIGN_ENDIAN for quantized blocks of a big-endian
+ * file, whose contents no specification defines; NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor,
+                                         uint64_t first,
+                                         float *out,
+                                         size_t count,
+                                         tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_tensor_read_f32_into needs: 0 for dense data that is
+ * stored
+ * raw and for quantized blocks. UINT64_MAX where the file does not state it.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tensor_f32_scratch(const tenslice_tensor *tensor,
+                                            uint64_t *length);
+
+/**
+ * Reads a whole tensor as numbers, whatever its layout and encoding, converted as by tenslice_tensor_read_f32: one for
+ * each element, in the order in which tenslice_tensor_read_into writes them. `scratch` must have the memory that
+ * tenslice_tensor_f32_scratch reports, and may be NULL where that is 0. `decoder` may be NULL to use the built-in one.
+ * `count` (may be NULL) is set to the number of elements written or, with TOO_SMALL, needed.
+ *
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH; those of tenslice_tensor_read_f32 and of tenslice_tensor_read_into.
+ */
+tenslice_status tenslice_tensor_read_f32_into(const tenslice_tensor *tensor,
+                                              const tenslice_decoder *decoder,
+                                              float *out,
+                                              size_t capacity,
+                                              void *scratch,
+                                              size_t scratch_length,
+                                              uint64_t *count,
+                                              tenslice_error *error);
+
+/**
+ * Returns the value of an IEEE binary16, given by its bits. Exact.
+ */
+float tenslice_f16_to_f32(uint16_t bits);
+
+/**
+ * Returns the value of a bfloat16, given by its bits. Exact.
+ */
+float tenslice_bf16_to_f32(uint16_t bits);
+
+/**
+ * Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities, given by its bits.
+ * Exact.
+ */
+float tenslice_f8_e4m3fn_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities, given by its bits.
+ * Exact.
+ */
+float tenslice_f8_e5m2_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero,
+ * given by its bits. Exact.
+ */
+float tenslice_f8_e4m3fnuz_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero,
+ * given by its bits. Exact.
+ */
+float tenslice_f8_e5m2fnuz_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of a power of two in 8 bits, 2^(bits - 127); 255 is NaN, given by its bits. Exact.
+ */
+float tenslice_f8_e8m0_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of a 4-bit float with 2 exponent bits and 1 mantissa bit, in the low 4 bits, given by its bits.
+ * Exact.
+ */
+float tenslice_f4_e2m1_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of a 6-bit float with 2 exponent and 3 mantissa bits, in the low 6 bits, given by its bits. Exact.
+ */
+float tenslice_f6_e2m3_to_f32(uint8_t bits);
+
+/**
+ * Returns the value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits, given by its bits. Exact.
+ */
+float tenslice_f6_e3m2_to_f32(uint8_t bits);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -17,8 +17,8 @@ target=target/abi
 # Full DWARF: with less, changed types go unnoticed. Paths are kept out of it.
 host=$(rustc -vV | sed -n 's/^host: //p')
 CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=." cargo rustc --quiet \
-    --target "$host" --profile abi --no-default-features --lib --crate-type cdylib --features capi,panic-handler,formats,digest \
-    --target-dir $target -- -C link-arg=-Wl,-z,defs
+    --target "$host" --profile abi --no-default-features --lib --crate-type cdylib \
+    --features capi,panic-handler,formats,digest,dequantize --target-dir $target -- -C link-arg=-Wl,-z,defs
 abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi "$target/$host/abi/libtenslice.so"
 # Nor is where the crates came from anything of the ABI's.
 sed -i "s|path='cargo/registry/src/[^/']*/|path='|" $target/new.abi

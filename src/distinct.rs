@@ -13,6 +13,8 @@ use core::cmp::Ordering;
 
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
+#[cfg(feature = "gguf")]
+use crate::bytes::utf8::is_before;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many unsorted items are compared without memory from the caller.
@@ -83,7 +85,7 @@ pub(crate) trait Distinct {
 }
 
 /// The outcome of comparing items.
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
@@ -92,7 +94,7 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Compared {
     fn of(found: Clash) -> Self {
         found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
@@ -100,17 +102,17 @@ impl Compared {
 }
 
 /// The memory that items are compared with.
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
     /// Compares `count` items.
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared>;
 }
 
 /// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) struct Stack;
 
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for Stack {
     #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
@@ -128,7 +130,7 @@ impl Memory for Stack {
 }
 
 /// The caller's memory, of any size but empty.
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, _count: u32) -> Result<Compared> {
         clash(items, start, self).map(Compared::of)
@@ -163,6 +165,84 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
             return None;
         }
     }
+}
+
+/// Names as they are read: whether they are in order, and whether their hashes differ. Either proves that the names do;
+/// where neither is so, they must be [compared](compare).
+#[cfg(feature = "gguf")]
+pub(crate) struct Seen<'a> {
+    last: Option<&'a [u8]>,
+    are_sorted: bool,
+    do_hashes_differ: bool,
+    /// The hashes of names, each at or soon after the place that it chooses; 0 where there is none. Chips lack
+    /// the memory for that.
+    hashes: [u32; SEEN],
+    free: u32,
+}
+
+#[cfg(feature = "gguf")]
+const SEEN: usize = if cfg!(target_pointer_width = "64") { 2048 } else { 0 };
+
+#[cfg(feature = "gguf")]
+impl<'a> Seen<'a> {
+    pub(crate) const fn new() -> Self {
+        Self { last: None, are_sorted: true, do_hashes_differ: true, hashes: [0; SEEN], free: MAX_COMPARED }
+    }
+
+    /// Begins with other names. Those before take memory still.
+    pub(crate) const fn begin(&mut self) {
+        (self.last, self.are_sorted, self.do_hashes_differ) = (None, true, true);
+    }
+
+    pub(crate) const fn are_distinct(&self) -> bool {
+        self.are_sorted || self.do_hashes_differ
+    }
+
+    /// Adds a name.
+    #[inline]
+    pub(crate) fn add(&mut self, name: &'a [u8]) {
+        self.are_sorted = self.are_sorted && self.last.is_none_or(|last| is_before(last, name));
+        self.last = Some(name);
+        self.do_hashes_differ = self.do_hashes_differ && self.add_hash(word_hash(name));
+    }
+
+    /// Returns whether there was room, and no such hash.
+    #[inline]
+    fn add_hash(&mut self, hash: u32) -> bool {
+        let Some(free) = self.free.checked_sub(1) else { return false };
+        self.free = free;
+        for step in 0..16 {
+            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & SEEN.wrapping_sub(1);
+            match self.hashes.get_mut(place) {
+                Some(other) if *other == 0 => {
+                    *other = hash;
+                    return true;
+                }
+                Some(other) if *other != hash => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+/// A hash that is not 0, of eight bytes at a time.
+#[cfg(feature = "gguf")]
+#[inline]
+fn word_hash(name: &[u8]) -> u32 {
+    let add = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    let mut hash = to_u64(name.len());
+    let mut rest = name;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        hash = add(hash, u64::from_le_bytes(*word));
+        rest = after;
+    }
+    let last = match name.last_chunk() {
+        Some(word) => u64::from_le_bytes(*word), // some of its bytes for the second time
+        None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let [a, b, c, d, ..] = add(hash, last).to_le_bytes();
+    u32::from_le_bytes([a, b, c, d]).max(1)
 }
 
 /// Compares all items using `scratch`, which must not be empty.

@@ -132,6 +132,9 @@ kinds! {
         Overlap = 248, "the bytes of two entries overlap", ALONE Nothing;
         InvalidName = 249, "a name contains a character that is not allowed", ITEM Found;
         UnclaimedBytes = 250, "bytes of the file belong to no tensor";
+        InvalidAlignment = 251, "the format does not allow this alignment";
+        InvalidOffset = 252, "the tensor does not begin where the one before it ends";
+        PartialBlock = 253, "the innermost dimension is not a whole number of blocks", ALONE Sizes;
 
         UnknownFormat = 300, "this is not a known kind of tensor file";
         UnsupportedFormat = 301, "files of this kind are not supported yet";

@@ -31,7 +31,8 @@
 //! **What all formats share:** a [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes
 //! in the file. [`Tensor::data`] is the component of a dense tensor; [`Component::bytes`],
 //! [`as_slice`](Component::as_slice) and [`elements`](Component::elements) show it in place; [`Tensor::read_into`] and
-//! [`Tensor::read_elements`] write any tensor that can be materialized into the caller's memory.
+//! [`Tensor::read_elements`] write any tensor that can be materialized into the caller's memory. With the feature
+//! `dequantize` `Tensor::read_f32_into` converts elements of any real type, quantized ones too.
 //!
 //! **What only one format has:**
 //!
@@ -42,6 +43,10 @@
 #![cfg_attr(
     feature = "safetensors",
     doc = "- [`File::as_safetensors`], module [`safetensors`]: the header, the index of a model in several files."
+)]
+#![cfg_attr(
+    feature = "gguf",
+    doc = "- [`File::as_gguf`], modules [`gguf`] and [`blocks`]: models in several parts, quantized blocks in place."
 )]
 #![cfg_attr(
     feature = "npy",
@@ -76,7 +81,8 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `ztensor`, `safetensors`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each, at least one; `formats` has all |
+//! | `ztensor`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all |
+//! | `dequantize` | elements of any real type as `f32`, those of quantized blocks too |
 //! | `digest` | verifies CRC-32C and SHA-256, and the CRC-32 of NPZ |
 //! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
@@ -84,8 +90,8 @@
 //! | `std` | links `std`; nothing else changes |
 //! | `capi`, `panic-handler`, `c-alloc` | for the C library alone |
 //!
-//! The default is `std`, `formats`, `digest`, `zstd` and `zlib`. For a microcontroller switch the defaults off and name
-//! the formats.
+//! The default is `std`, `formats`, `dequantize`, `digest`, `zstd` and `zlib`. For a microcontroller switch the
+//! defaults off and name the formats.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
@@ -134,7 +140,11 @@ mod element;
 mod error;
 mod explain;
 mod file;
+#[cfg(feature = "dequantize")]
+pub mod float;
 mod format;
+#[cfg(feature = "dequantize")]
+mod numbers;
 mod pinned;
 mod place;
 mod shape;
@@ -148,6 +158,8 @@ pub use bytes::extent::Extent;
 pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
 pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
+#[cfg(feature = "gguf")]
+pub use codec::blocks;
 pub use component::{Component, Verification};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};
@@ -184,7 +196,7 @@ mod pages {
         ($($page:ident $path:literal)*) => { $(#[doc = include_str!($path)] mod $page {})* };
     }
     // The examples need these of the default features.
-    #[cfg(all(feature = "formats", feature = "digest", feature = "zlib"))]
+    #[cfg(all(feature = "formats", feature = "digest", feature = "zlib", feature = "dequantize"))]
     pages! {
         readme "../README.md"
         b2nd "../docs/b2nd.md"
@@ -192,6 +204,7 @@ mod pages {
         c_library "../docs/c-library.md"
         chip "../docs/chip.md"
         features_and_figures "../docs/features-and-figures.md"
+        gguf "../docs/gguf.md"
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"

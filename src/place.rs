@@ -73,5 +73,6 @@ pinned! {
         Dictionary = 41, "dictionary";
         Order = 42, "element order";
         Entry = 43, "entry";
+        Alignment = 44, "alignment";
     }
 }

@@ -12,6 +12,8 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
+#[cfg(feature = "gguf")]
+use crate::codec::blocks::BlockType;
 use crate::component::Component;
 #[cfg(feature = "digest")]
 use crate::component::Verification;
@@ -85,6 +87,16 @@ impl<'a> Tensor<'a> {
 
     pub(crate) const fn layout_name_text(&self) -> Utf8<'a> {
         self.record.layout_name
+    }
+
+    /// Returns the type of its blocks, where it is [quantized](Layout::Blocks); `None` otherwise.
+    #[cfg(feature = "gguf")]
+    #[must_use]
+    pub fn block_type(&self) -> Option<BlockType> {
+        if self.layout() != Layout::Blocks {
+            return None;
+        }
+        BlockType::from_layout_name(self.record.layout_name.bytes())
     }
 
     /// Returns its index among the tensors of the file, counted from 0.
@@ -261,11 +273,7 @@ impl<'a> Tensor<'a> {
             return Err(self.error(ErrorKind::WrongType));
         };
         let written = self.read_into(dst.as_mut_bytes(), scratch)?;
-        // The elements of a chunked array keep their stored byte order.
-        if self.layout() == Layout::Chunked {
-            let order = self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
-            order.to_native(written, dtype);
-        }
+        self.written_order().to_native(written, dtype);
         let count = to_u64(written.len()).wrapping_shr(dtype.log2_size());
         to_usize(count).and_then(|count| dst.get_mut(..count)).ok_or_else(|| self.error(ErrorKind::TooSmall))
     }
@@ -285,6 +293,14 @@ impl<'a> Tensor<'a> {
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, dst, scratch),
             _ => dispatch!(&self.file, file => file.read_whole(&self.record, decoder, dst, scratch)),
         }
+    }
+
+    /// The byte order of what [`read_into`](Self::read_into) writes.
+    pub(crate) fn written_order(&self) -> ByteOrder {
+        if self.layout() == Layout::Chunked {
+            return self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
+        }
+        ByteOrder::NATIVE
     }
 
     #[inline(never)] // keeps its stack frame out of the others
@@ -398,7 +414,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// Creates an error of the tensor as a whole.
-    fn error(&self, kind: ErrorKind) -> Error {
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
         Error::at(kind, self.file.format(), Item::Tensor, self.record.at)
     }
 }

@@ -355,6 +355,8 @@ pinned! {
         TensorTrain = 6, "tensor_train";
         /// A single array in chunks, each compressed on its own.
         Chunked = 7, "chunked";
+        /// Blocks of quantized numbers. The name of the layout states their type.
+        Blocks = 8, "blocks";
         /// A layout that the file names but this library does not know: its components are listed, their meaning is
         /// unknown.
         Other = 255, "other";

@@ -33,6 +33,7 @@ pinned! {
         UnstatedByteOrder = 22, "numbers are in the byte order of the machine that wrote them; read as little-endian";
         NoArray = 23, "an entry of the archive is not an array";
         PlacesUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
+        KeysUnchecked = 25, "too many unsorted keys to compare without memory; check does";
     }
 }
 

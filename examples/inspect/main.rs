@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
     Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Value,
-    Verification, Warning, b2nd, blz, tens,
+    Verification, Warning, b2nd, blz, gguf, tens,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -28,7 +28,8 @@ Shows what is in tensor files, or why they are refused.
     inspect --json FILE...          one JSON object a line
 
     A FILE may be the index of a model in several files, such as model.safetensors.index.json:
-    all files that it names are shown, and must have the tensors that it says.
+    all files that it names are shown, and must have the tensors that it says. With the first
+    part of a split GGUF model, such as model-00001-of-00003.gguf, all parts are shown.
 
     --digest     read all data: verify digests, decode, check sparse indices; with --json also
                  print the SHA-256 of the decoded data
@@ -213,12 +214,19 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     }
     let file = File::open(bytes)?;
     let mut warnings = file.warnings();
-    let unchecked = [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked];
+    let unchecked =
+        [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked, Warning::KeysUnchecked];
     if unchecked.into_iter().any(|warning| warnings.contains(warning)) {
         let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
         let entries = file.as_npz().map_or(0, |npz| npz.entries().count());
-        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(entries).max(1);
+        let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(entries);
+        let words = words.max(file.attributes().count()).max(1);
         warnings = file.check(&mut vec![0; words])?;
+    }
+    if file.as_gguf().and_then(|gguf| gguf.split()).is_some_and(|split| split.index == 0) {
+        if let Some(part) = path.file_name().and_then(|name| name.to_str()).and_then(gguf::PartName::parse) {
+            return model::inspect_parts(out, path, &file, part, options);
+        }
     }
     let total: u64 = match &options.tensor {
         Some(name) => stored(&file.find(name).map_err(|_| Failure::NoSuchTensor(name.clone()))?),
@@ -472,7 +480,32 @@ fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>
             None => None,
         },
         "components": components.collect::<Result<Vec<_>, _>>()?,
+        "f32_sha256": match reading {
+            Some(_) => f32_sha256(tensor)?,
+            None => None,
+        },
     }))
+}
+
+/// SHA-256 of the numbers of a quantized tensor, as little-endian `f32`; `None` for any other, and where the blocks are
+/// those of a big-endian file.
+fn f32_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+    const AT_ONCE: u64 = 1 << 16;
+    let mut hash = Sha256::new();
+    let count = tensor.shape().element_count().unwrap_or(0);
+    if tensor.layout() != Layout::Blocks {
+        return Ok(None);
+    }
+    let mut numbers = Vec::new();
+    for first in (0..count).step_by(AT_ONCE as usize) {
+        numbers.resize((count - first).min(AT_ONCE) as usize, 0.0_f32);
+        match tensor.read_f32_range(first, &mut numbers) {
+            Ok(()) => numbers.iter().for_each(|number| hash.update(number.to_le_bytes())),
+            Err(error) if error.kind() == ErrorKind::ForeignEndian => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(hex(&hash.finalize())))
 }
 
 /// SHA-256 of the elements of a dense tensor, of the values of pairs, or of all cores of a tensor train, in
@@ -614,6 +647,13 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
                     chunk.extent.offset
                 )?,
             }
+        }
+    }
+    if let Some(gguf) = file.as_gguf() {
+        writeln!(out, "  alignment    {}, {}", gguf.alignment(), gguf.byte_order())?;
+        if let Some(split) = gguf.split() {
+            let gguf::Split { index, count, tensors } = split;
+            writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index + 1)?;
         }
     }
     if let Some(npy) = file.as_npy() {
@@ -825,6 +865,20 @@ fn details(
     }
     print_rows(out, &rows)?;
     print_attributes(out, tensor.attributes())?;
+    if tensor.layout() == Layout::Blocks {
+        // Statistics of a part tell as much as those of all.
+        let count = tensor.shape().element_count().unwrap_or(0).min(1 << 24);
+        let mut numbers = vec![0.0_f32; count as usize];
+        match tensor.read_f32_range(0, &mut numbers) {
+            Ok(()) => writeln!(
+                out,
+                "{}",
+                describe(numbers.iter().map(|x| f64::from(*x)), numbers.iter().map(|x| format!("{x:?}")))
+            )?,
+            Err(error) => writeln!(out, "    {}", error.explain(bytes))?,
+        }
+        return Ok(reading.map_or(Ok(()), |reading| reading.verdict));
+    }
     for component in tensor.components() {
         writeln!(out, "  {}", printable(component.role()))?;
         match with_room(component.decoded_length(), |room| {

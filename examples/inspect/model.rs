@@ -1,10 +1,11 @@
-//! A model in several files: the index, and the files that it names.
+//! A model in several files: an index and the files that it names, or the parts of a GGUF model.
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
+use tenslice::gguf::{PartName, check_parts};
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File};
 
@@ -104,4 +105,80 @@ pub fn inspect(out: &mut impl Write, path: &Path, text: &[u8], options: &Options
         writeln!(out, "{record}")?;
     }
     Ok(())
+}
+
+/// Shows all parts of a GGUF model, of which `first` is at `path`, and checks that they belong together.
+pub fn inspect_parts(
+    out: &mut impl Write,
+    path: &Path,
+    first: &File<'_>,
+    part: PartName<'_>,
+    options: &Options,
+) -> Result<(), Failure> {
+    let names: Vec<String> = (0..part.count).map(|index| PartName { index, ..part }.to_string()).collect();
+    let fail = |index: usize, kind, message, offset| Failure::InFile(names[index].clone(), kind, message, offset);
+    let mappings = names.iter().enumerate().map(|(index, name)| {
+        map(&path.with_file_name(name)).map_err(|error| fail(index, "Io", error.to_string(), None))
+    });
+    let mappings = mappings.collect::<Result<Vec<_>, _>>()?;
+    let of_error = |index: usize, error: tenslice::Error| {
+        fail(index, error.kind().name(), error.explain(&mappings[index][..]).to_string(), error.offset())
+    };
+    let files = mappings.iter().enumerate().map(|(index, bytes)| File::open(bytes).map_err(|e| of_error(index, e)));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    for (index, file) in files.iter().enumerate() {
+        if file.as_gguf().is_none() {
+            return Err(fail(index, ErrorKind::UnknownFormat.name(), "it is no GGUF file".into(), None));
+        }
+    }
+    check_parts(files.iter().filter_map(File::as_gguf)).map_err(|(index, error)| of_error(index, error))?;
+    let mut tensors = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let total = file.tensors().map(|tensor| stored(&tensor)).sum();
+        let mut reader = options.digest.then(|| Reader::new(total));
+        let shard = path.with_file_name(&names[index]);
+        let in_part = |failure| match failure {
+            Failure::ApiError(error) => of_error(index, error),
+            other => other,
+        };
+        match &options.tensor {
+            _ if options.json => {
+                for tensor in file.tensors() {
+                    let mut tensor =
+                        tensor_json(file, &tensor, reader.as_mut()).map_err(|error| of_error(index, error))?;
+                    tensor["file"] = json!(names[index]);
+                    tensors.push(tensor);
+                }
+            }
+            Some(name) => {
+                if let Ok(tensor) = file.find(name) {
+                    let verdict = details(out, &shard, &mappings[index], file, &tensor, reader.as_mut());
+                    return verdict.map_err(in_part)?.map_err(|error| of_error(index, error));
+                }
+            }
+            None => {
+                if index > 0 {
+                    writeln!(out)?;
+                }
+                let verdict = table(out, &shard, file, reader.as_mut()).map_err(in_part)?;
+                verdict.map_err(|error| of_error(index, error))?;
+            }
+        }
+    }
+    match &options.tensor {
+        Some(name) => Err(Failure::NoSuchTensor(name.clone())),
+        None if options.json => {
+            let record = json!({
+                "file": path.to_string_lossy(),
+                "format": "gguf",
+                "version": first.version(),
+                "warnings": first.warnings().iter().map(tenslice::Warning::text).collect::<Vec<_>>(),
+                "attributes": attributes_json(first.attributes()),
+                "files": names,
+                "tensors": tensors,
+            });
+            Ok(writeln!(out, "{record}")?)
+        }
+        None => Ok(()),
+    }
 }

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "ztensor")]
 mod cbor;
+#[cfg(feature = "gguf")]
+mod gguf;
 #[cfg(feature = "safetensors")]
 mod json;
 
@@ -170,6 +172,8 @@ enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(feature = "ztensor")]
     Cbor(cbor::Items<'a>),
+    #[cfg(feature = "gguf")]
+    Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
     Json(json::Items<'a>),
 }
@@ -185,17 +189,80 @@ impl<'a> Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(feature = "ztensor")]
             Inner::Cbor(items) => items.error(),
+            #[cfg(feature = "gguf")]
+            Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.error(),
         }
     }
 
-    /// Returns the value of the first attribute whose key is the text string `key`. Linear.
+    /// Returns how many are left, where the file states that without a walk over them: in GGUF.
+    #[must_use]
+    pub const fn length(&self) -> Option<u64> {
+        match &self.0 {
+            Inner::None(_) => Some(0),
+            #[cfg(feature = "gguf")]
+            Inner::Gguf(items) => Some(items.length()),
+            #[allow(unreachable_patterns)] // in a build with no other format that has attributes
+            _ => None,
+        }
+    }
+
+    /// Returns the text string of that key: see [`get`](Self::get). `None` for another kind of value, and where the string
+    /// is spelled with escapes: [`get`](Self::get) and [`Value::as_text`] return those, too.
+    #[must_use]
+    pub fn get_str(&self, key: &str) -> Option<&'a str> {
+        self.get(key)?.as_str()
+    }
+
+    /// Returns the integer of that key: see [`get`](Self::get). `None` for another kind of value, and where it does not
+    /// fit.
+    #[must_use]
+    pub fn get_u64(&self, key: &str) -> Option<u64> {
+        self.get(key)?.as_u64()
+    }
+
+    /// Returns the integer of that key: see [`get`](Self::get). `None` for another kind of value, and where it does not
+    /// fit.
+    #[must_use]
+    pub fn get_i64(&self, key: &str) -> Option<i64> {
+        self.get(key)?.as_i64()
+    }
+
+    /// Returns the floating-point number of that key: see [`get`](Self::get). `None` for another kind of value, integers
+    /// included.
+    #[must_use]
+    pub fn get_f64(&self, key: &str) -> Option<f64> {
+        self.get(key)?.as_f64()
+    }
+
+    /// Returns the boolean of that key: see [`get`](Self::get). `None` for another kind of value.
+    #[must_use]
+    pub fn get_bool(&self, key: &str) -> Option<bool> {
+        self.get(key)?.as_bool()
+    }
+
+    /// Returns the list of that key: see [`get`](Self::get). `None` for another kind of value.
+    #[must_use]
+    pub fn get_list(&self, key: &str) -> Option<Attributes<'a>> {
+        if let Value::Array(items) = self.get(key)? { Some(items) } else { None }
+    }
+
+    /// Returns the value of the first attribute whose key is the text string `key`. Linear in the bytes before it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
         let mut all = *self;
-        all.find(|attribute| matches!(attribute.key, Some(Value::Text(text)) if text == key))
-            .map(|attribute| attribute.value)
+        all.find_bytes(key.as_bytes())
+    }
+
+    /// Moves past the first attribute of that key, and returns its value.
+    pub(crate) fn find_bytes(&mut self, key: &[u8]) -> Option<Value<'a>> {
+        #[cfg(feature = "gguf")]
+        if let Inner::Gguf(items) = &mut self.0 {
+            return items.find(key);
+        }
+        let is_it = |found: &Attribute<'a>| matches!(found.key, Some(Value::Text(text)) if text.means(key));
+        self.find(is_it).map(|attribute| attribute.value)
     }
 }
 
@@ -207,6 +274,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(feature = "ztensor")]
             Inner::Cbor(items) => items.next(),
+            #[cfg(feature = "gguf")]
+            Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.next(),
         }

@@ -10,12 +10,15 @@ use core::fmt;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::extent::{Extent, Region};
-use super::num::to_u64;
+use super::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 
 /// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;
+
+/// How many long values a [`Source`] remembers that a parser has walked over without keeping them: only GGUF has such.
+const MAX_SKIPPED: usize = if cfg!(feature = "gguf") { 8 } else { 0 };
 
 /// A range of bytes that must be fetched before a file can be opened. Shorter than 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +74,9 @@ pub struct Source<'a> {
     transient: Option<Segment<'a>>,
     /// How far the last call got, and the error that it ended with, which the next call returns, too.
     walk: Cell<Walk>,
+    /// The value that the last call has walked over: [`Segments::skipped`] has it from the next [`add`](Self::add) on.
+    #[cfg(feature = "gguf")]
+    skipped: Cell<Skipped>,
     failed: Cell<Option<Error>>,
 }
 
@@ -79,7 +85,15 @@ pub struct Source<'a> {
 struct Segments<'a> {
     length: u64,
     held: [Option<Segment<'a>>; MAX_SEGMENTS],
+    /// Where values begin and end that have been walked over, and need not be in memory.
+    skipped: [Skipped; MAX_SKIPPED],
 }
+
+/// Where a value begins and ends; neither is 0.
+type Skipped = (u64, u64);
+
+/// No value.
+const NOTHING: Skipped = (0, 0);
 
 /// The offset of some bytes in the file, and the bytes.
 type Segment<'a> = (u64, &'a [u8]);
@@ -101,12 +115,14 @@ impl<'a> Source<'a> {
     /// Describes a file of `length` bytes, none of them in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
-        let segments = Segments { length, held: [None; MAX_SEGMENTS] };
+        let segments = Segments { length, held: [None; MAX_SEGMENTS], skipped: [NOTHING; MAX_SKIPPED] };
         Self {
             segments,
             asked: Cell::new(None),
             transient: None,
             walk: Cell::new(Walk::NONE),
+            #[cfg(feature = "gguf")]
+            skipped: Cell::new(NOTHING),
             failed: Cell::new(None),
         }
     }
@@ -132,6 +148,8 @@ impl<'a> Source<'a> {
         if !new.is_within(self.segments.length) {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
+        #[cfg(feature = "gguf")]
+        self.segments.remember(self.skipped.replace(NOTHING));
         // What is added for a transient request is dropped with everything around it, such as the rest of its
         // sectors.
         if self.asked_transient(offset, bytes) {
@@ -178,6 +196,13 @@ fn covers((at, outer): &Segment<'_>, (offset, inner): &Segment<'_>) -> bool {
 }
 
 impl<'a> Segments<'a> {
+    #[cfg(feature = "gguf")]
+    fn remember(&mut self, skipped: Skipped) {
+        if let Some(place) = self.skipped.iter_mut().find(|place| **place == NOTHING) {
+            *place = skipped;
+        }
+    }
+
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = (offset, bytes);
         let mut place = None;
@@ -266,6 +291,46 @@ impl<'a> Input<'a> {
     }
 }
 
+impl<'a> Input<'a> {
+    /// Returns the bytes from `at` on, as many as are contiguous in memory; none where that is in no segment.
+    pub(crate) fn available_from(&self, at: u64) -> &'a [u8] {
+        let from = |start: u64, bytes: &'a [u8]| bytes.get(to_usize(at.checked_sub(start)?)?..);
+        let found = match self.0 {
+            Bytes::Whole(bytes) => from(0, bytes),
+            Bytes::Parts(segments) => {
+                // The longest, so that a parser does not stop at a segment that another one continues.
+                let mut held = segments.held.iter().flatten();
+                held.by_ref().filter_map(|&(start, bytes)| from(start, bytes)).max_by_key(|bytes| bytes.len())
+            }
+        };
+        found.unwrap_or_default()
+    }
+
+    /// Returns how many bytes are in memory.
+    pub(crate) fn held(&self) -> u64 {
+        match self.0 {
+            Bytes::Whole(bytes) => to_u64(bytes.len()),
+            Bytes::Parts(segments) => {
+                let lengths = segments.held.iter().flatten().map(|(_, bytes)| to_u64(bytes.len()));
+                lengths.fold(0, u64::saturating_add)
+            }
+        }
+    }
+
+    /// Returns where the value ends that begins at `at`, if a parser has walked over it.
+    pub(crate) fn skipped_end(&self, at: u64) -> Option<u64> {
+        let Bytes::Parts(segments) = self.0 else { return None };
+        let is_it = |(start, end): &&Skipped| *start == at && *end != 0;
+        segments.skipped.iter().find(is_it).map(|(_, end)| *end)
+    }
+
+    /// Returns whether another value may be walked over without being kept.
+    pub(crate) fn can_skip(&self) -> bool {
+        let Bytes::Parts(segments) = self.0 else { return false };
+        segments.skipped.contains(&NOTHING)
+    }
+}
+
 /// What a parser opens a file from, and where it records why it stopped.
 #[derive(Clone)]
 pub(crate) struct ParseContext<'a> {
@@ -324,6 +389,19 @@ impl<'a> ParseContext<'a> {
     pub(crate) fn transient(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         let held = || self.source.and_then(|source| source.get_transient(extent));
         self.input.get(extent).or_else(held).ok_or_else(|| self.lack(Need { extent, keep: false }))
+    }
+
+    /// Remembers that the value from `start` to `end` has been walked over, if the file has a source, and stops once,
+    /// requesting `extent`, such as what follows the value.
+    #[cfg(feature = "gguf")]
+    pub(crate) fn skip(&self, start: u64, end: u64, extent: Extent) -> ParseResult<()> {
+        match self.source {
+            Some(source) => {
+                source.skipped.set((start, end));
+                Err(self.lack(Need { extent, keep: true }))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Stops because bytes are missing.

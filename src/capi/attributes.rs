@@ -1,9 +1,10 @@
 //! Attributes, and the values inside them.
 
+use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
-use super::pointer::{HandleMut, Holds, InfoIn, InfoOut, OptionalOut, Out, Writable};
-use super::status::{Details, END, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::pointer::{Array, Handle, HandleMut, Holds, InfoIn, InfoOut, Length, OptionalOut, Out, Writable};
+use super::status::{ApiError, Details, END, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
@@ -146,4 +147,129 @@ pub extern "C" fn tenslice_value_items(
         cursor.store(items.get().map_err(|_| Error::new(ErrorKind::WrongType))?);
         Ok(OK)
     })
+}
+
+/// Sets `count` to the number of values that are left, where the file states it without a walk over them: in GGUF.
+///
+/// Errors: NOT_FOUND where it does not; INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, count: Out<u64>) -> tenslice_status {
+    plain(|| {
+        let length = cursor.get::<Attributes<'static>>()?.length();
+        count.writable()?.set(length.ok_or(Error::new(ErrorKind::NotFound))?);
+        Ok(OK)
+    })
+}
+
+/// Sets `value`, whose `struct_size` the caller has set, to the first attribute from `cursor` on whose key is the
+/// `length` bytes at `key`. The cursor stays where it is. Linear in the bytes before the attribute.
+///
+/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was
+/// opened.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    value: InfoOut<tenslice_value>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let found = find(details, cursor, key, length)?;
+        value.writable()?.fill(tenslice_value::new(Some(found)));
+        Ok(OK)
+    })
+}
+
+/// Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+///
+/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get_u64(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    number: Out<u64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| set(find(details, cursor, key, length)?.as_u64(), &number))
+}
+
+/// Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+///
+/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get_i64(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    number: Out<i64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| set(find(details, cursor, key, length)?.as_i64(), &number))
+}
+
+/// Sets `number` to the floating-point number that the first attribute of that key has: see tenslice_attributes_get.
+///
+/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, integers included.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get_f64(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    number: Out<f64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| set(find(details, cursor, key, length)?.as_f64(), &number))
+}
+
+/// Sets `truth` to the boolean, 0 or 1, that the first attribute of that key has: see tenslice_attributes_get.
+///
+/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get_bool(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    truth: Out<u32>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| set(find(details, cursor, key, length)?.as_bool().map(u32::from), &truth))
+}
+
+/// Sets `text` to the text that the first attribute of that key has: see tenslice_attributes_get.
+///
+/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_get_str(
+    cursor: Handle<tenslice_cursor>,
+    key: Array<c_char>,
+    length: Length,
+    text: Out<tenslice_str>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| set(find(details, cursor, key, length)?.as_text().map(tenslice_str::from), &text))
+}
+
+/// Returns the value of that key.
+fn find(
+    details: Details<'_>,
+    cursor: Handle<'_, tenslice_cursor>,
+    key: Array<'_, c_char>,
+    length: Length<'_>,
+) -> FfiResult<Value<'static>> {
+    let mut all = *cursor.get::<Attributes<'static>>()?;
+    let key = key.with_length(length)?;
+    match (all.find_bytes(key), all.error()) {
+        (Some(value), _) => Ok(value),
+        (None, Some(error)) => Err(details.report(&error)),
+        (None, None) => Err(ApiError::new(ErrorKind::NotFound)),
+    }
+}
+
+/// Stores what a value is, if it is of the kind asked for.
+fn set<T>(value: Option<T>, place: &Out<'_, T>) -> FfiResult<tenslice_status> {
+    let place = place.writable()?;
+    place.set(value.ok_or(ApiError::new(ErrorKind::WrongType))?);
+    Ok(OK)
 }

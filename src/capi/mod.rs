@@ -8,6 +8,7 @@
 
 // In the order in which a reader of the C header meets them.
 mod status;
+mod memory;
 mod pointer;
 mod text;
 mod file;
@@ -29,8 +30,12 @@ mod npy;
 mod npz;
 #[cfg(feature = "safetensors")]
 mod safetensors;
+#[cfg(feature = "gguf")]
+mod gguf;
+#[cfg(feature = "dequantize")]
+mod numbers;
 
-#[cfg(all(test, feature = "formats", feature = "digest"))]
+#[cfg(all(test, feature = "formats", feature = "digest", feature = "dequantize"))]
 mod tests;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]

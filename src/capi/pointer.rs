@@ -24,6 +24,7 @@ use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
 use super::component::tenslice_component;
 use super::decode::tenslice_decoder;
 use super::file::tenslice_file;
+use super::memory::{Memory, memory, range, range_apart, range_beside};
 use super::source::tenslice_source;
 use super::sparse::{SparseCursor, tenslice_sparse};
 use super::status::{ApiError, Details, FfiResult, tenslice_status};
@@ -139,6 +140,11 @@ held! {
 held! {
     super::safetensors::tenslice_safetensors_index: crate::safetensors::Index<'static> = b"STIX";
     tenslice_cursor: crate::safetensors::IndexEntries<'static> = b"STIE";
+}
+
+#[cfg(feature = "gguf")]
+held! {
+    tenslice_cursor: crate::gguf::Infos<'static> = b"GGIN";
 }
 
 #[cfg(feature = "tens")]
@@ -392,58 +398,6 @@ impl<T> WritableInfo<'_, T> {
     }
 }
 
-/// Memory passed to a call: its address, and its length in bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Memory {
-    at: usize,
-    length: usize,
-}
-
-/// Describes the `count` values at `data`. An absurd count does no harm: `range` rejects it where they are read or
-/// written.
-fn memory<T>(data: *const T, count: usize) -> Memory {
-    Memory { at: data.addr(), length: count.wrapping_mul(size_of::<T>()) }
-}
-
-impl Memory {
-    /// Returns whether the two share a byte.
-    fn shares_with(self, other: Self) -> bool {
-        self.has_start_of(other) || other.has_start_of(self)
-    }
-
-    /// Returns whether `other` begins inside `self`. Empty memory never does.
-    fn has_start_of(self, other: Self) -> bool {
-        other.length != 0 && other.at.wrapping_sub(self.at) < self.length
-    }
-}
-
-/// Returns the address of the `count` values of that size and alignment at `data`, if the pointer can be valid for
-/// them. NULL is accepted only where `count` is 0.
-#[inline(never)]
-fn range(data: *const u8, count: usize, size: usize, alignment: usize) -> Option<NonNull<u8>> {
-    if count == 0 {
-        return NonNull::new(ptr::without_provenance_mut(alignment));
-    }
-    let length = isize::try_from(count.checked_mul(size)?).ok()?;
-    data.addr().checked_add_signed(length)?;
-    NonNull::new(data.cast_mut()).filter(|_| data.addr() & alignment.wrapping_sub(1) == 0)
-}
-
-/// Like [`range`], if the values overlap none of `others`.
-#[inline(never)]
-fn range_apart(data: *mut u8, count: usize, size: usize, alignment: usize, others: &[Memory]) -> Option<NonNull<u8>> {
-    let first = range(data, count, size, alignment)?;
-    let this = Memory { at: data.addr(), length: count.wrapping_mul(size) };
-    if others.iter().any(|other| this.shares_with(*other)) { None } else { Some(first) }
-}
-
-/// Like [`range`] for bytes, if they do not overlap one other range: without a list, which would stay on the stack
-/// for as long as the caller's frame, beneath everything that opens a file.
-#[inline(never)]
-fn range_beside(data: *const u8, length: usize, other: Memory) -> Option<NonNull<u8>> {
-    if memory(data, length).shares_with(other) { None } else { range(data, length, 1, 1) }
-}
-
 /// The element types of C's arrays, and the Rust types for them.
 ///
 /// # Safety
@@ -464,6 +418,11 @@ unsafe impl Plain for c_char {
 
 // SAFETY: the same type.
 unsafe impl Plain for u32 {
+    type Number = Self;
+}
+
+// SAFETY: the same type.
+unsafe impl Plain for f32 {
     type Number = Self;
 }
 
@@ -492,6 +451,20 @@ impl<'a> In<'a, tenslice_str> {
         let tenslice_str { data, length, is_escaped, .. } = self.read()?;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
+    }
+}
+
+#[cfg(feature = "gguf")]
+impl<'a> Array<'a, tenslice_file> {
+    /// Returns the `length` handles.
+    pub(super) fn handles(
+        &self,
+        Length(length, _): Length<'_>,
+    ) -> FfiResult<impl Iterator<Item = Handle<'a, tenslice_file>> + Clone + use<'a>> {
+        let first = self.0;
+        range(first.cast(), length, size_of::<tenslice_file>(), align_of::<tenslice_file>())
+            .ok_or(INVALID_ARGUMENT)?;
+        Ok((0..length).map(move |index| Handle(first.wrapping_add(index), PhantomData)))
     }
 }
 
@@ -532,6 +505,11 @@ impl<'a, E: Plain> Buffer<'a, E> {
 }
 
 impl<'a, E: Plain> Scratch<'a, E> {
+    #[cfg(feature = "dequantize")]
+    pub(super) fn memory(&self, ScratchLength(length, _): ScratchLength<'_>) -> Memory {
+        memory(self.0, length)
+    }
+
     /// Like [`Buffer::with_capacity`].
     pub(super) fn with_length(
         self,

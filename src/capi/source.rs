@@ -7,11 +7,11 @@ use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
 /// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
-/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added once a
-/// file has been opened: bytes read later go to tenslice_component_with_bytes.
+/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added while
+/// anything opened from it is used: bytes read later go to tenslice_component_with_bytes, or the file is opened again.
 #[repr(C)]
 pub struct tenslice_source {
-    opaque: [u64; 112],
+    opaque: [u64; 130],
 }
 
 /// A range of bytes that must be fetched. Always shorter than 4 GiB, and inside the file.

@@ -4,7 +4,8 @@ use core::ffi::c_char;
 
 use super::attributes::{next, tenslice_cursor};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, Memory, OptionalOut, Out};
+use super::memory::Memory;
+use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
 use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;

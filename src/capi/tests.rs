@@ -13,6 +13,8 @@ use super::blz::*;
 use super::component::*;
 use super::decode::*;
 use super::file::*;
+use super::gguf::*;
+use super::numbers::*;
 use super::pointer::FromC;
 use super::safetensors::*;
 use super::source::*;
@@ -441,6 +443,81 @@ fn shards() {
         assert_eq!(values(cursor, &mut Vec::new()), 1);
         let status = call!(tenslice_safetensors_index_files(index, index.cast(), 3, count, error));
         assert_eq!(status, code(ErrorKind::InvalidArgument));
+    }
+}
+
+#[test]
+fn typed_getters() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, all: tenslice_cursor, items: tenslice_cursor, error: tenslice_error);
+        places!(number: u64, integer: i64, real: f64, truth: u32, string: tenslice_str);
+        infos!(value: tenslice_value);
+        open(fixture!("gguf/kv_all_types.gguf"), file);
+        ok!(tenslice_file_attributes(file, all), tenslice_attributes_length(all, number));
+        assert_eq!(number.read(), 29);
+        ok!(tenslice_attributes_get_u64(all, of("k.u64"), 5, number, error));
+        ok!(tenslice_attributes_get_i64(all, of("k.i64"), 5, integer, error));
+        ok!(tenslice_attributes_get_f64(all, of("k.f32"), 5, real, error));
+        ok!(tenslice_attributes_get_bool(all, of("k.true"), 6, truth, error));
+        ok!(tenslice_attributes_get_str(all, of("general.architecture"), 20, string, error));
+        assert_eq!((number.read(), integer.read(), real.read(), truth.read()), (u64::MAX, i64::MIN, 1.5, 1));
+        assert_eq!(meaning(string.read()), b"test");
+        ok!(tenslice_attributes_get(all, of("a.string"), 8, value, error));
+        ok!(tenslice_value_items(value.cast_const(), items), tenslice_attributes_length(items, number));
+        assert_eq!(u64::from(values(items, &mut Vec::new())), number.read());
+        let wrong = call!(tenslice_attributes_get_u64(all, of("k.str"), 5, number, error));
+        assert_eq!(wrong, code(ErrorKind::WrongType));
+        let none = call!(tenslice_attributes_get(all, null(), 0, value, error));
+        assert_eq!(none, code(ErrorKind::NotFound));
+    }
+}
+
+#[test]
+fn parts_of_a_model() {
+    let (first, single) = (fixture!("gguf/split_00001.gguf"), fixture!("gguf/no_tensors.gguf"));
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(files: [tenslice_file; 2], cursor: tenslice_cursor, error: tenslice_error);
+        places!(failed: usize, needed: usize, dst: [u8; 32]);
+        infos!(about: tenslice_gguf_file_info, info: tenslice_gguf_tensor_info);
+        let files = files.cast::<tenslice_file>();
+        open(first, files);
+        open(single, files.add(1));
+        ok!(tenslice_gguf_get_info(files, about), tenslice_gguf_infos(files, cursor));
+        assert_eq!((about.read().alignment, about.read().part_count, about.read().part_tensors), (32, 2, 2));
+        ok!(tenslice_gguf_infos_next(cursor, info, error));
+        assert_eq!((text(info.read().name), info.read().ne, info.read().rank), (b"a".to_vec(), [8, 1, 1, 1], 1));
+        assert_eq!(call!(tenslice_gguf_infos_next(cursor, info, error)), END);
+        ok!(tenslice_gguf_check_parts(files.add(1).cast_const(), 1, null_mut(), error));
+        let differ = call!(tenslice_gguf_check_parts(files.cast_const(), 2, failed, error));
+        assert_eq!((differ, failed.read()), (code(ErrorKind::MissingKey), 1));
+        let name = "m-00001-of-00002.gguf";
+        ok!(tenslice_gguf_part_name(of(name), name.len(), 1, dst.cast(), 32, needed));
+        assert_eq!(read(dst, needed.read()), b"m-00002-of-00002.gguf\0");
+        let inside = call!(tenslice_gguf_part_name(dst.cast_const().cast(), 21, 0, dst.cast(), 32, needed));
+        assert_eq!(inside, code(ErrorKind::InvalidArgument));
+    }
+}
+
+#[test]
+fn numbers_of_blocks() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, block: u32, elements: u64);
+        places!(length: u64, numbers: [f32; 96], part: [f32; 5]);
+        open(fixture!("gguf-blocks/q8_0.gguf"), file);
+        ok!(tenslice_file_find(file, of("q8_0.random"), 11, tensor, error));
+        ok!(tenslice_tensor_block(tensor, block, elements, length));
+        assert_eq!((block.read(), elements.read(), length.read()), (8, 32, 34));
+        ok!(tenslice_tensor_f32_scratch(tensor, length));
+        assert_eq!(length.read(), 0);
+        ok!(tenslice_tensor_read_f32_into(tensor, null(), numbers.cast(), 96, null_mut(), 0, length, error));
+        ok!(tenslice_tensor_read_f32(tensor, 30, part.cast(), 5, error));
+        assert_eq!(numbers.cast::<f32>().add(30).cast::<[f32; 5]>().read(), part.read());
+        let inside = call!(tenslice_tensor_read_f32(tensor, 0, tensor.cast(), 5, error));
+        assert_eq!(inside, code(ErrorKind::InvalidArgument));
+        assert_eq!((tenslice_f16_to_f32(0x3e00), tenslice_f4_e2m1_to_f32(7)), (1.5, 6.0));
     }
 }
 

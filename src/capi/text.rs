@@ -3,7 +3,8 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::{self, Write};
 
-use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, Memory, OptionalOut, Writable};
+use super::memory::Memory;
+use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Writable};
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
 use crate::DType;
@@ -59,7 +60,7 @@ impl tenslice_str {
 }
 
 /// Counts bytes, and writes those that fit.
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     dst: &'a mut [u8],
     length: usize,
 }
@@ -167,7 +168,7 @@ fn write_text(
 }
 
 /// Writes a string and a NUL to `buffer`, if it is large enough for both, and their length to `needed`.
-fn write_whole(
+pub(super) fn write_whole(
     buffer: &mut [u8],
     needed: Option<Writable<'_, usize>>,
     write: impl Fn(&mut Writer<'_>) -> fmt::Result,

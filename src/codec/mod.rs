@@ -1,14 +1,18 @@
 //! Codecs: how numbers, strings and nested values are encoded, and how bytes are compressed.
 //!
-//! Each depends on `error`, `bytes`, `decode`, and knows nothing of the formats that use it.
+//! Each depends on `error`, `bytes`, `vocab`, `float`, `decode`, and knows nothing of the formats that use it.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
+#[cfg(feature = "gguf")]
+pub mod blocks;
 #[cfg(feature = "ztensor")]
 pub(crate) mod cbor;
 #[cfg(any(feature = "ztensor", feature = "digest"))]
 pub(crate) mod digest;
+#[cfg(feature = "gguf")]
+pub(crate) mod gguf;
 #[cfg(feature = "safetensors")]
 pub(crate) mod json;
 #[cfg(feature = "b2nd")]

@@ -16,6 +16,8 @@
 pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
+#[cfg(feature = "gguf")]
+pub mod gguf;
 #[cfg(feature = "npy")]
 pub mod npy;
 #[cfg(feature = "npz")]
@@ -66,6 +68,8 @@ macro_rules! formats {
                 as_safetensors "Returns the safetensors-specific view; `None` for a file of another format.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
                 as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
+            "gguf" Gguf gguf::GgufFile [0 b"GGUF"]
+                as_gguf "Returns the GGUF-specific view; `None` for a file of another format.";
         }
     };
 }
@@ -240,7 +244,6 @@ macro_rules! any_file {
         const MAGICS: Keywords = keywords![bytes
             $($($magic => Format::$variant.code(),)*)*
             b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
-            b"GGUF" => Format::Gguf.code(),
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
             b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
             b"\x1f\x8b" => Format::Gzip.code(),

@@ -27,8 +27,9 @@ impl Item for Spelled<'_> {
     fn order(self, other: Self) -> Ordering {
         let (mut a, mut b) = (self.0, other.0);
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+        // Faster than character by character; on a chip only more flash.
         while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
-            if is_special(x) || is_special(y) {
+            if cfg!(not(target_pointer_width = "64")) || is_special(x) || is_special(y) {
                 break;
             }
             if x != y {

@@ -1,0 +1,135 @@
+//! Attributes in GGUF, one value after the other.
+//!
+//! Depends on `super`, `error`, `bytes`, `codec::gguf`. Values are read where they are; those of a file that is only
+//! partly in memory may be missing.
+#![forbid(unsafe_code)]
+
+use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
+use crate::bytes::utf8::is_utf8;
+use crate::codec::gguf::{Encoding, Reader, kind};
+use crate::error::Error;
+use crate::place::Item;
+
+/// The pairs of a file, or the elements of an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Items<'a> {
+    input: Input<'a>,
+    encoding: Encoding,
+    at: u64,
+    left: u64,
+    /// The type of all elements; `None` for pairs.
+    kind: Option<u32>,
+    error: Option<Error>,
+}
+
+impl<'a> Attributes<'a> {
+    /// Returns `count` pairs of a file, from `at` on.
+    pub(crate) const fn gguf(input: Input<'a>, encoding: Encoding, at: u64, count: u64) -> Self {
+        Self(Inner::Gguf(Items { input, encoding, at, left: count, kind: None, error: None }))
+    }
+}
+
+impl<'a> Items<'a> {
+    /// Returns why the iterator ended early.
+    pub(super) const fn error(&self) -> Option<Error> {
+        self.error
+    }
+
+    /// Returns how many are left.
+    pub(super) const fn length(&self) -> u64 {
+        if self.error.is_some() { 0 } else { self.left }
+    }
+
+    /// Moves past the first pair of that key, and returns its value. The values of the others need not be in memory.
+    pub(super) fn find(&mut self, key: &[u8]) -> Option<Value<'a>> {
+        if self.kind.is_some() {
+            return None; // the values of a list have no keys
+        }
+        loop {
+            let value = self.step(|items, reader| {
+                reader.item = Item::Key;
+                let is_it = reader.string()? == key;
+                let kind = reader.kind()?;
+                reader.item = Item::Value;
+                if is_it { items.value(reader, kind).map(Some) } else { reader.skip_value(kind).map(|()| None) }
+            })?;
+            if value.is_some() {
+                return value;
+            }
+        }
+    }
+
+    /// Reads the next one, if there is one.
+    fn step<T>(&mut self, read: impl FnOnce(&Self, &mut Reader<'_, 'a>) -> ParseResult<T>) -> Option<T> {
+        if self.error.is_some() || self.left == 0 {
+            return None;
+        }
+        let opening = ParseContext::of(self.input);
+        let mut reader = Reader::new(&opening, self.encoding, self.at);
+        match read(self, &mut reader) {
+            Ok(next) => {
+                self.at = reader.position();
+                self.left = self.left.saturating_sub(1);
+                Some(next)
+            }
+            Err(stop) => {
+                self.error = Some(opening.error(stop));
+                None
+            }
+        }
+    }
+
+    fn read(&self, reader: &mut Reader<'_, 'a>) -> ParseResult<Attribute<'a>> {
+        let (key, kind) = match self.kind {
+            Some(kind) => (None, kind),
+            None => {
+                reader.item = Item::Key;
+                let key = reader.string()?;
+                (Some(Value::Text(Text::new(key, false))), reader.kind()?)
+            }
+        };
+        reader.item = Item::Value;
+        let value = self.value(reader, kind)?;
+        Ok(Attribute { key, value })
+    }
+
+    /// Reads a value, skipping what an array contains.
+    fn value(&self, reader: &mut Reader<'_, 'a>, kind: u32) -> ParseResult<Value<'a>> {
+        Ok(match kind {
+            kind::U8 => Value::Integer(u8::from_le_bytes(reader.number()?).into()),
+            kind::I8 => Value::Integer(i8::from_le_bytes(reader.number()?).into()),
+            kind::U16 => Value::Integer(u16::from_le_bytes(reader.number()?).into()),
+            kind::I16 => Value::Integer(i16::from_le_bytes(reader.number()?).into()),
+            kind::U32 => Value::Integer(u32::from_le_bytes(reader.number()?).into()),
+            kind::I32 => Value::Integer(i32::from_le_bytes(reader.number()?).into()),
+            kind::U64 => Value::Integer(u64::from_le_bytes(reader.number()?).into()),
+            kind::I64 => Value::Integer(i64::from_le_bytes(reader.number()?).into()),
+            kind::F32 => Value::Float(f32::from_le_bytes(reader.number()?).into()),
+            kind::F64 => Value::Float(f64::from_le_bytes(reader.number()?)),
+            kind::BOOL => Value::Bool(reader.boolean()?),
+            kind::STRING => {
+                let bytes = reader.string()?;
+                // Tokens of a vocabulary may be parts of characters.
+                if is_utf8(bytes) { Value::Text(Text::new(bytes, false)) } else { Value::Bytes(bytes) }
+            }
+            _ => {
+                let start = reader.position();
+                let array = reader.array()?;
+                let (kind, at) = (Some(array.kind), reader.position());
+                reader.go_to(start);
+                reader.skip_array()?;
+                Value::Array(Attributes(Inner::Gguf(Items { at, left: array.count, kind, ..*self })))
+            }
+        })
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Attribute<'a>> {
+        self.step(Self::read)
+    }
+}

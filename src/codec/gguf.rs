@@ -1,0 +1,433 @@
+//! The metadata of GGUF: numbers, strings and arrays, one after the other.
+//!
+//! Depends on `place`, `error`, `bytes`. Arrays have no length in bytes: numbers are skipped by their count, strings one
+//! by one. An array that is not in memory is walked over in pieces that need not be kept.
+#![forbid(unsafe_code)]
+
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{product, to_u64, to_usize};
+use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult, Walk};
+use crate::error::{Error, ErrorKind, NO_ENTRY};
+use crate::place::{Format, Item};
+
+/// How deeply arrays may be nested.
+pub(crate) const MAX_DEPTH: usize = 8;
+
+/// The largest header that is read: a limit of this library, as for the metadata of other formats.
+pub(crate) const MAX_HEADER: u64 = 1 << 30;
+
+/// How many bytes are requested at least and at most where some are missing; in between, as many as are in memory, so
+/// that a large header takes few requests, and what is in memory is not read again often.
+const LEAST: u64 = 1 << 16;
+const MOST: u64 = 1 << 24;
+/// From how many bytes on a value is long: it need not be in memory. An array of as many strings or truth values is walked
+/// over in windows of so many bytes at least.
+const LONG: u64 = 4096;
+const WINDOW: u64 = 1 << 20;
+
+/// The types of values.
+pub(crate) mod kind {
+    pub(crate) const U8: u32 = 0;
+    pub(crate) const I8: u32 = 1;
+    pub(crate) const U16: u32 = 2;
+    pub(crate) const I16: u32 = 3;
+    pub(crate) const U32: u32 = 4;
+    pub(crate) const I32: u32 = 5;
+    pub(crate) const F32: u32 = 6;
+    pub(crate) const BOOL: u32 = 7;
+    pub(crate) const STRING: u32 = 8;
+    pub(crate) const ARRAY: u32 = 9;
+    pub(crate) const U64: u32 = 10;
+    pub(crate) const I64: u32 = 11;
+    pub(crate) const F64: u32 = 12;
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Encoding {
+    pub(crate) is_big: bool,
+    /// Whether counts and lengths have 32 bits, as in version 1.
+    pub(crate) is_short: bool,
+}
+
+impl Encoding {
+    #[inline]
+    const fn u64(self, bytes: [u8; 8]) -> u64 {
+        if self.is_big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+
+    /// How many bytes a count or a length has.
+    pub(crate) const fn count_size(self) -> u64 {
+        if self.is_short { 4 } else { 8 }
+    }
+
+    /// Splits a count or a length off the front.
+    #[inline]
+    pub(crate) fn split_count(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
+        if self.is_short {
+            let (count, rest) = bytes.split_first_chunk()?;
+            return Some((u32::from_le_bytes(*count).into(), rest));
+        }
+        let (count, rest) = bytes.split_first_chunk()?;
+        Some((self.u64(*count), rest))
+    }
+}
+
+/// The start of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Array {
+    pub(crate) kind: u32,
+    pub(crate) count: u64,
+}
+
+/// Reads from the bytes of a file, or stops.
+pub(crate) struct Reader<'o, 'a> {
+    opening: &'o ParseContext<'a>,
+    pub(crate) encoding: Encoding,
+    /// The position in the file, and the bytes from there on that are in memory.
+    at: u64,
+    window: &'a [u8],
+    /// What is being read, and where the record begins that it belongs to.
+    pub(crate) item: Item,
+    pub(crate) record: Option<u64>,
+}
+
+impl<'o, 'a> Reader<'o, 'a> {
+    pub(crate) fn new(opening: &'o ParseContext<'a>, encoding: Encoding, at: u64) -> Self {
+        let window = opening.input.available_from(at);
+        Self { opening, encoding, at, window, item: Item::Header, record: None }
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.opening.input
+    }
+
+    /// The position of the next byte.
+    pub(crate) const fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// How many bytes of the file follow.
+    pub(crate) fn left(&self) -> u64 {
+        self.input().length().saturating_sub(self.at)
+    }
+
+    /// Stops with a fault at `at`.
+    #[inline]
+    pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
+        Err(self.stop(kind, at))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stop(&self, kind: ErrorKind, at: u64) -> Interrupted {
+        let distance = self.record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
+        let error = Error::at(kind, Format::Gguf, self.item, at).after_entry(distance.unwrap_or(NO_ENTRY));
+        self.opening.stop(error)
+    }
+
+    /// Reads bytes, which stay in memory.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn take(&mut self, count: u64) -> ParseResult<&'a [u8]> {
+        if to_u64(self.window.len()) < count {
+            self.refill(count, None)?;
+        }
+        self.take_available(count)
+    }
+
+    #[inline]
+    fn take_available(&mut self, count: u64) -> ParseResult<&'a [u8]> {
+        let Some((head, rest)) = to_usize(count).and_then(|count| self.window.split_at_checked(count)) else {
+            return self.fail(ErrorKind::Truncated, self.input().length());
+        };
+        self.window = rest;
+        self.at = self.at.saturating_add(count);
+        Ok(head)
+    }
+
+    /// Gets `count` bytes into memory: to be kept, or only to be walked over.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self, count: u64, walked: Option<Walk>) -> ParseResult<()> {
+        if count > self.left() {
+            return self.fail(ErrorKind::Truncated, self.input().length());
+        }
+        self.window = self.input().available_from(self.at);
+        if to_u64(self.window.len()) < count {
+            let extent = self.following(if walked.is_some() { WINDOW } else { LEAST }, count);
+            self.window = match walked {
+                Some(walk) => {
+                    self.opening.set_walk(walk);
+                    self.opening.transient(extent)?
+                }
+                None => self.opening.keep(extent)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// The range to request from here on, of `least` and `count` bytes at least.
+    fn following(&self, least: u64, count: u64) -> Extent {
+        Extent::new(self.at, self.input().held().clamp(least, MOST).max(count).min(self.left()))
+    }
+
+    /// Moves on over the bytes of a value, which are in the file: without a look at them if they are many, otherwise they
+    /// stay in memory.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn skip(&mut self, count: u64) -> ParseResult<()> {
+        if count < LONG { self.take(count).map(drop) } else { self.pass(count) }
+    }
+
+    /// Moves on without a look at the bytes.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn pass(&mut self, count: u64) -> ParseResult<()> {
+        if count > self.left() {
+            return self.fail(ErrorKind::Truncated, self.input().length());
+        }
+        self.window = to_usize(count).and_then(|count| self.window.get(count..)).unwrap_or_default();
+        self.at = self.at.saturating_add(count);
+        Ok(())
+    }
+
+    /// Moves to a position.
+    pub(crate) fn go_to(&mut self, at: u64) {
+        self.at = at;
+        self.window = self.input().available_from(at);
+    }
+
+    /// Reads `N` bytes.
+    #[inline]
+    pub(crate) fn bytes<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
+        if self.window.len() < N {
+            self.refill(to_u64(N), None)?;
+        }
+        let Some((bytes, rest)) = self.window.split_first_chunk::<N>() else {
+            return self.fail(ErrorKind::Truncated, self.input().length());
+        };
+        self.window = rest;
+        self.at = self.at.saturating_add(to_u64(N));
+        Ok(*bytes)
+    }
+
+    /// Reads a number of `N` bytes; returns them in little-endian order.
+    pub(crate) fn number<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
+        let mut number = self.bytes()?;
+        if self.encoding.is_big {
+            number.reverse();
+        }
+        Ok(number)
+    }
+
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn u32(&mut self) -> ParseResult<u32> {
+        let bytes = self.bytes()?;
+        Ok(if self.encoding.is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn u64(&mut self) -> ParseResult<u64> {
+        let bytes = self.bytes()?;
+        Ok(self.encoding.u64(bytes))
+    }
+
+    /// Reads a count or a length.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn count(&mut self) -> ParseResult<u64> {
+        if self.encoding.is_short { self.u32().map(u64::from) } else { self.u64() }
+    }
+
+    /// Reads the length of a string, which fits in the file.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn string_length(&mut self) -> ParseResult<u64> {
+        let at = self.at;
+        let length = self.count()?;
+        self.check_room(Some(length), at)?;
+        Ok(length)
+    }
+
+    /// Checks that there may follow so many bytes: in the file, and in a header that is not too large. They are stated at
+    /// `at`.
+    #[inline]
+    fn check_room(&self, bytes: Option<u64>, at: u64) -> ParseResult<()> {
+        let bytes = bytes.unwrap_or(u64::MAX);
+        if bytes > self.left() {
+            return self.fail(ErrorKind::CountTooLarge, at);
+        }
+        if bytes > MAX_HEADER.saturating_sub(self.at) {
+            return self.fail(ErrorKind::ManifestTooLarge, at);
+        }
+        Ok(())
+    }
+
+    /// Reads a string; its bytes are any.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn string(&mut self) -> ParseResult<&'a [u8]> {
+        let length = self.string_length()?;
+        self.take(length)
+    }
+
+    /// Reads the type of a value.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn kind(&mut self) -> ParseResult<u32> {
+        let at = self.at;
+        let kind = self.u32()?;
+        if kind > kind::F64 { self.fail(ErrorKind::UnexpectedType, at) } else { Ok(kind) }
+    }
+
+    /// Reads the start of an array, whose elements fit in the file.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn array(&mut self) -> ParseResult<Array> {
+        let kind = self.kind()?;
+        let at = self.at;
+        let count = self.count()?;
+        let smallest = match kind {
+            kind::STRING => self.encoding.count_size(),
+            kind::ARRAY => self.encoding.count_size().saturating_add(4),
+            _ => size_of_kind(kind),
+        };
+        self.check_room(product(Some(count), smallest), at)?;
+        Ok(Array { kind, count })
+    }
+
+    /// Skips a value.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn skip_value(&mut self, kind: u32) -> ParseResult<()> {
+        match kind {
+            kind::STRING => {
+                let length = self.string_length()?;
+                self.skip(length)
+            }
+            kind::ARRAY => self.skip_array(),
+            kind::BOOL => self.boolean().map(drop),
+            _ => self.skip(size_of_kind(kind)),
+        }
+    }
+
+    /// Reads a truth value.
+    pub(crate) fn boolean(&mut self) -> ParseResult<bool> {
+        let at = self.at;
+        match self.take(1)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => self.fail(ErrorKind::UnexpectedType, at),
+        }
+    }
+
+    /// Skips an array. One that a walk was interrupted in goes on where that was.
+    #[inline(never)]
+    pub(crate) fn skip_array(&mut self) -> ParseResult<()> {
+        let start = self.at;
+        if let Some(end) = self.input().skipped_end(start) {
+            self.go_to(end);
+            return Ok(());
+        }
+        // The arrays around the current one, each with what is left of it.
+        let mut around = heapless::Vec::<Array, MAX_DEPTH>::new();
+        let mut array = self.array()?;
+        loop {
+            match array.kind {
+                kind::ARRAY if array.count > 0 => {
+                    let at = self.at;
+                    let inside = self.array()?;
+                    let rest = Array { count: array.count.saturating_sub(1), ..array };
+                    // The one itself counts, too.
+                    if around.len().saturating_add(1) >= MAX_DEPTH || around.push(rest).is_err() {
+                        return self.fail(ErrorKind::TooDeep, at);
+                    }
+                    array = inside;
+                    continue;
+                }
+                kind::ARRAY => {}
+                kind::STRING | kind::BOOL => {
+                    let is_outermost = around.is_empty();
+                    self.walk(start, array, is_outermost)?;
+                }
+                // The elements are in the file, as `array` has checked.
+                kind => self.skip(product(Some(array.count), size_of_kind(kind)).unwrap_or(u64::MAX))?,
+            }
+            match around.pop() {
+                Some(outer) => array = outer,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Skips strings, at most so many, as long as they are in memory; returns how many are left.
+    fn skip_strings(&mut self, mut left: u64) -> u64 {
+        let mut window = self.window;
+        while left > 0 {
+            let Some((length, rest)) = self.encoding.split_count(window) else { break };
+            let Some(rest) = to_usize(length).and_then(|length| rest.get(length..)) else { break };
+            window = rest;
+            left = left.wrapping_sub(1);
+        }
+        let skipped = self.window.len().saturating_sub(window.len());
+        self.at = self.at.saturating_add(to_u64(skipped));
+        self.window = window;
+        left
+    }
+
+    /// Walks over strings or truth values, in an array that began at `start`. If it is the outermost and long, bytes that
+    /// are not in memory are not kept.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn walk(&mut self, start: u64, array: Array, is_outermost: bool) -> ParseResult<()> {
+        let Array { kind, count: mut left } = array;
+        let can_skip = is_outermost && array.count >= LONG && self.input().can_skip();
+        let mut is_walked = false;
+        let Walk { at, memory: [of, walked_left, _] } = self.opening.walk();
+        if can_skip && at != 0 && of == start {
+            self.go_to(at);
+            left = walked_left;
+            is_walked = true;
+        }
+        let size = if kind == kind::STRING { self.encoding.count_size() } else { 1 };
+        loop {
+            if kind == kind::STRING {
+                left = self.skip_strings(left);
+            }
+            if left == 0 {
+                break;
+            }
+            if to_u64(self.window.len()) < size {
+                let walk = Walk { at: self.at, memory: [start, left, 0] };
+                self.refill(size, can_skip.then_some(walk))?;
+                is_walked = true;
+            }
+            if can_skip && kind == kind::STRING {
+                let length = self.string_length()?;
+                self.pass(length)?;
+            } else {
+                self.skip_value(kind)?;
+            }
+            left = left.saturating_sub(1);
+        }
+        if can_skip && is_walked {
+            // Where nothing follows, a byte is requested all the same: the source remembers the end with what it is given.
+            let last = Extent::new(self.at.saturating_sub(1), 1);
+            let next = if self.left() == 0 { last } else { self.following(LEAST, 0) };
+            return self.opening.skip(start, self.at, next);
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes a value of that type has; 0 for strings and arrays.
+pub(crate) const fn size_of_kind(kind: u32) -> u64 {
+    match kind {
+        kind::U8 | kind::I8 | kind::BOOL => 1,
+        kind::U16 | kind::I16 => 2,
+        kind::U32 | kind::I32 | kind::F32 => 4,
+        kind::U64 | kind::I64 | kind::F64 => 8,
+        _ => 0,
+    }
+}

@@ -1,0 +1,458 @@
+//! GGUF, versions 1 to 3, little- and big-endian.
+//!
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::gguf`, `codec::blocks`,
+//! `attributes`, and the contract of `format`.
+//!
+//! ```text
+//! 0    "GGUF", version u32, count of tensors, count of pairs
+//!      pairs         key, type, value: the attributes of the file                       (codec/gguf.rs)
+//!      infos         name, rank, lengths, type, offset: one for each tensor             (info.rs)
+//!      data          at a multiple of the alignment; each tensor follows the one before, padded to it
+//! ```
+//!
+//! Nothing says how long pairs and infos are: they are walked over. The byte order has no flag: in a big-endian file the
+//! low half of the version is 0 when it is read as little-endian.
+#![forbid(unsafe_code)]
+
+mod explain;
+mod info;
+mod split;
+
+use self::info::Info;
+pub use self::split::{PartName, Split, check_parts};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{quotient, to_usize};
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
+use crate::distinct::{Compared, Distinct, Memory, Seen, Stack};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
+use crate::vocab::{ByteOrder, Layout};
+use crate::warning::{Warning, Warnings};
+
+/// Where the counts begin.
+const COUNTS: u64 = 8;
+
+/// The alignment of a file that states none, and the least that one may state.
+const DEFAULT_ALIGNMENT: u32 = 32;
+const MIN_ALIGNMENT: u32 = 8;
+
+const MAX_KEY: u64 = 65535;
+
+/// A GGUF file.
+#[derive(Clone, Copy, Debug)]
+pub struct GgufFile<'a> {
+    input: Input<'a>,
+    encoding: Encoding,
+    version: u8,
+    are_keys_distinct: bool,
+    are_names_distinct: bool,
+    has_trailing_bytes: bool,
+    alignment: u32,
+    pairs: u32,
+    tensors: u32,
+    /// Positions in the file: of the pairs, of the infos, and of the data.
+    pairs_at: u32,
+    infos_at: u32,
+    data_at: u64,
+}
+
+impl<'a> GgufFile<'a> {
+    /// Returns the byte order of the numbers in the file.
+    #[must_use]
+    pub const fn byte_order(&self) -> ByteOrder {
+        if self.encoding.is_big { ByteOrder::Big } else { ByteOrder::Little }
+    }
+
+    /// Returns the alignment of the tensors in the file, in bytes.
+    #[must_use]
+    pub const fn alignment(&self) -> u32 {
+        self.alignment
+    }
+
+    /// Returns where the data begins in the file: the offsets of tensors are stored relative to that.
+    #[must_use]
+    pub const fn data_offset(&self) -> u64 {
+        self.data_at
+    }
+
+    /// Returns what the file says of its tensors, in their order, as ggml sees them.
+    #[must_use]
+    pub const fn infos(&self) -> Infos<'a> {
+        Infos { file: *self, at: self.infos_at, left: self.tensors, error: None }
+    }
+
+    fn reader<'o>(&self, opening: &'o ParseContext<'a>, at: u32) -> Reader<'o, 'a> {
+        Reader::new(opening, self.encoding, at.into())
+    }
+
+    /// Reads the start of the file.
+    fn read_head<'o>(opening: &'o ParseContext<'a>) -> ParseResult<(Self, Reader<'o, 'a>)> {
+        let mut encoding = Encoding { is_big: false, is_short: false };
+        let mut reader = Reader::new(opening, encoding, 4);
+        reader.item = Item::Version;
+        let version: [u8; 4] = reader.number()?;
+        encoding.is_big = version.starts_with(&[0, 0]);
+        let version = if encoding.is_big { u32::from_be_bytes(version) } else { u32::from_le_bytes(version) };
+        encoding.is_short = version == 1;
+        let version = match (version, encoding.is_big) {
+            (1, false) => 1,
+            (2, false) => 2,
+            (3, _) => 3,
+            _ => return reader.fail(ErrorKind::UnsupportedVersion, 4),
+        };
+        reader.encoding = encoding;
+        let file = Self {
+            input: opening.input,
+            encoding,
+            version,
+            are_keys_distinct: true,
+            are_names_distinct: true,
+            has_trailing_bytes: false,
+            alignment: DEFAULT_ALIGNMENT,
+            pairs: 0,
+            tensors: 0,
+            pairs_at: 0,
+            infos_at: 0,
+            data_at: 0,
+        };
+        Ok((file, reader))
+    }
+
+    /// Reads the counts, each of records of so many bytes at least.
+    fn read_counts(&mut self, reader: &mut Reader<'_, 'a>) -> ParseResult<()> {
+        let (pair, info) = if self.encoding.is_short { (10, 20) } else { (14, 24) };
+        reader.item = Item::Tensors;
+        let tensors = reader.count()?;
+        reader.item = Item::Attributes;
+        let pairs = reader.count()?;
+        let left = reader.left().min(MAX_HEADER);
+        let fits = |count: u64, size: u64| count <= quotient(left, size);
+        if !fits(pairs, pair) {
+            return reader.fail(ErrorKind::CountTooLarge, if self.encoding.is_short { 12 } else { 16 });
+        }
+        reader.item = Item::Tensors;
+        match (u32::try_from(tensors), u32::try_from(pairs)) {
+            (Ok(tensors), Ok(pairs)) if fits(tensors.into(), info) => (self.tensors, self.pairs) = (tensors, pairs),
+            _ => return reader.fail(ErrorKind::CountTooLarge, COUNTS),
+        }
+        Ok(())
+    }
+
+    /// The position of the reader, in a header that is not too large.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn position(reader: &Reader<'_, 'a>) -> ParseResult<u32> {
+        match u32::try_from(reader.position()) {
+            Ok(position) if u64::from(position) <= MAX_HEADER => Ok(position),
+            _ => reader.fail(ErrorKind::ManifestTooLarge, reader.position()),
+        }
+    }
+
+    fn read_pairs(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
+        self.pairs_at = Self::position(reader)?;
+        for _ in 0..self.pairs {
+            let at = u64::from(Self::position(reader)?);
+            reader.item = Item::Key;
+            let length = reader.string_length()?;
+            if length == 0 || length > MAX_KEY {
+                return reader.fail(ErrorKind::InvalidName, at);
+            }
+            let key = reader.take(length)?;
+            if !is_utf8(key) {
+                return reader.fail(ErrorKind::InvalidUtf8, at);
+            }
+            seen.add(key);
+            reader.item = Item::Value;
+            let kind_at = reader.position();
+            let kind = reader.kind()?;
+            if key == b"general.alignment" {
+                let at = reader.position();
+                self.alignment = if kind == kind::U32 { reader.u32()? } else { 0 };
+                if !self.alignment.is_power_of_two() || self.alignment < MIN_ALIGNMENT {
+                    reader.item = Item::Alignment;
+                    return reader.fail(ErrorKind::InvalidAlignment, if kind == kind::U32 { at } else { kind_at });
+                }
+            } else {
+                reader.skip_value(kind)?;
+            }
+        }
+        self.are_keys_distinct = seen.are_distinct();
+        Ok(())
+    }
+
+    fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
+        self.infos_at = Self::position(reader)?;
+        seen.begin();
+        // Where the next tensor begins, relative to the data.
+        let mut next = 0_u64;
+        let (mut last_at, mut last_end) = (reader.position(), 0_u64);
+        for _ in 0..self.tensors {
+            let at = u64::from(Self::position(reader)?);
+            let info = Info::read(reader)?;
+            if !is_utf8(info.name) {
+                reader.item = Item::Name;
+                return reader.fail(ErrorKind::InvalidUtf8, at);
+            }
+            seen.add(info.name);
+            if info.offset != next {
+                reader.item = Item::Offset;
+                return reader.fail(ErrorKind::InvalidOffset, info.offset_at);
+            }
+            let end = info.offset.checked_add(info.length);
+            let Some((end, after)) = end.and_then(|end| Some((end, align_up(end, self.alignment)?))) else {
+                reader.item = Item::Shape;
+                return reader.fail(ErrorKind::ShapeOverflow, at);
+            };
+            (last_at, last_end, next) = (info.offset_at, end, after);
+        }
+        self.are_names_distinct = seen.are_distinct();
+        let (end, length) = (u64::from(Self::position(reader)?), self.input.length());
+        self.data_at = align_up(end, self.alignment).unwrap_or(u64::MAX);
+        let available = length.checked_sub(self.data_at);
+        if self.tensors > 0 && available.is_none_or(|available| last_end > available) {
+            reader.item = Item::Offset;
+            return reader.fail(ErrorKind::OutOfFile, last_at);
+        }
+        self.has_trailing_bytes = available.is_some_and(|available| available > next);
+        Ok(())
+    }
+
+    /// Looks for equal keys and names, with the caller's memory or the little that is available on opening.
+    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        if !self.are_keys_distinct {
+            self.compare_strings(false, warnings, memory)?;
+        }
+        if !self.are_names_distinct {
+            self.compare_strings(true, warnings, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Looks for equal keys, or equal names of tensors.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn compare_strings(
+        &self,
+        of_tensors: bool,
+        warnings: &mut Warnings,
+        memory: &mut (impl Memory + ?Sized),
+    ) -> Result<()> {
+        let strings = &mut Strings { file: self, of_tensors, error: None };
+        let (start, count, kind, item, unchecked) = if of_tensors {
+            (self.infos_at, self.tensors, ErrorKind::RepeatedName, Item::Name, Warning::NamesUnchecked)
+        } else {
+            (self.pairs_at, self.pairs, ErrorKind::RepeatedKey, Item::Key, Warning::KeysUnchecked)
+        };
+        match memory.compare(strings, (start, count), count)? {
+            Compared::Clash(at) => return Err(Error::at(kind, Format::Gguf, item, at.into())),
+            Compared::TooMany => warnings.add(unchecked),
+            Compared::Distinct => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the info at that position; also returns where it ends.
+    fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
+        let opening = ParseContext::of(self.input);
+        let mut reader = self.reader(&opening, at);
+        let info = Info::read(&mut reader).map_err(|stop| opening.error(stop))?;
+        Ok((info, reader.position()))
+    }
+}
+
+/// A tensor as ggml sees it. See [`GgufFile::infos`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorInfo<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The lengths of the dimensions, the innermost first: the reverse of [`Tensor::shape`](crate::Tensor::shape). Those
+    /// that the tensor does not have are 1.
+    pub ne: [u64; 4],
+    /// How many dimensions it has.
+    pub rank: u32,
+    /// The number of its type in ggml, such as 12 for Q4_K.
+    pub ggml_type: u32,
+    /// Where it begins, relative to the data.
+    pub offset: u64,
+}
+
+/// The tensors of a file as ggml sees them. See [`GgufFile::infos`].
+#[derive(Clone, Copy, Debug)]
+pub struct Infos<'a> {
+    file: GgufFile<'a>,
+    at: u32,
+    left: u32,
+    error: Option<Error>,
+}
+
+impl<'a> Infos<'a> {
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
+    }
+
+    fn read(&mut self) -> Result<TensorInfo<'a>> {
+        let (info, end) = self.file.info(self.at)?;
+        self.at = u32::try_from(end).unwrap_or(u32::MAX);
+        let mut ne = [1; 4];
+        // The outermost is the last.
+        let used = to_usize(info.shape.rank().into()).and_then(|rank| ne.get_mut(..rank)).unwrap_or_default();
+        used.iter_mut().rev().zip(info.shape).for_each(|(to, from)| *to = from);
+        let name = Utf8::checked(info.name).map_or("", Utf8::as_str);
+        let (rank, ggml_type, offset) = (info.shape.rank(), info.ggml_type, info.offset);
+        Ok(TensorInfo { name, ne, rank, ggml_type, offset })
+    }
+}
+
+impl<'a> Iterator for Infos<'a> {
+    type Item = TensorInfo<'a>;
+
+    fn next(&mut self) -> Option<TensorInfo<'a>> {
+        if self.error.is_some() {
+            return None;
+        }
+        self.left = self.left.checked_sub(1)?;
+        self.read().map_err(|error| self.error = Some(error)).ok()
+    }
+}
+
+/// The keys of the pairs, or the names of the tensors, by their position in the file.
+struct Strings<'r, 'a> {
+    file: &'r GgufFile<'a>,
+    of_tensors: bool,
+    error: Option<Error>,
+}
+
+impl<'a> Strings<'_, 'a> {
+    fn read(&self, reader: &mut Reader<'_, 'a>) -> ParseResult<&'a [u8]> {
+        if self.of_tensors {
+            return Info::read(reader).map(|info| info.name);
+        }
+        let key = reader.string()?;
+        let kind = reader.kind()?;
+        reader.skip_value(kind)?;
+        Ok(key)
+    }
+}
+
+impl<'a> Distinct for Strings<'_, 'a> {
+    type Item = &'a [u8];
+    /// A position, and how many follow.
+    type Place = (u32, u32);
+
+    fn next(&mut self, (at, left): &mut (u32, u32)) -> Option<(&'a [u8], u32)> {
+        let rest = left.checked_sub(1)?;
+        let opening = ParseContext::of(self.file.input);
+        let mut reader = self.file.reader(&opening, *at);
+        let string = self.read(&mut reader).and_then(|string| Ok((string, GgufFile::position(&reader)?)));
+        match string {
+            Ok((string, next)) => {
+                let position = core::mem::replace(at, next);
+                *left = rest;
+                Some((string, position))
+            }
+            Err(stop) => {
+                self.error = Some(opening.error(stop));
+                None
+            }
+        }
+    }
+
+    fn at(&self, position: u32) -> &'a [u8] {
+        let opening = ParseContext::of(self.file.input);
+        self.file.reader(&opening, position).string().unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+/// The next multiple of the alignment, which is a power of two.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+fn align_up(n: u64, alignment: u32) -> Option<u64> {
+    let mask = u64::from(alignment).wrapping_sub(1);
+    Some(n.checked_add(mask)? & !mask)
+}
+
+impl<'a> FileFormat<'a> for GgufFile<'a> {
+    const FORMAT: Format = Format::Gguf;
+
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
+        let (mut file, mut reader) = Self::read_head(opening)?;
+        file.read_counts(&mut reader)?;
+        let mut seen = Seen::new();
+        file.read_pairs(&mut reader, &mut seen)?;
+        file.read_infos(&mut reader, &mut seen)?;
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        let trailing = if self.has_trailing_bytes { Warning::TrailingBytes.bit() } else { 0 };
+        *summary = Summary { warnings: Warnings::from_bits(trailing), tensor_count: self.tensors.into() };
+        self.compare(&mut summary.warnings, &mut Stack)
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        Some(match self.version {
+            1 => "1",
+            2 => "2",
+            _ => "3",
+        })
+    }
+
+    fn attributes(&self) -> Attributes<'a> {
+        Attributes::gguf(self.input, self.encoding, self.pairs_at.into(), self.pairs.into())
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        if cursor.index >= self.tensors {
+            return Ok(false);
+        }
+        let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
+        let (info, end) = self.info(at)?;
+        tensor.name = Utf8::checked(info.name).unwrap_or(Utf8::new("")); // was checked when the file was opened
+        tensor.at = at.into();
+        tensor.components = at;
+        tensor.index = cursor.index;
+        tensor.shape = info.shape;
+        tensor.dtype = info.element.dtype();
+        if let Some(block) = info.element.block() {
+            tensor.layout = Layout::Blocks;
+            tensor.layout_name = Utf8::new(block.layout_name());
+        }
+        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::KeysUnchecked);
+        self.compare(&mut checked, scratch)?;
+        Ok(checked)
+    }
+
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let (info, _) = self.info(tensor.components)?;
+        part.dtype = info.element.dtype();
+        part.storage = part.dtype;
+        part.order = self.byte_order();
+        part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), info.length));
+        Ok(cursor.is_first())
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
