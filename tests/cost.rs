@@ -11,6 +11,8 @@ mod support;
 
 #[cfg(feature = "b2nd")]
 use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks, repeated};
+#[cfg(feature = "gguf")]
+use support::gguf::{ARRAY, Gguf, Meta};
 #[cfg(feature = "ztensor")]
 use support::{Cbor, component, file_1_2, manifest_1_2};
 use tenslice::File;
@@ -20,8 +22,16 @@ const MOST: f64 = 2.2;
 
 /// The factor for items that are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
 const MOST_SORTED: f64 = 2.25;
-const SORTED: [&str; 3] =
-    ["entries in falling order", "more entries, compared with memory", "names of escapes that begin alike"];
+const SORTED: [&str; 8] = [
+    "entries in falling order",
+    "more entries, compared with memory",
+    "names of escapes that begin alike",
+    "keys in falling order",
+    "more keys, compared with memory",
+    "tensors in falling order",
+    "more tensors, compared with memory",
+    "tensors whose names begin alike",
+];
 
 /// A name, the smaller size, how to make a file of a given size, and the work done with it.
 type Case = (&'static str, usize, fn(usize) -> Vec<u8>, fn(&[u8]));
@@ -119,6 +129,58 @@ const CASES: &[Case] = &[
     ("a long file name that is compared with many", 450, long_file_name, list_files),
     #[cfg(feature = "safetensors")]
     ("metadata of an index that nests deeply", 100, nested_metadata, list_metadata),
+    #[cfg(feature = "gguf")]
+    ("pairs", 2000, pairs, open),
+    #[cfg(feature = "gguf")]
+    ("pairs, listed", 2000, pairs, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("the last of many pairs", 2000, pairs, find_last_key),
+    #[cfg(feature = "gguf")]
+    ("keys in falling order", 500, falling_keys, open),
+    #[cfg(feature = "gguf")]
+    ("more keys than are compared", 1100, falling_keys, open),
+    #[cfg(feature = "gguf")]
+    ("more keys, compared with memory", 1100, falling_keys, check),
+    #[cfg(feature = "gguf")]
+    ("lists before keys in falling order", 450, lists_and_falling_keys, open),
+    #[cfg(feature = "gguf")]
+    ("tensors", 2000, tensors, open),
+    #[cfg(feature = "gguf")]
+    ("tensors, listed", 2000, tensors, list),
+    #[cfg(feature = "gguf")]
+    ("the last of many tensors", 2000, tensors, find_last_tensor),
+    #[cfg(feature = "gguf")]
+    ("tensors in falling order", 450, falling_infos, open),
+    #[cfg(feature = "gguf")]
+    ("more tensors than are compared", 1100, falling_infos, open),
+    #[cfg(feature = "gguf")]
+    ("more tensors, compared with memory", 1100, falling_infos, check),
+    #[cfg(feature = "gguf")]
+    ("tensors whose names begin alike", 250, tensors_alike, open),
+    #[cfg(feature = "gguf")]
+    ("strings", 1 << 13, strings, open),
+    #[cfg(feature = "gguf")]
+    ("strings, listed", 1 << 13, strings, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("the pair after many strings", 1 << 13, strings, find_last_key),
+    #[cfg(feature = "gguf")]
+    ("long strings, listed", 1 << 12, long_strings, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("truth values", 1 << 14, truths, open),
+    #[cfg(feature = "gguf")]
+    ("truth values, listed", 1 << 14, truths, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("lists in lists", 1 << 11, wide_lists, open),
+    #[cfg(feature = "gguf")]
+    ("lists in lists, listed", 1 << 11, wide_lists, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("empty lists in lists, as deep as they may be", 1 << 11, deep_lists, walk_attributes),
+    #[cfg(feature = "gguf")]
+    ("pairs, in parts", 1 << 14, pairs, open_in_parts),
+    #[cfg(feature = "gguf")]
+    ("strings behind pairs, in parts", 1 << 9, strings_behind_pairs, open_in_parts),
+    #[cfg(feature = "gguf")]
+    ("long lists between pairs, in parts", 1 << 7, lists_between_pairs, open_in_parts),
 ];
 
 /// The work that is measured; valgrind looks for this function by name.
@@ -255,7 +317,7 @@ fn no_end(size: usize) -> Vec<u8> {
 }
 
 /// Compares names and places with memory for all of them.
-#[cfg(any(feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 fn check(bytes: &[u8]) {
     let _ = black_box(File::open(bytes).unwrap().check(&mut [0; 4096]).unwrap());
 }
@@ -545,4 +607,149 @@ fn names_alike(size: usize) -> Vec<u8> {
     let start = "x".repeat(size);
     let names: Vec<String> = (0..size).rev().map(|number| format!("{start}{number:04}")).collect();
     file_1_2(&manifest_1_2(names.iter().map(String::as_str)))
+}
+
+#[cfg(feature = "gguf")]
+fn pairs(size: usize) -> Vec<u8> {
+    let mut file = Gguf::default();
+    for i in 0..size {
+        file.pair(format!("{i:06}"), &Meta::U32(7));
+    }
+    file.pair("last", &Meta::U8(7)).bytes()
+}
+
+#[cfg(feature = "gguf")]
+fn falling_keys(size: usize) -> Vec<u8> {
+    let mut file = Gguf::default();
+    for i in (0..size).rev() {
+        file.pair(format!("{i:06}"), &Meta::U32(7));
+    }
+    file.bytes()
+}
+
+/// Keys that fall, each of a list of strings.
+#[cfg(feature = "gguf")]
+fn lists_and_falling_keys(size: usize) -> Vec<u8> {
+    let mut file = Gguf::default();
+    let list = Meta::texts((0..100).map(|i| format!("{i}")));
+    for i in (0..size).rev() {
+        file.pair(format!("{i:06}"), &list);
+    }
+    file.bytes()
+}
+
+#[cfg(feature = "gguf")]
+fn tensors(size: usize) -> Vec<u8> {
+    gguf_tensors((0..size).map(|i| format!("{i:06}")))
+}
+
+#[cfg(feature = "gguf")]
+fn falling_infos(size: usize) -> Vec<u8> {
+    gguf_tensors((0..size).rev().map(|i| format!("{i:06}")))
+}
+
+/// As many tensors as their names have bytes, which are the same in all but the last four; the names descend.
+#[cfg(feature = "gguf")]
+fn tensors_alike(size: usize) -> Vec<u8> {
+    let start = "x".repeat(size);
+    gguf_tensors((0..size).rev().map(|i| format!("{start}{i:04}")))
+}
+
+/// Tensors without elements.
+#[cfg(feature = "gguf")]
+fn gguf_tensors(names: impl Iterator<Item = String>) -> Vec<u8> {
+    let mut file = Gguf::default();
+    for name in names {
+        file.tensor(name, &[0, 1, 1, 1], 0, &[]);
+    }
+    file.bytes()
+}
+
+/// A list, and a pair behind it.
+#[cfg(feature = "gguf")]
+fn one_list(list: &Meta) -> Vec<u8> {
+    Gguf::default().pair("a", list).pair("last", &Meta::U8(7)).bytes()
+}
+
+#[cfg(feature = "gguf")]
+fn strings(size: usize) -> Vec<u8> {
+    one_list(&Meta::texts((0..size).map(|i| format!("{i:06}"))))
+}
+
+/// A hundred strings of that length, and characters that take several bytes.
+#[cfg(feature = "gguf")]
+fn long_strings(size: usize) -> Vec<u8> {
+    one_list(&Meta::texts((0..100).map(|_| "\u{e4}".repeat(size / 2))))
+}
+
+#[cfg(feature = "gguf")]
+fn truths(size: usize) -> Vec<u8> {
+    one_list(&Meta::Array(7, vec![Meta::Bool(1); size]))
+}
+
+/// So many lists of lists of strings.
+#[cfg(feature = "gguf")]
+fn wide_lists(size: usize) -> Vec<u8> {
+    let inside = Meta::Array(ARRAY, vec![Meta::texts(["a".into(), String::new()].into_iter()); 3]);
+    one_list(&Meta::Array(ARRAY, vec![inside; size]))
+}
+
+/// So many lists, each of one list, and so on, with an empty list at the end.
+#[cfg(feature = "gguf")]
+fn deep_lists(size: usize) -> Vec<u8> {
+    let inside = (0..6).fold(Meta::Array(0, vec![]), |inside, _| Meta::Array(ARRAY, vec![inside]));
+    one_list(&Meta::Array(ARRAY, vec![inside; size]))
+}
+
+/// Pairs that take more than a window, and strings behind them that take many.
+#[cfg(feature = "gguf")]
+fn strings_behind_pairs(size: usize) -> Vec<u8> {
+    let mut file = Gguf::default();
+    let text = Meta::text("x".repeat(4000));
+    for i in 0..size {
+        file.pair(format!("{i:06}"), &text);
+    }
+    file.pair("a", &Meta::texts((0..100 * size).map(|_| "x".repeat(600)))).bytes()
+}
+
+/// Lists of numbers, each longer than what is requested after it.
+#[cfg(feature = "gguf")]
+fn lists_between_pairs(size: usize) -> Vec<u8> {
+    let mut file = Gguf::default();
+    let list = file.value(&Meta::Array(0, vec![Meta::U8(7); 100_000]));
+    for i in 0..size {
+        file.raw_pair(format!("{i:06}"), ARRAY, &list);
+    }
+    file.bytes()
+}
+
+/// Opens over a source that is given what it asks for.
+#[cfg(feature = "gguf")]
+fn open_in_parts(bytes: &[u8]) {
+    let mut source = tenslice::Source::new(bytes.len() as u64);
+    while let tenslice::Opened::Need(need) = File::open_source(&source).unwrap() {
+        let from = need.extent.offset as usize;
+        source.add(need.extent.offset, &bytes[from..][..need.extent.length as usize]).unwrap();
+    }
+}
+
+/// Lists all values, and those in lists.
+#[cfg(feature = "gguf")]
+fn walk_attributes(bytes: &[u8]) {
+    fn count(attributes: tenslice::Attributes<'_>) -> usize {
+        attributes.map(|attribute| attribute.value.items().map_or(1, count)).sum()
+    }
+    assert!(black_box(count(File::open(bytes).unwrap().attributes())) > 0);
+}
+
+#[cfg(feature = "gguf")]
+fn find_last_key(bytes: &[u8]) {
+    assert_eq!(File::open(bytes).unwrap().attributes().get_u64("last"), Some(7));
+}
+
+#[cfg(feature = "gguf")]
+fn find_last_tensor(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let last = format!("{:06}", file.tensor_count() - 1);
+    assert!(file.find(&last).is_ok());
 }

@@ -60,7 +60,7 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
 /// Whether it can be materialized at all.
 fn is_known(tensor: &Tensor<'_>) -> bool {
     match tensor.layout() {
-        Layout::QuantizedGroup | Layout::Packed | Layout::Other => false,
+        Layout::QuantizedGroup | Layout::Packed | Layout::Blocks | Layout::Other => false,
         Layout::TensorTrain => tensor.dense_length().is_some(),
         _ => true,
     }

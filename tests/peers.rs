@@ -1,16 +1,16 @@
 //! The formats that other programs read, too: every field of every file against its side-car, and the outcome for the
 //! damaged ones.
-#![cfg(all(feature = "npy", feature = "npz", feature = "safetensors"))]
+#![cfg(all(feature = "npy", feature = "npz", feature = "safetensors", feature = "gguf"))]
 
 mod support;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use support::{Case, cases_of, damaged, little, sha256};
-use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor};
+use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor, Value};
 
-const FORMATS: [&str; 3] = ["npy", "npz", "safetensors"];
+const FORMATS: [&str; 4] = ["npy", "npz", "safetensors", "gguf"];
 
 #[test]
 fn contents() {
@@ -40,17 +40,38 @@ fn contents() {
     }
 }
 
-/// The attributes, all of them texts.
+/// The attributes. Of those with one key, a JSON object has the last.
 fn compare_attributes(context: &str, file: &File<'_>, expected: &Json) {
     let expected = expected.as_object();
     let mut found = BTreeMap::new();
     for attribute in file.attributes() {
         let key = attribute.key.and_then(|key| key.as_text()).unwrap().to_string();
-        let text = attribute.value.as_text().unwrap().to_string();
         assert!(file.attributes().get(&key).is_some(), "{context}: {key}");
-        found.insert(key, Json::from(text));
+        found.insert(key, value(&attribute.value));
     }
+    assert_eq!(file.attributes().error(), None, "{context}");
     assert!(expected.map_or(found.is_empty(), |expected| found.iter().eq(expected)), "{context}: {found:?}");
+}
+
+/// A value as the side-cars have it.
+fn value(found: &Value<'_>) -> Json {
+    match found {
+        Value::Text(text) => text.to_string().into(),
+        Value::Bytes(bytes) => {
+            json!({"$bytes": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()})
+        }
+        Value::Bool(truth) => (*truth).into(),
+        Value::Integer(_) => found.as_u64().map_or_else(|| json!(found.as_i64().unwrap()), Json::from),
+        Value::Float(number) if number.is_finite() => json!(number),
+        Value::Float(number) => number.to_string().into(),
+        Value::Array(items) => {
+            let length = items.length().unwrap();
+            let items: Vec<Json> = items.map(|item| value(&item.value)).collect();
+            assert_eq!(items.len() as u64, length);
+            items.into()
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
@@ -76,15 +97,24 @@ fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
             let array = File::open(data.read_into(&mut array).unwrap()).unwrap();
             compare_array(&context, &array.find("").unwrap(), expected);
         }
+    } else if tensor.layout() == Layout::Blocks {
+        let block = tensor.block_type().unwrap();
+        assert_eq!((tensor.layout_name(), tensor.dtype()), (expected["layout"].as_str().unwrap(), None), "{context}");
+        assert_eq!(u64::from(block.code()), expected["ggml_type"].as_u64().unwrap(), "{context}");
+        assert_eq!(tensor.shape(), shape_of(expected)[..], "{context}");
+        assert_eq!(sha256(data.bytes().unwrap()), expected["stored_sha256"], "{context}");
     } else {
         compare_array(&context, tensor, expected);
     }
 }
 
+fn shape_of(expected: &Json) -> Vec<u64> {
+    expected["shape"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect()
+}
+
 /// An array that is not compressed.
 fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
-    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
-    assert_eq!(tensor.shape(), shape[..], "{context}");
+    assert_eq!(tensor.shape(), shape_of(expected)[..], "{context}");
     assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Dense, "dense"), "{context}");
     assert_eq!(tensor.dtype().map(|dtype| dtype.name()), expected["dtype"].as_str(), "{context}");
     assert_eq!(tensor.order().text(), expected["order"], "{context}");

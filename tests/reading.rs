@@ -110,7 +110,10 @@ fn other_files_are_named() {
     assert_eq!(refusal(b""), "unexpected end of input [at byte 0]");
     assert_eq!(refusal(b"hello world, how do you do"), "this is not a known kind of tensor file [at byte 0]");
     assert_eq!(refusal(b"ZTEN"), "ztensor: header: unexpected end of input [at byte 0]");
-    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf: files of this kind are not supported yet [at byte 0]");
+    #[cfg(feature = "gguf")]
+    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf 3: tensors: unexpected end of input [at byte 8]");
+    #[cfg(feature = "gguf")]
+    assert_eq!(refusal(b"GGUF\x04\0\0\0"), "gguf: this version is not supported: 4 [at byte 4]");
     assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not supported yet [at byte 0]");
     let json = "this is not a known kind of tensor file (it begins like JSON; an index of safetensors files is no \
         tensor file itself) [at byte 0]";

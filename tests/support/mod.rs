@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test uses its part
 
 pub mod frames;
+pub mod gguf;
 
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("npy", cfg!(feature = "npy")),
         ("npz", cfg!(feature = "npz")),
         ("safetensors", cfg!(feature = "safetensors")),
+        ("gguf", cfg!(feature = "gguf")),
     ];
     formats.contains(&(format, true))
 }
@@ -84,7 +86,7 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             continue;
         }
         let side_car = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("zt" | "b2nd" | "b2frame" | "npy" | "npz" | "safetensors") => {
+            Some("zt" | "b2nd" | "b2frame" | "npy" | "npz" | "safetensors" | "gguf") => {
                 PathBuf::from(format!("{}.json", path.display()))
             }
             Some("tens" | "blz") => path.with_extension("json"),

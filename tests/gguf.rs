@@ -1,0 +1,871 @@
+//! GGUF: every rule, the metadata, models in several files, and files that are read in parts.
+#![cfg(feature = "gguf")]
+
+mod support;
+
+use support::gguf::{ARRAY, Gguf, Meta, TEXT};
+use support::{Random, describe, open_in_parts};
+use tenslice::gguf::{PartName, Split, check_parts};
+use tenslice::{
+    Attributes, ByteOrder, DType, Error, ErrorKind, File, Item, Layout, Need, Opened, Source, Value, Warning,
+};
+
+const F32: u32 = 0;
+const Q4_0: u32 = 2;
+const Q8_0: u32 = 8;
+const Q4_K: u32 = 12;
+const I8: u32 = 24;
+const MXFP4: u32 = 39;
+
+/// The types of values.
+const U8_VALUE: u32 = 0;
+const U32_VALUE: u32 = 4;
+const BOOL: u32 = 7;
+
+/// Where the first pair or info begins, and in one with a name of one byte what follows that name.
+const FIRST: u64 = 24;
+const AFTER_NAME: u64 = FIRST + 9;
+
+/// Checks the refusal of a file, whole and in parts, and that the message is `gguf 3: ` and the given text.
+#[track_caller]
+fn refused(bytes: &[u8], kind: ErrorKind, item: Item, at: u64, message: &str) {
+    let error = File::open(bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at)), "{}", error.explain(bytes));
+    assert_eq!(error.explain(bytes).to_string(), format!("gguf {message} [at byte {at}]"));
+    for cut in 0..=bytes.len() {
+        let mut source = Source::new(bytes.len() as u64);
+        let parts = open_in_parts(bytes, &[(0, cut), (cut, bytes.len())], &mut source);
+        assert_eq!(parts.unwrap_err(), error, "cut at {cut}");
+    }
+}
+
+/// A file of one pair.
+fn pair(key: impl AsRef<[u8]>, value: &Meta) -> Vec<u8> {
+    Gguf::default().pair(key, value).bytes()
+}
+
+/// A file of one tensor.
+fn tensor(ne: &[u64], ggml_type: u32, bytes: usize) -> Vec<u8> {
+    Gguf::default().tensor("t", ne, ggml_type, &vec![0; bytes]).bytes()
+}
+
+/// Replaces bytes.
+fn with(mut bytes: Vec<u8>, at: u64, new: &[u8]) -> Vec<u8> {
+    bytes[at as usize..][..new.len()].copy_from_slice(new);
+    bytes
+}
+
+#[test]
+fn versions() {
+    for (version, is_big, name) in [(1, false, "1"), (2, false, "2"), (3, false, "3"), (3, true, "3")] {
+        let bytes = Gguf::new(version, is_big).pair("k", &Meta::U32(7)).tensor("t", &[2], F32, &[0; 8]).bytes();
+        let file = File::open(&bytes).unwrap();
+        assert_eq!((file.version(), file.attributes().get_u64("k")), (Some(name), Some(7)));
+        let order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
+        assert_eq!(file.as_gguf().unwrap().byte_order(), order);
+    }
+    for (version, is_big) in [(0, false), (4, false), (0x10003, false), (1, true), (2, true), (4, true)] {
+        let bytes = Gguf::new(version, is_big).bytes();
+        let error = File::open(&bytes).unwrap_err();
+        let expected = (ErrorKind::UnsupportedVersion, Item::Version, Some(4));
+        assert_eq!((error.kind(), error.item(), error.offset()), expected);
+        if !is_big {
+            let message = format!("gguf: this version is not supported: {version} [at byte 4]");
+            assert_eq!(error.explain(&bytes[..]).to_string(), message);
+        }
+    }
+    assert_eq!(File::open(b"GGUX\x03\0\0\0").unwrap_err().kind(), ErrorKind::UnknownFormat);
+}
+
+#[test]
+fn counts_and_lengths_fit_in_the_file() {
+    let too_large =
+        |bytes: &[u8], item, at, message: &str| refused(bytes, ErrorKind::CountTooLarge, item, at, message);
+    let count = u64::MAX.to_le_bytes();
+    // 14 bytes a pair and 24 a tensor.
+    let one = Gguf::default().raw_pair("", 0, &[0]).pairs.clone();
+    assert_eq!(one.len(), 13);
+    let counted = |tensors: u64, pairs: u64, bytes: usize| {
+        [&b"GGUF\x03\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
+    };
+    let pairs = "3: attributes: the item count exceeds the bytes left: ";
+    too_large(&counted(0, 3, 41), Item::Attributes, 16, &format!("{pairs}3"));
+    assert_eq!(File::open(&counted(0, 3, 42)).unwrap_err().kind(), ErrorKind::InvalidName);
+    too_large(&counted(0, u64::MAX, 41), Item::Attributes, 16, &format!("{pairs}{}", u64::MAX));
+    let tensors = "3: tensors: the item count exceeds the bytes left: ";
+    too_large(&counted(3, 0, 71), Item::Tensors, 8, &format!("{tensors}3"));
+    assert_eq!(File::open(&counted(1, 0, 24)).unwrap_err().kind(), ErrorKind::OutOfFile);
+    too_large(&counted(1 << 32, 0, 71), Item::Tensors, 8, &format!("{tensors}4294967296"));
+
+    let file = pair("k", &Meta::text("abc"));
+    let exceeds = "the item count exceeds the bytes left: ";
+    let max = u64::MAX;
+    too_large(&with(file.clone(), FIRST, &count), Item::Key, FIRST, &format!("3: key: {exceeds}{max}"));
+    too_large(&with(file.clone(), 37, &count), Item::Value, 37, &format!("3: value: {exceeds}{max}"));
+    let left = file.len() as u64 - 45;
+    assert!(File::open(&with(file.clone(), 37, &left.to_le_bytes())).is_ok());
+    let more = left + 1;
+    too_large(&with(file, 37, &more.to_le_bytes()), Item::Value, 37, &format!("3: value: {exceeds}{more}"));
+    let named = with(tensor(&[2], F32, 8), FIRST, &count);
+    too_large(&named, Item::Name, FIRST, &format!("3: name: {exceeds}{max}"));
+    // Elements of each kind, one more than there is room for; and a product that wraps around.
+    for (kind, size) in
+        [(0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 4), (7, 1), (8, 8), (9, 12), (10, 8), (12, 8)]
+    {
+        for count in [48 / size + 1, u64::MAX, 1 << 61, (1 << 61) + 1, 1 << 62, 1 << 63] {
+            let start = [&u32::to_le_bytes(kind)[..], &u64::to_le_bytes(count), &[0; 48]].concat();
+            let mut file = Gguf::default();
+            file.raw_pair("k", ARRAY, &start).alignment = 1;
+            too_large(&file.bytes(), Item::Value, 41, &format!("3: value: {exceeds}{count}"));
+        }
+    }
+}
+
+#[test]
+fn a_file_may_end_anywhere_but_is_refused_then() {
+    let file = everything(3, false).bytes();
+    for length in 0..file.len() {
+        assert!(File::open(&file[..length]).is_err(), "{length}");
+    }
+    let file = Gguf::default().info("a name", &[1, 1], F32, 0).head();
+    let message = "3: tensor \"a name\": shape: unexpected end of input";
+    refused(&file[..50], ErrorKind::Truncated, Item::Shape, 50, message);
+}
+
+#[test]
+fn keys() {
+    let rule = "3: key: a key has 1 to 65535 bytes";
+    refused(&pair("", &Meta::text("abc")), ErrorKind::InvalidName, Item::Key, FIRST, rule);
+    let long = pair("x".repeat(65536), &Meta::U8(1));
+    assert_eq!(File::open(&long).unwrap_err().explain(&long[..]).to_string(), format!("gguf {rule} [at byte 24]"));
+    let bytes = pair("x".repeat(65535), &Meta::U8(1));
+    assert_eq!(File::open(&bytes).unwrap().attributes().get_u64(&"x".repeat(65535)), Some(1));
+    let message = "3: key: the text is not valid UTF-8";
+    refused(&pair(b"a\xff", &Meta::U8(1)), ErrorKind::InvalidUtf8, Item::Key, FIRST, message);
+    let bytes = pair("Größe-1\0", &Meta::U8(1));
+    assert_eq!(File::open(&bytes).unwrap().attributes().get_u64("Größe-1\0"), Some(1));
+}
+
+#[test]
+fn kinds_of_values() {
+    let rule = "3: value: there is no such type of value, or a truth value is not 0 or 1";
+    for kind in [13, 255, u32::MAX] {
+        let file = Gguf::default().raw_pair("k", kind, &[0; 8]).bytes();
+        refused(&file, ErrorKind::UnexpectedType, Item::Value, AFTER_NAME, rule);
+        let file = Gguf::default().raw_pair("k", ARRAY, &[&kind.to_le_bytes()[..], &[0; 8]].concat()).bytes();
+        refused(&file, ErrorKind::UnexpectedType, Item::Value, 37, rule);
+    }
+    for byte in [2, 255] {
+        refused(&pair("k", &Meta::Bool(byte)), ErrorKind::UnexpectedType, Item::Value, 37, rule);
+        let list = Meta::Array(BOOL, vec![Meta::Bool(1), Meta::Bool(0), Meta::Bool(byte)]);
+        refused(&pair("k", &list), ErrorKind::UnexpectedType, Item::Value, 51, rule);
+        let nested = pair("k", &Meta::Array(ARRAY, vec![list]));
+        refused(&nested, ErrorKind::UnexpectedType, Item::Value, 63, rule);
+    }
+}
+
+/// An empty list in so many lists.
+fn nested(depth: usize) -> Meta {
+    (1..depth).fold(Meta::Array(U8_VALUE, vec![]), |inside, _| Meta::Array(ARRAY, vec![inside]))
+}
+
+#[test]
+fn lists_in_lists() {
+    for depth in 1..=8 {
+        let bytes = pair("k", &nested(depth));
+        let mut items = File::open(&bytes).unwrap().attributes().get_list("k").unwrap();
+        for _ in 1..depth {
+            assert_eq!(items.length(), Some(1));
+            items = items.next().unwrap().value.items().unwrap();
+        }
+        assert_eq!((items.length(), items.next().is_none()), (Some(0), true));
+    }
+    let message = "3: value: values are nested too deeply";
+    for depth in [9, 10, 3000] {
+        let bytes = pair("k", &nested(depth));
+        let error = File::open(&bytes).unwrap_err();
+        // The ninth array: one head of the value, and 12 bytes each.
+        assert_eq!(
+            (error.kind(), error.item(), error.offset()),
+            (ErrorKind::TooDeep, Item::Value, Some(37 + 8 * 12))
+        );
+        assert_eq!(error.explain(&bytes[..]).to_string(), format!("gguf {message} [at byte 133]"));
+    }
+}
+
+#[test]
+fn alignments() {
+    for alignment in [8, 16, 32, 64, 4096] {
+        for is_big in [false, true] {
+            let mut file = Gguf::new(3, is_big);
+            file.alignment = alignment;
+            file.tensor("a", &[3], I8, &[1, 2, 3]).pair("k", &Meta::U8(1));
+            // Anywhere among the pairs.
+            file.pair("general.alignment", &Meta::U32(alignment as u32)).pair("z", &Meta::U8(1));
+            let bytes = file.tensor("b", &[1], I8, &[4]).bytes();
+            let file = File::open(&bytes).unwrap();
+            let gguf = file.as_gguf().unwrap();
+            assert_eq!((gguf.alignment() as usize, gguf.data_offset() % alignment as u64), (alignment, 0));
+            assert_eq!(file.find("b").unwrap().data().unwrap().as_slice::<i8>().unwrap(), [4]);
+            assert!(file.warnings().is_empty());
+        }
+    }
+    let rule = "3: alignment: the alignment must be a power of two, at least 8, of type u32";
+    let value = FIRST + 8 + 17 + 4;
+    for alignment in [0, 1, 2, 4, 24, 40, 48, 0x8000_0001, u32::MAX] {
+        let bytes = pair("general.alignment", &Meta::U32(alignment));
+        refused(&bytes, ErrorKind::InvalidAlignment, Item::Alignment, value, rule);
+    }
+    for other in [Meta::U64(32), Meta::I32(32), Meta::U16(32), Meta::text("32"), Meta::Array(U32_VALUE, vec![])] {
+        let bytes = pair("general.alignment", &other);
+        refused(&bytes, ErrorKind::InvalidAlignment, Item::Alignment, value - 4, rule);
+    }
+    let bytes = pair("general.alignment", &Meta::U32(1 << 31));
+    assert_eq!(File::open(&bytes).unwrap().as_gguf().unwrap().data_offset(), 1 << 31);
+}
+
+#[test]
+fn names_of_tensors() {
+    for name in ["", "a\0b", "Gewicht ä", &"x".repeat(65), &"x".repeat(70_000)] {
+        let bytes = Gguf::default().tensor(name, &[1], I8, &[7]).bytes();
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.find(name).unwrap().data().unwrap().as_slice::<i8>().unwrap(), [7]);
+        assert_eq!(file.tensors().next().unwrap().name(), name);
+    }
+    let bytes = Gguf::default().tensor(b"\xed\xa0\x80", &[1], I8, &[7]).bytes();
+    refused(&bytes, ErrorKind::InvalidUtf8, Item::Name, FIRST, "3: name: the text is not valid UTF-8");
+}
+
+#[test]
+fn shapes() {
+    // As in numpy: the outermost dimension first.
+    for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
+        let bytes = Gguf::new(version, is_big).tensor("t", &[5, 4, 1, 3], I8, &[0; 60]).bytes();
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("t").unwrap();
+        assert_eq!(tensor.shape(), [3, 1, 4, 5][..]);
+        let info = file.as_gguf().unwrap().infos().next().unwrap();
+        assert_eq!((info.ne, info.rank, info.ggml_type, info.offset), ([5, 4, 1, 3], 4, I8, 0));
+        let bytes =
+            Gguf::new(version, is_big).tensor("s", &[], F32, &[0; 4]).tensor("v", &[2, 1], F32, &[0; 8]).bytes();
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.find("s").unwrap().shape(), [0; 0][..]);
+        assert_eq!(file.find("v").unwrap().shape(), [1, 2][..]);
+        let infos: Vec<_> = file.as_gguf().unwrap().infos().collect();
+        assert_eq!((infos[0].ne, infos[0].rank, infos[0].name), ([1; 4], 0, "s"));
+        assert_eq!((infos[1].ne, infos[1].rank, infos[1].offset), ([2, 1, 1, 1], 2, 32));
+    }
+    for rank in [5_u32, 9, u32::MAX] {
+        let bytes = with(tensor(&[1, 1, 1, 1], I8, 1), AFTER_NAME, &rank.to_le_bytes());
+        let message = "3: tensor \"t\": shape: a tensor has at most 4 dimensions";
+        refused(&bytes, ErrorKind::TooMany, Item::Shape, AFTER_NAME, message);
+    }
+}
+
+#[test]
+fn lengths_of_zero() {
+    let mut file = Gguf::default();
+    file.tensor("a", &[0], F32, &[]).tensor("b", &[1 << 62, 1 << 62, 0], F32, &[]).tensor("c", &[2], I8, &[1, 2]);
+    let bytes = file.tensor("d", &[0, 3], Q4_0, &[]).bytes();
+    // The last one begins behind the padding of the one before it.
+    assert_eq!(File::open(&bytes[..bytes.len() - 1]).unwrap_err().kind(), ErrorKind::OutOfFile);
+    let file = File::open(&bytes).unwrap();
+    let lengths: Vec<_> = file.tensors().map(|t| t.components().next().unwrap().extent().length).collect();
+    assert_eq!(lengths, [0, 0, 2, 0]);
+    assert_eq!(file.find("b").unwrap().shape().element_count(), Some(0));
+    assert!(file.warnings().is_empty());
+}
+
+#[test]
+fn types_of_tensors() {
+    let known =
+        [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
+    let known: Vec<u32> = known.into_iter().chain([34, 35, 39, 40, 41, 42]).collect();
+    for number in (0..300).chain([u32::MAX]) {
+        let bytes = tensor(&[256], number, 4096);
+        if known.contains(&number) {
+            let file = File::open(&bytes).unwrap();
+            assert_eq!(file.as_gguf().unwrap().infos().next().unwrap().ggml_type, number);
+            let tensor = file.find("t").unwrap();
+            assert!((tensor.layout() == Layout::Dense) == tensor.dtype().is_some(), "{number}");
+            assert_eq!(tensor.block_type().is_some(), tensor.layout() == Layout::Blocks, "{number}");
+        } else {
+            let message = "3: tensor \"t\": there is no such type of ggml, or it was removed: ";
+            refused(&bytes[..200], ErrorKind::UnknownDType, Item::DType, 45, &format!("{message}{number}"));
+        }
+    }
+}
+
+#[test]
+fn blocks_are_whole() {
+    let message = "3: tensor \"t\": the innermost dimension is not a whole number of blocks";
+    for (ne, ggml_type) in
+        [(&[33][..], Q4_0), (&[16, 2], Q4_0), (&[128], Q4_K), (&[32], 40), (&[64], 41), (&[], Q8_0)]
+    {
+        let bytes = tensor(ne, ggml_type, 300);
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::PartialBlock, Item::Shape, Some(37)));
+        assert!(error.explain(&bytes[..]).to_string().starts_with(&format!("gguf {message}")));
+    }
+    let bytes = tensor(&[64, 3], Q4_0, 2 * 3 * 18);
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().is_empty());
+    assert_eq!(file.find("t").unwrap().component("data").unwrap().bytes().unwrap().len(), 108);
+}
+
+#[test]
+fn sizes_do_not_wrap() {
+    let cases = [
+        (&[1 << 32, 1 << 31, 2][..], I8),
+        (&[1 << 62, 4], I8),
+        (&[1 << 61, 2], F32),
+        (&[u64::MAX, 2], I8),
+        (&[u64::MAX - 31], 15),
+        (&[1 << 63, 1 << 63, 1 << 63, 1 << 63], I8),
+    ];
+    for (ne, ggml_type) in cases {
+        let bytes = tensor(ne, ggml_type, 64);
+        let error = File::open(&bytes).unwrap_err();
+        let expected = if ggml_type == 15 { ErrorKind::PartialBlock } else { ErrorKind::ShapeOverflow };
+        assert_eq!((error.kind(), error.item(), error.offset()), (expected, Item::Shape, Some(37)), "{ne:?}");
+    }
+    let largest = u64::MAX - 31;
+    let bytes = Gguf::default().info("t", &[largest], I8, 0).head();
+    refused(&bytes, ErrorKind::OutOfFile, Item::Offset, 49, "3: tensor \"t\": offset + length exceeds the file size");
+    // The sum of two, and the padding of one.
+    let bytes = Gguf::default().info("t", &[largest], I8, 0).info("u", &[32], I8, largest).head();
+    let message = |name: char, length: u64| {
+        let rule = "the product of the shape, in bytes, exceeds 64 bits";
+        format!("3: tensor \"{name}\": {rule}: length {length}, shape [{length}]")
+    };
+    refused(&bytes, ErrorKind::ShapeOverflow, Item::Shape, 57, &message('u', 32));
+    let bytes = Gguf::default().info("t", &[largest + 1], I8, 0).head();
+    refused(&bytes, ErrorKind::ShapeOverflow, Item::Shape, FIRST, &message('t', largest + 1));
+}
+
+#[test]
+fn tensors_follow_each_other() {
+    let file = |second: u64| {
+        let mut file = Gguf::default();
+        file.info("a", &[3], I8, 0).info("b", &[3], I8, second).data = vec![0; 256];
+        file.bytes()
+    };
+    assert!(File::open(&file(32)).is_ok());
+    // The second info, behind its name, rank, length and type.
+    let at = AFTER_NAME + 4 + 8 + 4 + 8 + 9 + 4 + 8 + 4;
+    for second in [0, 3, 31, 33, 64, 1 << 63, u64::MAX] {
+        let message = "3: tensor \"b\": offset: the tensor does not begin where the one before it ends";
+        refused(&file(second), ErrorKind::InvalidOffset, Item::Offset, at, message);
+    }
+}
+
+#[test]
+fn tensors_are_inside_the_file() {
+    let bytes = tensor(&[5, 2], F32, 40);
+    let at = AFTER_NAME + 4 + 16 + 4;
+    assert!(File::open(&bytes).unwrap().warnings().is_empty(), "no padding behind the last");
+    refused(
+        &bytes[..bytes.len() - 1],
+        ErrorKind::OutOfFile,
+        Item::Offset,
+        at,
+        "3: tensor \"t\": offset + length exceeds the file size",
+    );
+    // Without data, and without the padding before it.
+    let head = Gguf::default().info("t", &[5, 2], F32, 0).head();
+    refused(&head, ErrorKind::OutOfFile, Item::Offset, at, "3: tensor \"t\": offset + length exceeds the file size");
+    let bytes = Gguf::default().info("t", &[0], F32, 0).head();
+    assert!(File::open(&bytes).is_ok());
+    refused(
+        &bytes[..58],
+        ErrorKind::OutOfFile,
+        Item::Offset,
+        49,
+        "3: tensor \"t\": offset + length exceeds the file size",
+    );
+}
+
+#[test]
+fn bytes_behind_the_data_are_a_warning() {
+    let trailing = |bytes: &[u8]| File::open(bytes).unwrap().warnings().contains(Warning::TrailingBytes);
+    let bytes = tensor(&[3], I8, 3);
+    for (more, expected) in [(0, false), (29, false), (30, true), (1000, true)] {
+        assert_eq!(trailing(&[&bytes[..], &vec![1; more]].concat()), expected, "{more}");
+    }
+    let mut pairs = Gguf::default();
+    pairs.pair("k", &Meta::U8(1)).alignment = 1;
+    let bytes = pairs.bytes();
+    assert_eq!(bytes.len(), 38);
+    for (more, expected) in [(0, false), (26, false), (27, true)] {
+        assert_eq!(trailing(&[&bytes[..], &vec![0; more]].concat()), expected, "{more}");
+    }
+}
+
+/// One value of each kind, lists of them, and tensors.
+fn everything(version: u32, is_big: bool) -> Gguf {
+    let mut file = Gguf::new(version, is_big);
+    let values = [
+        ("u8", Meta::U8(200)),
+        ("i8", Meta::I8(-3)),
+        ("u16", Meta::U16(60_000)),
+        ("i16", Meta::I16(-300)),
+        ("u32", Meta::U32(4_000_000_000)),
+        ("i32", Meta::I32(-70_000)),
+        ("f32", Meta::F32(0.1)),
+        ("bool", Meta::Bool(1)),
+        ("text", Meta::text("Grüße")),
+        ("bytes", Meta::text(b"\xc3")),
+        ("u64", Meta::U64(u64::MAX)),
+        ("i64", Meta::I64(i64::MIN)),
+        ("f64", Meta::F64(0.1)),
+    ];
+    for (key, value) in &values {
+        file.pair(key, value);
+    }
+    for (key, value) in &values {
+        file.pair(format!("list of {key}"), &Meta::Array(value.kind(), vec![value.clone(), value.clone()]));
+        file.pair(format!("empty list of {key}"), &Meta::Array(value.kind(), vec![]));
+    }
+    file.pair("no lists", &Meta::Array(ARRAY, vec![]));
+    let texts = |texts: &[&str]| Meta::Array(TEXT, texts.iter().map(Meta::text).collect());
+    let lists = Meta::Array(ARRAY, vec![texts(&["a", ""]), texts(&[]), Meta::Array(BOOL, vec![Meta::Bool(0)])]);
+    file.pair("lists", &Meta::Array(ARRAY, vec![lists.clone(), nested(3), lists]));
+    file.pair("last", &Meta::U8(1));
+    file.tensor("b", &[2, 3], F32, &[1; 24]).tensor("a", &[32], Q4_0, &[2; 18]).tensor("empty", &[0], I8, &[]);
+    file.data.resize(file.data.len().next_multiple_of(32), 0);
+    file
+}
+
+#[test]
+fn every_kind_of_value() {
+    for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
+        let bytes = everything(version, is_big).bytes();
+        let file = File::open(&bytes).unwrap();
+        let all = file.attributes();
+        assert_eq!((all.length(), all.count()), (Some(42), 42));
+        assert_eq!((all.get_u64("u8"), all.get_i64("i8")), (Some(200), Some(-3)));
+        assert_eq!((all.get_u64("u16"), all.get_i64("i16")), (Some(60_000), Some(-300)));
+        assert_eq!((all.get_u64("u32"), all.get_i64("i32")), (Some(4_000_000_000), Some(-70_000)));
+        assert_eq!((all.get_u64("u64"), all.get_i64("i64")), (Some(u64::MAX), Some(i64::MIN)));
+        assert_eq!((all.get_f64("f32"), all.get_f64("f64")), (Some(f64::from(0.1_f32)), Some(0.1)));
+        assert_eq!((all.get_bool("bool"), all.get_str("text")), (Some(true), Some("Grüße")));
+        assert_eq!(all.get("bytes").unwrap().as_bytes(), Some(&b"\xc3"[..]));
+        assert_eq!(all.get_u64("last"), Some(1));
+        // Not of that type, not in that range, not there.
+        assert_eq!((all.get_u64("i8"), all.get_i64("u64"), all.get_f64("u8")), (None, None, None));
+        assert_eq!((all.get_str("bytes"), all.get_bool("u8"), all.get_u64("none")), (None, None, None));
+        assert!(all.get_list("text").is_none() && all.get("u").is_none());
+        for key in ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "text", "bytes", "u64", "i64", "f64"] {
+            let items = all.get_list(&format!("list of {key}")).unwrap();
+            assert_eq!(items.length(), Some(2), "{key}");
+            let one = format!("{:?}", all.get(key).unwrap());
+            let items: Vec<_> = items.map(|item| (item.key.is_none(), format!("{:?}", item.value))).collect();
+            assert_eq!(items, [(true, one.clone()), (true, one)], "{key}");
+            let empty = all.get_list(&format!("empty list of {key}")).unwrap();
+            assert_eq!((empty.length(), empty.count()), (Some(0), 0), "{key}");
+        }
+        assert_eq!(all.get_list("no lists").unwrap().count(), 0);
+        assert_eq!(shown(all.get_list("lists").unwrap()), "[[a,,],[],[false,],],[[[],],],[[a,,],[],[false,],],");
+        // How many are left.
+        let mut items = all.get_list("lists").unwrap();
+        items.next();
+        assert_eq!((items.length(), items.error()), (Some(2), None));
+    }
+}
+
+/// The values in a list.
+fn shown(items: Attributes<'_>) -> String {
+    let show = |item: tenslice::Attribute<'_>| match item.value {
+        Value::Array(inside) => format!("[{}],", shown(inside)),
+        Value::Text(text) => format!("{text},"),
+        Value::Bool(truth) => format!("{truth},"),
+        other => panic!("{other:?}"),
+    };
+    items.map(show).collect()
+}
+
+#[test]
+fn repeated_keys_and_names() {
+    let file = |count: usize, again: Option<usize>, of_tensors: bool| {
+        let mut file = Gguf::default();
+        // Descending, so that they have to be compared.
+        for i in (0..count).rev().chain(again) {
+            let name = format!("{i:05}");
+            match of_tensors {
+                true => file.tensor(name, &[0], I8, &[]),
+                false => file.pair(name, &Meta::texts(["a".into(), "b".into()].into_iter())),
+            };
+        }
+        file
+    };
+    let unchecked = [Warning::KeysUnchecked, Warning::NamesUnchecked];
+    let kinds = [(ErrorKind::RepeatedKey, Item::Key), (ErrorKind::RepeatedName, Item::Name)];
+    let messages = ["a key appears twice", "a tensor name appears twice"];
+    for (of_tensors, warning) in [(false, unchecked[0]), (true, unchecked[1])] {
+        let (expected, message) = (kinds[usize::from(of_tensors)], messages[usize::from(of_tensors)]);
+        // Up to 1024 are compared without memory, the one that is repeated included.
+        assert!(File::open(&file(1024, None, of_tensors).bytes()).unwrap().warnings().is_empty());
+        for again in [0, 500, 1022] {
+            let file = file(1023, Some(again), of_tensors);
+            let bytes = file.bytes();
+            let error = File::open(&bytes).unwrap_err();
+            let last =
+                if of_tensors { file.infos.len() - 13 - 4 - 8 - 4 - 8 } else { file.pairs.len() - 13 - 4 - 30 };
+            assert_eq!((error.kind(), error.item()), expected);
+            assert_eq!(error.offset(), Some(FIRST + last as u64));
+            let message = format!("gguf 3: {message}: \"{again:05}\" [at byte {}]", FIRST + last as u64);
+            assert_eq!(error.explain(&bytes[..]).to_string(), message);
+        }
+        // Beyond that, with memory of any size.
+        let bytes = file(1025, None, of_tensors).bytes();
+        let sound = File::open(&bytes).unwrap();
+        assert_eq!(sound.warnings().iter().collect::<Vec<_>>(), [warning]);
+        for words in [1, 7, 1024, 1025, 2000] {
+            assert!(sound.check(&mut vec![0; words]).unwrap().is_empty(), "{words}");
+        }
+        assert_eq!(sound.check(&mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
+        for again in [0, 512, 1023] {
+            let bytes = file(1024, Some(again), of_tensors).bytes();
+            let opened = File::open(&bytes).unwrap();
+            assert!(opened.warnings().contains(warning));
+            for words in [1, 7, 1000, 1025, 2000] {
+                let error = opened.check(&mut vec![0; words]).unwrap_err();
+                assert_eq!((error.kind(), error.item()), expected, "{words}");
+            }
+        }
+    }
+    // Ascending ones are not compared at all.
+    let mut sorted = Gguf::default();
+    for i in 0..3000 {
+        sorted.pair(format!("{i:05}"), &Meta::U8(0));
+    }
+    assert!(File::open(&sorted.bytes()).unwrap().warnings().is_empty());
+}
+
+#[test]
+fn parts_of_a_model() {
+    let part = |index: u16, count: u16, sum: i32, tensors: usize| {
+        let mut file = Gguf::default();
+        file.pair("split.no", &Meta::U16(index)).pair("split.count", &Meta::U16(count));
+        file.pair("split.tensors.count", &Meta::I32(sum));
+        for i in 0..tensors {
+            file.tensor(format!("{i}"), &[1], I8, &[1]);
+        }
+        file.bytes()
+    };
+    let check = |parts: &[Vec<u8>]| {
+        let files: Vec<_> = parts.iter().map(|bytes| File::open(bytes).unwrap().as_gguf().unwrap()).collect();
+        check_parts(files.into_iter()).map_err(|(index, error)| (index, error.kind(), error.item()))
+    };
+    let parts = [part(0, 3, 5, 0), part(1, 3, 5, 4), part(2, 3, 5, 1)];
+    assert_eq!(check(&parts), Ok(()));
+    let split = File::open(&parts[1]).unwrap().as_gguf().unwrap().split();
+    assert_eq!(split, Some(Split { index: 1, count: 3, tensors: 5 }));
+    let [first, second, third] = parts;
+    let differ = |index, item| Err((index, ErrorKind::CountsDiffer, item));
+    assert_eq!(check(&[second.clone(), first.clone(), third.clone()]), differ(0, Item::Attributes));
+    assert_eq!(check(&[first.clone(), second.clone()]), differ(0, Item::Attributes));
+    assert_eq!(check(&[first.clone(), third.clone(), second.clone()]), differ(1, Item::Attributes));
+    assert_eq!(check(&[first.clone(), second.clone(), part(2, 3, 5, 2)]), differ(0, Item::Tensors));
+    assert_eq!(check(&[part(0, 2, 2, 1), part(1, 2, 3, 1)]), differ(1, Item::Tensors));
+    let whole = tensor(&[1], I8, 1);
+    let missing = Err((1, ErrorKind::MissingKey, Item::Attributes));
+    assert_eq!(check(&[first.clone(), whole.clone(), third]), missing);
+    assert_eq!((check(&[whole]), check(&[part(0, 1, 1, 1)])), (Ok(()), Ok(())));
+    assert_eq!(check(&[]), Ok(()));
+
+    let name = PartName::parse("m-00002-of-00003.gguf").unwrap();
+    assert_eq!((name.prefix, name.index, name.count, name.to_string()), ("m", 1, 3, "m-00002-of-00003.gguf".into()));
+}
+
+#[test]
+fn numbers_of_a_big_endian_file() {
+    let numbers: [f32; 3] = [1.5, -2.0, 3.25];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+    let mut file = Gguf::new(3, true);
+    file.tensor("plain", &[3], F32, &bytes).tensor("blocks", &[32], Q8_0, &[1; 34]);
+    let bytes = file.tensor("bytes", &[32], MXFP4, &[0x80; 17]).bytes();
+    let file = File::open(&bytes).unwrap();
+    let plain = file.find("plain").unwrap();
+    assert_eq!((plain.dtype(), plain.data().unwrap().byte_order()), (Some(DType::F32), ByteOrder::Big));
+    assert_eq!(plain.read_elements(&mut [0.0; 3], &mut []).unwrap(), numbers);
+    let blocks = file.find("blocks").unwrap();
+    assert_eq!(blocks.component("data").unwrap().bytes().unwrap(), [1; 34]);
+    #[cfg(feature = "dequantize")]
+    {
+        let mut read = [7.0; 32];
+        assert_eq!(plain.read_f32_into(&mut read, &mut []).unwrap(), numbers);
+        plain.read_f32_range(1, &mut read[..2]).unwrap();
+        assert_eq!(read[..2], numbers[1..]);
+        let mut read = [7.0; 32];
+        let foreign = ErrorKind::ForeignEndian;
+        assert_eq!(blocks.read_f32_into(&mut read, &mut []).unwrap_err().kind(), foreign);
+        assert_eq!(blocks.read_f32_range(0, &mut read).unwrap_err().kind(), foreign);
+        assert_eq!(read, [7.0; 32]);
+        // These contain bytes only.
+        let numbers = file.find("bytes").unwrap().read_f32_into(&mut read, &mut []).unwrap();
+        assert_eq!(numbers.len(), 32);
+        assert_ne!(numbers, [7.0; 32]);
+    }
+}
+
+#[test]
+fn every_prefix_and_every_cut_is_as_the_whole() {
+    for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
+        let bytes = everything(version, is_big).bytes();
+        let same = |bytes: &[u8], given: &[(usize, usize)]| {
+            let mut source = Source::new(bytes.len() as u64);
+            match (File::open(bytes), open_in_parts(bytes, given, &mut source)) {
+                (Ok(whole), Ok(parts)) => assert_eq!(describe(&whole), describe(&parts), "{given:?}"),
+                (whole, parts) => assert_eq!(whole.map(drop), parts.map(drop), "{given:?}"),
+            }
+        };
+        for cut in 0..=bytes.len() {
+            same(&bytes[..cut], &[]);
+            same(&bytes, &[(0, cut), (cut, bytes.len())]);
+            same(&bytes, &[(cut, bytes.len())]);
+            same(&bytes, &[(0, cut / 2), (cut, bytes.len())]);
+        }
+        let mut random = Random(u64::from(version));
+        for _ in 0..300 {
+            let cuts: Vec<_> = (0..random.below(6)).map(|_| random.below(bytes.len())).collect();
+            same(
+                &bytes,
+                &cuts.iter().map(|from| (*from, from + random.below(bytes.len() - from))).collect::<Vec<_>>(),
+            );
+        }
+    }
+}
+
+/// What a file was opened with.
+struct Fetched {
+    needs: Vec<Need>,
+    kept: u64,
+}
+
+/// Fetches what is needed of a file that begins with `head`, all else being zeros, until it is open.
+fn fetch<'a>(source: &mut Source<'a>, head: &'a [u8]) -> Result<Fetched, Error> {
+    let mut fetched = Fetched { needs: Vec::new(), kept: 0 };
+    while let Opened::Need(need) = File::open_source(source)? {
+        assert!(!fetched.needs.contains(&need), "asked again for {need:?}");
+        assert!(need.extent.is_within(source.length()) && need.extent.offset <= head.len() as u64, "{need:?}");
+        let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
+        let there = &head[from..head.len().min(from + length)];
+        // Memory of its own, as a program has that reads from a disk.
+        let bytes = [there, &vec![0; length - there.len()]].concat();
+        source.add(need.extent.offset, bytes.leak())?;
+        fetched.kept += if need.keep { need.extent.length } else { 0 };
+        fetched.needs.push(need);
+    }
+    Ok(fetched)
+}
+
+const TOKENS: usize = 150_000;
+
+/// A model with a vocabulary, without its data; also where the tokens are, and the length of the file.
+fn model() -> (Vec<u8>, u64, u64) {
+    let mut file = Gguf::default();
+    file.pair("general.architecture", &Meta::text("llama")).pair("llama.block_count", &Meta::U32(32));
+    file.pair("tokenizer.ggml.model", &Meta::text("gpt2"));
+    // The key and its length, the types of list and elements, the count.
+    let tokens_at = FIRST as usize + file.pairs.len() + 8 + 21 + 4 + 4 + 8;
+    file.pair("tokenizer.ggml.tokens", &Meta::texts((0..TOKENS).map(|i| format!("token{i:06}"))));
+    let scores = (0..TOKENS).map(|i| Meta::F32(-(i as f32))).collect();
+    file.pair("tokenizer.ggml.scores", &Meta::Array(6, scores));
+    file.pair("tokenizer.ggml.token_type", &Meta::Array(5, vec![Meta::I32(1); TOKENS]));
+    file.pair("tokenizer.ggml.merges", &Meta::texts((0..TOKENS).map(|i| format!("Ġto ken{i:06}"))));
+    file.pair("tokenizer.ggml.bos_token_id", &Meta::U32(1)).pair("tokenizer.chat_template", &Meta::text("{{ x }}"));
+    file.pair("general.quantization_version", &Meta::U32(2));
+    let mut offset = 0;
+    for i in 0..300 {
+        file.info(format!("blk.{:02}.ffn_{:02}.weight", i / 10, i % 10), &[4096, 30_720], Q8_0, offset);
+        offset += 4096 / 32 * 34 * 30_720;
+    }
+    let head = file.head();
+    let length = head.len() as u64 + offset;
+    (head, tokens_at as u64, length)
+}
+
+#[test]
+fn a_model_opens_with_few_requests() {
+    let (head, tokens_at, length) = model();
+    assert!(length > 40_000_000_000 && head.len() > 7_000_000, "{length} {}", head.len());
+    let mut source = Source::new(length);
+    let Fetched { needs, kept } = fetch(&mut source, &head).unwrap();
+    let (lasting, transient): (Vec<&Need>, Vec<&Need>) = needs.iter().partition(|need| need.keep);
+    println!("{} requests, {} of them kept: {kept} bytes of {}", needs.len(), lasting.len(), head.len());
+    needs.iter().for_each(|need| println!("{need:?}"));
+    assert!(lasting.len() <= 8 && transient.len() <= 8, "{needs:?}");
+    assert!(transient.iter().all(|need| need.extent.length <= 1 << 20), "{needs:?}");
+    assert!(kept <= 2 << 20, "{kept}");
+
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    assert!(file.warnings().is_empty());
+    let keys: Vec<_> = file.attributes().map(|pair| pair.key.unwrap().as_text().unwrap().to_string()).collect();
+    assert_eq!(
+        (keys.len(), &keys[3][..], &keys[9][..]),
+        (10, "tokenizer.ggml.tokens", "general.quantization_version")
+    );
+    let get = |key| file.attributes().get(key).unwrap();
+    assert_eq!(get("general.architecture").as_str(), Some("llama"));
+    assert_eq!(get("tokenizer.chat_template").as_str(), Some("{{ x }}"));
+    assert_eq!(get("tokenizer.ggml.bos_token_id").as_u64(), Some(1));
+    assert_eq!(get("general.quantization_version").as_u64(), Some(2));
+    for key in ["tokens", "scores", "token_type", "merges"] {
+        let list = file.attributes().get_list(&format!("tokenizer.ggml.{key}")).unwrap();
+        assert_eq!(list.length(), Some(TOKENS as u64), "{key}");
+        // What is not in memory is said to be missing, by its place.
+        let mut items = list;
+        let read = items.by_ref().count() as u64;
+        let error = items.error().unwrap();
+        assert_eq!(error.kind(), ErrorKind::NotInMemory, "{key}");
+        assert!(read < TOKENS as u64 && error.offset().is_some_and(|at| at < head.len() as u64), "{key}");
+        if key == "tokens" {
+            let missing = tokens_at + read * 19;
+            assert!(
+                error.offset() == Some(missing) || error.offset() == Some(missing + 8),
+                "{error:?}, not {missing}"
+            );
+        }
+    }
+    assert_eq!(file.tensor_count(), 300);
+    for (i, tensor) in file.tensors().enumerate() {
+        assert_eq!(tensor.name(), &format!("blk.{:02}.ffn_{:02}.weight", i / 10, i % 10)[..]);
+        assert_eq!(tensor.shape(), [30_720, 4096][..]);
+        let data = tensor.component("data").unwrap();
+        assert_eq!(data.extent().length, 4096 / 32 * 34 * 30_720);
+        assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::NotInMemory);
+    }
+    assert_eq!(file.tensors().error(), None);
+    assert_eq!(file.as_gguf().unwrap().infos().count(), 300);
+    assert_eq!(file.find("blk.29.ffn_09.weight").unwrap().index(), 299);
+    assert!(file.check(&mut [0; 10]).unwrap().is_empty());
+
+    // A program that wants the tokens adds their bytes, to the same source or to another one.
+    let (from, to) = (tokens_at as usize, tokens_at as usize + 19 * TOKENS);
+    let mut other = Source::new(length);
+    other.add(tokens_at, &head[from..to]).unwrap();
+    fetch(&mut other, &head).unwrap();
+    source.add(tokens_at, &head[from..to]).unwrap();
+    for source in [source, other] {
+        let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+        let mut tokens = file.attributes().get_list("tokenizer.ggml.tokens").unwrap();
+        for i in 0..TOKENS {
+            assert_eq!(tokens.next().unwrap().value.as_str(), Some(&format!("token{i:06}")[..]));
+        }
+        assert_eq!((tokens.next().is_none(), tokens.error()), (true, None));
+    }
+}
+
+/// So many lists of 5000 strings.
+fn long_lists(count: usize) -> Gguf {
+    let mut file = Gguf::default();
+    for i in (0..count).rev() {
+        file.pair(format!("{i:02}"), &Meta::texts((0..5000).map(|i| format!("{i:0100}"))));
+        file.pair(format!("{i:02} bool"), &Meta::Array(BOOL, vec![Meta::Bool(1); 70_000]));
+    }
+    file.pair("last", &Meta::U8(7)).tensor("b", &[1], I8, &[1]).tensor("a", &[1], I8, &[2]);
+    file
+}
+
+#[test]
+fn more_long_lists_than_a_source_remembers() {
+    let bytes = long_lists(12).bytes();
+    let whole = File::open(&bytes).unwrap();
+    let mut source = Source::new(bytes.len() as u64);
+    let Fetched { needs, kept } = fetch(&mut source, &bytes).unwrap();
+    println!("{} requests, {kept} bytes kept of {}", needs.len(), bytes.len());
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    assert_eq!(file.attributes().get_u64("last"), Some(7));
+    assert!(file.tensors().map(|t| t.name()).eq(["b", "a"]));
+    // The last lists are in memory, the first are not.
+    let read = |file: &File<'_>, key| {
+        let mut items = file.attributes().get_list(key).unwrap();
+        (items.by_ref().count(), items.error().map(|error| error.kind()))
+    };
+    assert_eq!(read(&file, "11").1, Some(ErrorKind::NotInMemory));
+    assert_eq!(read(&file, "00"), (5000, None));
+    assert_eq!(read(&whole, "11"), (5000, None));
+}
+
+#[test]
+fn long_lists_in_any_parts() {
+    let sound = long_lists(4);
+    let mut random = Random(11);
+    let mut broken = sound.clone();
+    broken.raw_pair("k", BOOL, &[2]);
+    let mut cut_short = sound.clone();
+    cut_short.raw_pair("k", ARRAY, &[&TEXT.to_le_bytes()[..], &5000_u64.to_le_bytes(), &[0; 20_000]].concat());
+    let mut in_list = sound.clone();
+    let list = in_list.value(&Meta::Array(BOOL, vec![Meta::Bool(1); 3_000_000]));
+    in_list.raw_pair("k", ARRAY, &with(list, 2_500_000, &[3]));
+    for bytes in [sound.bytes(), broken.bytes(), cut_short.bytes(), in_list.bytes()] {
+        let whole = File::open(&bytes);
+        for round in 0..20 {
+            let mut source = Source::new(bytes.len() as u64);
+            for _ in 0..round % 5 {
+                let from = random.below(bytes.len());
+                source.add(from as u64, &bytes[from..][..random.below(bytes.len() - from)]).unwrap();
+            }
+            let result = fetch(&mut source, &bytes).map(|fetched| fetched.needs.len());
+            assert_eq!(whole.map(drop), result.map(drop));
+            if let (Ok(whole), Ok(Opened::File(parts))) = (whole, File::open_source(&source)) {
+                let [mut one, mut other] = [whole, parts].map(|file| file.attributes().map(|pair| pair.key.unwrap()));
+                let text = |key: Value<'_>| key.as_text().unwrap().to_string();
+                assert!(one.by_ref().map(text).eq(other.by_ref().map(text)));
+                assert!(whole.tensors().map(|t| t.name()).eq(parts.tensors().map(|t| t.name())));
+                assert_eq!(whole.as_gguf().unwrap().data_offset(), parts.as_gguf().unwrap().data_offset());
+            }
+        }
+    }
+}
+
+/// Nothing follows the list, and the keys have to be compared.
+#[test]
+fn a_long_list_ends_the_file() {
+    for kind in [TEXT, BOOL] {
+        let list = match kind {
+            TEXT => Meta::texts((0..5000).map(|i| format!("{i:0100}"))),
+            _ => Meta::Array(BOOL, vec![Meta::Bool(1); 200_000]),
+        };
+        let mut file = Gguf::default();
+        file.pair("b", &Meta::U8(7)).pair("a", &list).alignment = 1;
+        let bytes = file.bytes();
+        let mut source = Source::new(bytes.len() as u64);
+        let Fetched { needs, kept } = fetch(&mut source, &bytes).unwrap();
+        assert!(kept < 100_000 && needs.iter().all(|need| need.extent.length > 0), "{needs:?}");
+        let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+        let all = file.attributes();
+        assert_eq!((all.count(), all.get_u64("b")), (2, Some(7)));
+        assert!(all.get_list("a").unwrap().length() >= Some(5000));
+        assert!(file.check(&mut [0]).unwrap().is_empty());
+    }
+}
+
+/// A length that the file has room for makes nobody fetch gigabytes.
+#[test]
+fn lengths_in_a_large_file() {
+    const LENGTH: u64 = 40 << 30;
+    let refused = |head: &[u8]| {
+        let mut source = Source::new(LENGTH);
+        let error = fetch(&mut source, head).err().unwrap();
+        assert!(File::open_source(&source).is_err_and(|again| again == error));
+        (error.kind(), error.item(), error.offset())
+    };
+    let large = (30_u64 << 30).to_le_bytes();
+    let key = with(pair("k", &Meta::U8(1)), FIRST, &large);
+    assert_eq!(refused(&key), (ErrorKind::ManifestTooLarge, Item::Key, Some(FIRST)));
+    let key = with(key, FIRST, &70_000_u64.to_le_bytes());
+    assert_eq!(refused(&key), (ErrorKind::InvalidName, Item::Key, Some(FIRST)));
+    let value = with(pair("k", &Meta::text("abcdefghij")), 37, &large);
+    assert_eq!(refused(&value), (ErrorKind::ManifestTooLarge, Item::Value, Some(37)));
+    let name = with(tensor(&[1], I8, 1), FIRST, &large);
+    assert_eq!(refused(&name), (ErrorKind::ManifestTooLarge, Item::Name, Some(FIRST)));
+    for kind in [U8_VALUE, U32_VALUE, BOOL, TEXT, ARRAY] {
+        let start = [&kind.to_le_bytes()[..], &(1_u64 << 30).to_le_bytes()].concat();
+        let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
+        assert_eq!(refused(&head), (ErrorKind::ManifestTooLarge, Item::Value, Some(41)), "{kind}");
+    }
+    let counts = with(Gguf::default().bytes(), 16, &(1_u64 << 31).to_le_bytes());
+    assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
+}

@@ -1,0 +1,165 @@
+//! A writer of GGUF files: valid ones, unless it is told otherwise.
+#![allow(dead_code)] // each test uses its part
+
+/// A value of the metadata.
+#[derive(Clone, Debug)]
+pub enum Meta {
+    U8(u8),
+    I8(i8),
+    U16(u16),
+    I16(i16),
+    U32(u32),
+    I32(i32),
+    F32(f32),
+    /// A truth value by its byte.
+    Bool(u8),
+    Text(Vec<u8>),
+    /// The type of the elements, and the elements.
+    Array(u32, Vec<Meta>),
+    U64(u64),
+    I64(i64),
+    F64(f64),
+}
+
+pub const TEXT: u32 = 8;
+pub const ARRAY: u32 = 9;
+
+impl Meta {
+    pub fn text(text: impl AsRef<[u8]>) -> Self {
+        Self::Text(text.as_ref().to_vec())
+    }
+
+    /// A list of strings.
+    pub fn texts(texts: impl Iterator<Item = String>) -> Self {
+        Self::Array(TEXT, texts.map(Meta::text).collect())
+    }
+
+    pub fn kind(&self) -> u32 {
+        match self {
+            Self::U8(_) => 0,
+            Self::I8(_) => 1,
+            Self::U16(_) => 2,
+            Self::I16(_) => 3,
+            Self::U32(_) => 4,
+            Self::I32(_) => 5,
+            Self::F32(_) => 6,
+            Self::Bool(_) => 7,
+            Self::Text(_) => TEXT,
+            Self::Array(..) => ARRAY,
+            Self::U64(_) => 10,
+            Self::I64(_) => 11,
+            Self::F64(_) => 12,
+        }
+    }
+}
+
+/// A file in the making.
+#[derive(Clone)]
+pub struct Gguf {
+    pub version: u32,
+    pub is_big: bool,
+    pub alignment: usize,
+    pub pair_count: u64,
+    pub pairs: Vec<u8>,
+    pub tensor_count: u64,
+    pub infos: Vec<u8>,
+    pub data: Vec<u8>,
+}
+
+impl Default for Gguf {
+    fn default() -> Self {
+        Self::new(3, false)
+    }
+}
+
+impl Gguf {
+    pub fn new(version: u32, is_big: bool) -> Self {
+        let (pairs, infos, data) = Default::default();
+        Self { version, is_big, alignment: 32, pair_count: 0, pairs, tensor_count: 0, infos, data }
+    }
+
+    /// The bytes of a number in this file's order.
+    pub fn number<const N: usize>(&self, little_endian: [u8; N]) -> Vec<u8> {
+        let mut bytes = little_endian.to_vec();
+        if self.is_big {
+            bytes.reverse();
+        }
+        bytes
+    }
+
+    /// A count or a length.
+    pub fn count(&self, n: u64) -> Vec<u8> {
+        if self.version == 1 { self.number((n as u32).to_le_bytes()) } else { self.number(n.to_le_bytes()) }
+    }
+
+    pub fn string(&self, bytes: &[u8]) -> Vec<u8> {
+        [&self.count(bytes.len() as u64), bytes].concat()
+    }
+
+    pub fn value(&self, value: &Meta) -> Vec<u8> {
+        match value {
+            Meta::U8(n) => vec![*n],
+            Meta::I8(n) => n.to_le_bytes().to_vec(),
+            Meta::U16(n) => self.number(n.to_le_bytes()),
+            Meta::I16(n) => self.number(n.to_le_bytes()),
+            Meta::U32(n) => self.number(n.to_le_bytes()),
+            Meta::I32(n) => self.number(n.to_le_bytes()),
+            Meta::F32(n) => self.number(n.to_le_bytes()),
+            Meta::Bool(byte) => vec![*byte],
+            Meta::Text(bytes) => self.string(bytes),
+            Meta::Array(kind, items) => {
+                let mut bytes = [self.number(kind.to_le_bytes()), self.count(items.len() as u64)].concat();
+                items.iter().for_each(|item| bytes.extend(self.value(item)));
+                bytes
+            }
+            Meta::U64(n) => self.number(n.to_le_bytes()),
+            Meta::I64(n) => self.number(n.to_le_bytes()),
+            Meta::F64(n) => self.number(n.to_le_bytes()),
+        }
+    }
+
+    pub fn pair(&mut self, key: impl AsRef<[u8]>, value: &Meta) -> &mut Self {
+        let bytes = self.value(value);
+        self.raw_pair(key, value.kind(), &bytes)
+    }
+
+    /// A pair whose value is those bytes.
+    pub fn raw_pair(&mut self, key: impl AsRef<[u8]>, kind: u32, value: &[u8]) -> &mut Self {
+        let parts = [&self.string(key.as_ref())[..], &self.number(kind.to_le_bytes()), value].concat();
+        self.pairs.extend(parts);
+        self.pair_count += 1;
+        self
+    }
+
+    /// The info of a tensor, without data.
+    pub fn info(&mut self, name: impl AsRef<[u8]>, ne: &[u64], ggml_type: u32, offset: u64) -> &mut Self {
+        let mut info = [self.string(name.as_ref()), self.number((ne.len() as u32).to_le_bytes())].concat();
+        ne.iter().for_each(|length| info.extend(self.count(*length)));
+        info.extend([self.number(ggml_type.to_le_bytes()), self.number(offset.to_le_bytes())].concat());
+        self.infos.extend(info);
+        self.tensor_count += 1;
+        self
+    }
+
+    /// A tensor behind those before it.
+    pub fn tensor(&mut self, name: impl AsRef<[u8]>, ne: &[u64], ggml_type: u32, bytes: &[u8]) -> &mut Self {
+        self.data.resize(self.data.len().next_multiple_of(self.alignment), 0);
+        self.info(name, ne, ggml_type, self.data.len() as u64);
+        self.data.extend(bytes);
+        self
+    }
+
+    /// What precedes the data, padded.
+    pub fn head(&self) -> Vec<u8> {
+        let mut bytes = b"GGUF".to_vec();
+        bytes.extend(self.number(self.version.to_le_bytes()));
+        bytes.extend([self.count(self.tensor_count), self.count(self.pair_count)].concat());
+        bytes.extend([&self.pairs[..], &self.infos].concat());
+        bytes.resize(bytes.len().next_multiple_of(self.alignment), 0);
+        bytes
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.head(), self.data.clone()].concat()
+    }
+}
