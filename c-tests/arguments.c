@@ -252,6 +252,193 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
     EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
 }
 
+/* Getters of attributes. `other` is a cursor of another kind. */
+static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
+{
+    tenslice_cursor all, unset;
+    tenslice_value value;
+    tenslice_str text;
+    tenslice_error error;
+    uint64_t number, words[8];
+    int64_t integer;
+    double real;
+    uint32_t truth;
+
+    memset(&unset, 0, sizeof unset);
+    memset(words, 0, sizeof words);
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(gguf, &all));
+    EXPECT(HANDLE, tenslice_attributes_length(NULL, &number));
+    EXPECT(HANDLE, tenslice_attributes_length(&unset, &number));
+    EXPECT(HANDLE, tenslice_attributes_length(other, &number));
+    EXPECT(BAD, tenslice_attributes_length(&all, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get(NULL, "k.u8", 4, &value, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get(&unset, "k.u8", 4, &value, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get(other, "k.u8", 4, &value, NULL));
+    EXPECT(BAD, tenslice_attributes_get(&all, NULL, 4, &value, NULL));
+    EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", SIZE_MAX, &value, NULL));
+    EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", 4, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get_u64(NULL, "k.u8", 4, &number, NULL));
+    EXPECT(BAD, tenslice_attributes_get_u64(&all, NULL, 4, &number, NULL));
+    EXPECT(BAD, tenslice_attributes_get_u64(&all, "k.u8", 4, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get_i64(NULL, "k.u8", 4, &integer, NULL));
+    EXPECT(BAD, tenslice_attributes_get_i64(&all, NULL, 4, &integer, NULL));
+    EXPECT(BAD, tenslice_attributes_get_i64(&all, "k.u8", 4, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get_f64(NULL, "k.f32", 5, &real, NULL));
+    EXPECT(BAD, tenslice_attributes_get_f64(&all, NULL, 5, &real, NULL));
+    EXPECT(BAD, tenslice_attributes_get_f64(&all, "k.f32", 5, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get_bool(NULL, "k.true", 6, &truth, NULL));
+    EXPECT(BAD, tenslice_attributes_get_bool(&all, NULL, 6, &truth, NULL));
+    EXPECT(BAD, tenslice_attributes_get_bool(&all, "k.true", 6, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_get_str(NULL, "k.str", 5, &text, NULL));
+    EXPECT(BAD, tenslice_attributes_get_str(&all, NULL, 5, &text, NULL));
+    EXPECT(BAD, tenslice_attributes_get_str(&all, "k.str", 5, NULL, NULL));
+
+    MARK(value), MARK(text), MARK(number), MARK(integer), MARK(real), MARK(truth), MARK(words);
+    EXPECT(BAD, tenslice_attributes_length(&all, ODD(uint64_t, words)));
+    EXPECT(BAD, tenslice_attributes_get_u64(&all, "k.u8", 4, ODD(uint64_t, words), NULL));
+    EXPECT(BAD, tenslice_attributes_get_i64(&all, "k.u8", 4, ODD(int64_t, words), NULL));
+    EXPECT(BAD, tenslice_attributes_get_f64(&all, "k.f32", 5, ODD(double, words), NULL));
+    EXPECT(BAD, tenslice_attributes_get_bool(&all, "k.true", 6, ODD(uint32_t, words), NULL));
+    EXPECT(BAD, tenslice_attributes_get_str(&all, "k.str", 5, ODD(tenslice_str, words), NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_get_u64(&all, NULL, 0, &number, &error));
+    CHECK(error.kind == TENSLICE_NOT_FOUND);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_u64(&all, "k.str", 5, &number, &error));
+    CHECK(error.kind == TENSLICE_WRONG_TYPE);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_i64(&all, "k.u64", 5, &integer, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_f64(&all, "k.u8", 4, &real, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_bool(&all, "k.u8", 4, &truth, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_str(&all, "k.u8", 4, &text, NULL));
+    value.struct_size = sizeof value - 1;
+    EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", 4, &value, NULL));
+    MARK(value.struct_size);
+    CHECK(IS_MARKED(value) && IS_MARKED(text) && IS_MARKED(number) && IS_MARKED(integer) && IS_MARKED(real));
+    CHECK(IS_MARKED(truth) && IS_MARKED(words));
+}
+
+/* `other` is a file of another format, `cursor` a cursor of another kind. */
+static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor *cursor)
+{
+    static const char first[] = "model-00001-of-00002.gguf";
+    blob b = load(folder, "gguf/kv_all_types.gguf"), c = load(folder, "gguf-blocks/q8_0.gguf");
+    tenslice_file files[2];
+    tenslice_cursor infos;
+    tenslice_tensor tensor, unset;
+    tenslice_gguf_file_info about;
+    tenslice_gguf_tensor_info info;
+    uint64_t words[64], elements, bytes;
+    uint32_t number;
+    size_t failed, needed;
+    char name[32];
+
+    memset(&unset, 0, sizeof unset);
+    about.struct_size = sizeof about;
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[0], b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
+    attributes(&files[0], cursor);
+
+    EXPECT(HANDLE, tenslice_gguf_get_info(NULL, &about));
+    EXPECT(BAD, tenslice_gguf_get_info(other, &about));
+    EXPECT(BAD, tenslice_gguf_get_info(files, NULL));
+    about.struct_size = sizeof about - 1;
+    EXPECT(BAD, tenslice_gguf_get_info(files, &about));
+    EXPECT(HANDLE, tenslice_gguf_infos(NULL, &infos));
+    EXPECT(BAD, tenslice_gguf_infos(other, &infos));
+    EXPECT(BAD, tenslice_gguf_infos(files, NULL));
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos(files, &infos));
+    EXPECT(HANDLE, tenslice_gguf_infos_next(NULL, &info, NULL));
+    EXPECT(HANDLE, tenslice_gguf_infos_next(cursor, &info, NULL));
+    EXPECT(BAD, tenslice_gguf_infos_next(&infos, NULL, NULL));
+    EXPECT(HANDLE, tenslice_attributes_next(&infos, NULL, NULL, NULL));
+    info.struct_size = 4;
+    EXPECT(BAD, tenslice_gguf_infos_next(&infos, &info, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&infos, &info, NULL)); /* the first, still */
+    CHECK(same(info.name, "t"));
+
+    MARK(failed), MARK(needed), MARK(name), MARK(words);
+    EXPECT(BAD, tenslice_gguf_check_parts(NULL, 1, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_check_parts(files, SIZE_MAX, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_check_parts(files, SIZE_MAX / sizeof *files + 1, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_check_parts(ODD(tenslice_file, words), 1, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_check_parts(other, 1, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_check_parts(files, 1, ODD(size_t, words), NULL));
+    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files, 1, &failed, NULL));
+    memset(&files[1], 0, sizeof files[1]);
+    EXPECT(HANDLE, tenslice_gguf_check_parts(files, 2, &failed, NULL));
+    EXPECT(BAD, tenslice_gguf_part_name(NULL, 25, 1, name, sizeof name, &needed));
+    EXPECT(BAD, tenslice_gguf_part_name(first, SIZE_MAX, 1, name, sizeof name, &needed));
+    EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, NULL, sizeof name, &needed));
+    EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, name, SIZE_MAX, &needed));
+    EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, name, sizeof name, ODD(size_t, words)));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(NULL, 0, 0, name, sizeof name, &needed));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(first, 25, UINT64_MAX, name, sizeof name, &needed));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_gguf_part_name(first, 25, 1, name, 25, NULL));
+    CHECK(IS_MARKED(failed) && IS_MARKED(needed) && IS_MARKED(name) && IS_MARKED(words));
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&files[1], &infos));
+    EXPECT(TENSLICE_OK, tenslice_tensors_next(&infos, &tensor, NULL));
+    MARK(number), MARK(elements), MARK(bytes);
+    EXPECT(HANDLE, tenslice_tensor_block(NULL, &number, &elements, &bytes));
+    EXPECT(HANDLE, tenslice_tensor_block(&unset, &number, &elements, &bytes));
+    EXPECT(BAD, tenslice_tensor_block(&tensor, ODD(uint32_t, words), NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_block(&tensor, NULL, ODD(uint64_t, words), NULL));
+    EXPECT(BAD, tenslice_tensor_block(&tensor, NULL, NULL, ODD(uint64_t, words)));
+    EXPECT(TENSLICE_OK, tenslice_file_find(files, "t", 1, &tensor, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_block(&tensor, &number, &elements, &bytes));
+    CHECK(IS_MARKED(number) && IS_MARKED(elements) && IS_MARKED(bytes) && IS_MARKED(words));
+    free(b.data);
+    free(c.data);
+}
+
+/* Numbers of a tensor of six doubles. */
+static void numbers(const tenslice_tensor *tensor)
+{
+    tenslice_tensor unset;
+    tenslice_decoder decoder = {NULL, NULL, NULL};
+    float out[8];
+    uint64_t count, words[2];
+    char scratch[8];
+
+    memset(&unset, 0, sizeof unset);
+    MARK(out), MARK(count), MARK(words);
+    EXPECT(HANDLE, tenslice_tensor_read_f32(NULL, 0, out, 1, NULL));
+    EXPECT(HANDLE, tenslice_tensor_read_f32(&unset, 0, out, 1, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32(tensor, 0, NULL, 1, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32(tensor, 0, ODD(float, out), 1, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32(tensor, 0, out, SIZE_MAX, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32(tensor, 0, out, SIZE_MAX / sizeof *out, NULL));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_tensor_read_f32(tensor, 0, out, 7, NULL));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_tensor_read_f32(tensor, 6, out, 1, NULL));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_tensor_read_f32(tensor, UINT64_MAX, out, 1, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(tensor, 6, NULL, 0, NULL));
+    EXPECT(HANDLE, tenslice_tensor_f32_scratch(NULL, &count));
+    EXPECT(HANDLE, tenslice_tensor_f32_scratch(&unset, &count));
+    EXPECT(BAD, tenslice_tensor_f32_scratch(tensor, NULL));
+    EXPECT(BAD, tenslice_tensor_f32_scratch(tensor, ODD(uint64_t, words)));
+    EXPECT(HANDLE, tenslice_tensor_read_f32_into(NULL, NULL, out, 8, NULL, 0, &count, NULL));
+    EXPECT(HANDLE, tenslice_tensor_read_f32_into(&unset, NULL, out, 8, NULL, 0, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, &decoder, out, 8, NULL, 0, &count, NULL)); /* no function */
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, NULL, 8, NULL, 0, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, ODD(float, out), 7, NULL, 0, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, out, SIZE_MAX / 2, NULL, 0, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, out, 8, NULL, 8, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, out, 8, scratch, SIZE_MAX, &count, NULL));
+    EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, NULL, out, 8, NULL, 0, ODD(uint64_t, words), NULL));
+    CHECK(IS_MARKED(count));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_f32_into(tensor, NULL, out, 5, NULL, 0, &count, NULL));
+    CHECK(IS_MARKED(out) && IS_MARKED(words) && count == 6);
+    CHECK(tenslice_f16_to_f32(0) == 0 && tenslice_bf16_to_f32(0) == 0 && tenslice_f8_e4m3fn_to_f32(0) == 0);
+    CHECK(tenslice_f8_e5m2_to_f32(0) == 0 && tenslice_f8_e4m3fnuz_to_f32(0) == 0 && tenslice_f8_e8m0_to_f32(0) > 0);
+    CHECK(tenslice_f8_e5m2fnuz_to_f32(0) == 0);
+    /* The bits above those of the type do not count. */
+    CHECK(tenslice_f4_e2m1_to_f32(0xf7) == tenslice_f4_e2m1_to_f32(7));
+    CHECK(tenslice_f6_e2m3_to_f32(0xdf) == tenslice_f6_e2m3_to_f32(0x1f));
+    CHECK(tenslice_f6_e3m2_to_f32(0xdf) == tenslice_f6_e3m2_to_f32(0x1f));
+}
+
 /* The index of a safetensors model. `other` is a cursor of another kind. */
 static void shards(const char *folder, tenslice_cursor *other)
 {
@@ -386,6 +573,9 @@ static void formats(const char *folder, const tenslice_file *other)
     arrays(&file, &archive, other);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);
+    gguf(folder, other, &cursor);
+    EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
+    numbers(&tensor);
     strings();
     free(e.data);
     free(f.data);

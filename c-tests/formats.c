@@ -740,6 +740,414 @@ static void shards(const char *folder)
     EXPECT(TENSLICE_MISSING_KEY, tenslice_safetensors_index_open(&index, "{}", 2, NULL));
 }
 
+/* The first attribute of that key, of a kind. */
+static tenslice_value attribute(const tenslice_cursor *attributes, const char *key, uint32_t kind)
+{
+    tenslice_value value;
+
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(attributes, key, strlen(key), &value, NULL));
+    CHECK(value.kind == kind);
+    return value;
+}
+
+/* Metadata of every type, in either byte order. */
+static void metadata(const char *folder, const char *name)
+{
+    blob b = load(folder, name);
+    tenslice_file file;
+    tenslice_cursor all, items;
+    tenslice_value key, value;
+    tenslice_str text;
+    tenslice_status status;
+    uint64_t number, count, left;
+    int64_t integer;
+    double real;
+    uint32_t truth;
+
+    key.struct_size = value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_u64(&all, "k.u8", 4, &number, NULL));
+    CHECK(number == 255);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_u64(&all, "k.u64", 5, &number, NULL));
+    CHECK(number == UINT64_MAX);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_i64(&all, "k.u64", 5, &integer, NULL));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_i64(&all, "k.i64", 5, &integer, NULL));
+    CHECK(integer == INT64_MIN);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_u64(&all, "k.i64", 5, &number, NULL));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_i64(&all, "k.u32", 5, &integer, NULL));
+    CHECK(integer == UINT32_MAX);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_i64(&all, "k.i8", 4, &integer, NULL));
+    CHECK(integer == -128);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_bool(&all, "k.true", 6, &truth, NULL));
+    CHECK(truth == 1);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_bool(&all, "k.false", 7, &truth, NULL));
+    CHECK(truth == 0);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_bool(&all, "k.u8", 4, &truth, NULL));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_str(&all, "general.architecture", 20, &text, NULL));
+    CHECK(same(text, "test") && !text.is_escaped);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_str(&all, "k.i8", 4, &text, NULL));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_f64(&all, "k.f32", 5, &real, NULL));
+    CHECK(real == (double)(float)real && real != 0);
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_attributes_get_f64(&all, "k.u8", 4, &real, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_get_f64(&all, "k.f", 3, &real, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_get(&all, NULL, 0, &value, NULL));
+
+    value = attribute(&all, "k.i16", TENSLICE_VALUE_INTEGER);
+    CHECK(value.negative && value.magnitude == 32768);
+    CHECK(attribute(&all, "k.f64", TENSLICE_VALUE_FLOAT).text.data == NULL);
+    value = attribute(&all, "a.int32", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&items, &count));
+    CHECK(count == 2);
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, &key, &value, NULL));
+    CHECK(key.kind == 0 && value.kind == TENSLICE_VALUE_INTEGER && value.negative && value.magnitude == 9);
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&items, &count));
+    CHECK(count == 1);
+    value = attribute(&all, "a.bool", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_BOOL && value.magnitude == 1);
+    value = attribute(&all, "a.string", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_TEXT && value.text.length == 0);
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+    CHECK(same(value.text, "a"));
+
+    /* The getters leave the cursor where it is; what is behind it is not found. */
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&all, &left));
+    for (count = left; (status = tenslice_attributes_next(&all, &key, &value, NULL)) == TENSLICE_OK; left--)
+        CHECK(key.kind == TENSLICE_VALUE_TEXT && value.kind != 0);
+    CHECK(status == TENSLICE_END && left == 0 && count > 20);
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&all, &left));
+    CHECK(left == 0);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_get_u64(&all, "k.u8", 4, &number, NULL));
+    free(b.data);
+}
+
+/* A vocabulary: texts, those that are not UTF-8 as bytes; and lists in lists. */
+static void vocabulary(const char *folder)
+{
+    blob b = load(folder, "gguf/vocab_601.gguf");
+    tenslice_file file;
+    tenslice_cursor all, items, inside;
+    tenslice_value value;
+    uint64_t count, i;
+
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    value = attribute(&all, "tokenizer.ggml.scores", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&items, &count));
+    CHECK(count == 601);
+    for (i = 0; tenslice_attributes_next(&items, NULL, &value, NULL) == TENSLICE_OK; i++)
+        CHECK(value.kind == TENSLICE_VALUE_FLOAT && value.real == -(double)i);
+    CHECK(i == count);
+    value = attribute(&all, "tokenizer.ggml.tokens", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&items, &count));
+    for (i = 0; tenslice_attributes_next(&items, NULL, &value, NULL) == TENSLICE_OK; i++)
+        CHECK(value.kind == TENSLICE_VALUE_TEXT);
+    CHECK(i == count && count == 601);
+    free(b.data);
+
+    b = load(folder, "gguf/tokens_not_utf8.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    value = attribute(&all, "tokenizer.ggml.tokens", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_TEXT && same(value.text, "ok"));
+    EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_BYTES && same(value.text, "\xff\xfe"));
+    free(b.data);
+
+    b = load(folder, "gguf/nested_strings.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    value = attribute(&all, "n", TENSLICE_VALUE_ARRAY);
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &items));
+    for (i = 2; tenslice_attributes_next(&items, NULL, &value, NULL) == TENSLICE_OK; i++) {
+        EXPECT(TENSLICE_OK, tenslice_value_items(&value, &inside));
+        EXPECT(TENSLICE_OK, tenslice_attributes_length(&inside, &count));
+        CHECK(value.kind == TENSLICE_VALUE_ARRAY && count == i);
+    }
+    CHECK(i == 4);
+    free(b.data);
+}
+
+/* Tensors of every block type: their blocks in place, and their numbers against those of ggml. */
+static void blocks(const char *folder)
+{
+    static const struct {
+        const char *name;
+        uint32_t number, elements, bytes;
+    } types[] = {{"q4_0", 2, 32, 18}, {"q4_1", 3, 32, 20}, {"q5_0", 6, 32, 22}, {"q5_1", 7, 32, 24},
+                 {"q8_0", 8, 32, 34}, {"q8_1", 9, 32, 36}, {"q2_k", 10, 256, 84}, {"q3_k", 11, 256, 110},
+                 {"q4_k", 12, 256, 144}, {"q5_k", 13, 256, 176}, {"q6_k", 14, 256, 210}, {"q8_k", 15, 256, 292},
+                 {"iq2_xxs", 16, 256, 66}, {"iq2_xs", 17, 256, 74}, {"iq3_xxs", 18, 256, 98}, {"iq1_s", 19, 256, 50},
+                 {"iq4_nl", 20, 32, 18}, {"iq3_s", 21, 256, 110}, {"iq2_s", 22, 256, 82}, {"iq4_xs", 23, 256, 136},
+                 {"iq1_m", 29, 256, 56}, {"tq1_0", 34, 256, 54}, {"tq2_0", 35, 256, 66}, {"mxfp4", 39, 32, 17},
+                 {"nvfp4", 40, 64, 36}, {"q1_0", 41, 128, 18}, {"q2_0", 42, 64, 18}};
+    static float numbers[4096], range[300];
+    size_t i;
+
+    for (i = 0; i < sizeof types / sizeof *types; i++) {
+        char path[64], layout[32];
+        blob b, f;
+        tenslice_file file;
+        tenslice_cursor cursor, infos;
+        tenslice_tensor tensor;
+        tenslice_tensor_info info;
+        tenslice_gguf_tensor_info seen;
+        tenslice_component data;
+        tenslice_bytes bytes;
+        uint64_t shape[4], elements, length, written, scratch, k, at = 0;
+        uint32_t number, rank;
+
+        info.struct_size = sizeof info;
+        seen.struct_size = sizeof seen;
+        snprintf(layout, sizeof layout, "gguf.%s", types[i].name);
+        snprintf(path, sizeof path, "gguf-blocks/%s.gguf", types[i].name);
+        b = load(folder, path);
+        snprintf(path, sizeof path, "gguf-blocks/%s.f32", types[i].name);
+        f = load(folder, path);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+        EXPECT(TENSLICE_OK, tenslice_gguf_infos(&file, &infos));
+        while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+            EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&infos, &seen, NULL));
+            EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+            CHECK(info.dtype == 0 && info.layout == TENSLICE_LAYOUT_BLOCKS && same(info.layout_name, layout));
+            CHECK(seen.name.data == info.name.data && seen.ggml_type == types[i].number && seen.rank == info.rank);
+            EXPECT(TENSLICE_OK, tenslice_tensor_shape(&tensor, shape, 4, &rank));
+            CHECK(rank == 2 && shape[0] == seen.ne[1] && shape[1] == seen.ne[0] && seen.ne[2] == 1 && seen.ne[3] == 1);
+            EXPECT(TENSLICE_OK, tenslice_tensor_block(&tensor, &number, &elements, &length));
+            CHECK(number == types[i].number && elements == types[i].elements && length == types[i].bytes);
+            EXPECT(TENSLICE_OK, tenslice_tensor_block(&tensor, NULL, NULL, NULL));
+            EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+            EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+            EXPECT(TENSLICE_OK, tenslice_component_bytes(&data, TENSLICE_ANY, &bytes, NULL));
+            CHECK(bytes.length == info.elements / elements * length && info.elements <= 4096);
+
+            EXPECT(TENSLICE_OK, tenslice_tensor_f32_scratch(&tensor, &scratch));
+            CHECK(scratch == 0);
+            EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, (size_t)info.elements - 1,
+                                                                     NULL, 0, &written, NULL));
+            CHECK(written == info.elements);
+            EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 4096, NULL, 0, &written, NULL));
+            CHECK(written == info.elements && at + 4 * written <= f.size);
+            for (k = 0; k < written; k++, at += 4) {
+                const float expected = float_at(f.data + at);
+                CHECK(memcmp(&expected, &numbers[k], sizeof expected) == 0);
+            }
+            /* A range that begins in a block, and one element more than there are. */
+            for (k = 1; k < info.elements; k += 37) {
+                const size_t count = info.elements - k < 300 ? (size_t)(info.elements - k) : 300;
+                EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, k, range, count, NULL));
+                CHECK(memcmp(range, &numbers[k], count * sizeof *range) == 0);
+            }
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_tensor_read_f32(&tensor, info.elements, range, 1, NULL));
+            EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, info.elements, NULL, 0, NULL));
+        }
+        CHECK(at == f.size);
+        EXPECT(TENSLICE_END, tenslice_gguf_infos_next(&infos, &seen, NULL));
+        free(b.data);
+        free(f.data);
+    }
+}
+
+/* Plain types in either byte order, and blocks in a big-endian file, which no specification defines. */
+static void plain_numbers(const char *folder)
+{
+    static const char *const names[] = {"t.f32", "t.f16", "t.bf16", "t.f64", "t.i8", "t.i16", "t.i32", "t.i64"};
+    blob b = load(folder, "gguf/be_plain_types.gguf");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_gguf_file_info about;
+    tenslice_component data;
+    tenslice_bytes bytes;
+    double written[6];
+    float numbers[256], range[2];
+    uint64_t count;
+    size_t i;
+
+    info.struct_size = sizeof info;
+    about.struct_size = sizeof about;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_gguf_get_info(&file, &about));
+    CHECK(about.byte_order == TENSLICE_BYTE_ORDER_BIG && about.alignment == 32 && about.data_offset == 448);
+    CHECK(about.part_index == 0 && about.part_count == 0 && about.part_tensors == 0 && about.reserved == 0);
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        EXPECT(TENSLICE_OK, tenslice_file_find(&file, names[i], strlen(names[i]), &tensor, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        CHECK(info.layout == TENSLICE_LAYOUT_DENSE && info.dtype != 0);
+        EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_block(&tensor, NULL, NULL, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 6, NULL, 0, &count, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 4, range, 2, NULL));
+        CHECK(count == 6 && memcmp(range, numbers + 4, sizeof range) == 0);
+        EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+        if (info.dtype == TENSLICE_F16 || info.dtype == TENSLICE_BF16) {
+            const unsigned char *first = (const unsigned char *)bytes.data;
+            const uint16_t bits = (uint16_t)(first[0] << 8 | first[1]);
+            CHECK(numbers[0] == (info.dtype == TENSLICE_F16 ? tenslice_f16_to_f32(bits) : tenslice_bf16_to_f32(bits)));
+        }
+        if (info.dtype == TENSLICE_I8)
+            CHECK(numbers[5] == (float)((const signed char *)bytes.data)[5]);
+        if (info.dtype == TENSLICE_F64) {
+            EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, written, sizeof written, NULL, 0, NULL, NULL));
+            CHECK(bytes.length == sizeof written);
+        }
+    }
+    free(b.data);
+
+    b = load(folder, "gguf/be_quantised.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "q", 1, &tensor, NULL)); /* Q4_K: scales of 16 bits */
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_bytes(&data, TENSLICE_ANY, &bytes, NULL));
+    CHECK(bytes.length == 576);
+    EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "m", 1, &tensor, NULL)); /* MXFP4: bytes alone */
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, NULL, 0, &count, NULL));
+    CHECK(count == 192);
+    free(b.data);
+
+    /* Of other formats, too: what is computed needs scratch memory, complex numbers are refused. */
+    b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", 7, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_f32_scratch(&tensor, &count));
+    CHECK(count >= 30 * 4 && count <= 1024);
+    {
+        unsigned char scratch[1024];
+        EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, scratch,
+                                                                      (size_t)count - 1, NULL, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, scratch, (size_t)count, &count,
+                                                          NULL));
+    }
+    CHECK(count == 30);
+    EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
+    free(b.data);
+    b = load(folder, "tens/good/ix_f64_x2.tens");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, NULL, 0, NULL, NULL));
+    free(b.data);
+
+    CHECK(tenslice_f16_to_f32(0x3e00) == 1.5f && tenslice_bf16_to_f32(0xc000) == -2.0f);
+    CHECK(tenslice_f8_e4m3fn_to_f32(0x38) == 1.0f && isnan(tenslice_f8_e4m3fn_to_f32(0xff)));
+    CHECK(tenslice_f8_e5m2_to_f32(0x3c) == 1.0f && isinf(tenslice_f8_e5m2_to_f32(0x7c)));
+    CHECK(tenslice_f8_e4m3fnuz_to_f32(0x40) == 1.0f && isnan(tenslice_f8_e4m3fnuz_to_f32(0x80)));
+    CHECK(tenslice_f8_e5m2fnuz_to_f32(0x40) == 1.0f && isnan(tenslice_f8_e5m2fnuz_to_f32(0x80)));
+    CHECK(tenslice_f8_e8m0_to_f32(128) == 2.0f && isnan(tenslice_f8_e8m0_to_f32(255)));
+    CHECK(tenslice_f4_e2m1_to_f32(0xf) == -6.0f && tenslice_f6_e2m3_to_f32(0x1f) == 7.5f);
+    CHECK(tenslice_f6_e3m2_to_f32(0x1f) == 28.0f);
+}
+
+/* A model in two files. There is one fixture: the second part is made of the first, with another index. */
+static void parts(const char *folder)
+{
+    static const char first[] = "model-00001-of-00002.gguf";
+    blob b = load(folder, "gguf/split_00001.gguf"), c = load(folder, "gguf/split_00001.gguf");
+    tenslice_file files[2], other;
+    tenslice_gguf_file_info about;
+    tenslice_error error;
+    char name[64], why[256];
+    size_t i, failed, needed;
+
+    about.struct_size = sizeof about;
+    for (i = 0; memcmp(c.data + i, "split.no", 8) != 0; i++)
+        CHECK(i + 16 < c.size);
+    c.data[i + 12] = 1; /* behind the key and the type */
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[0], b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_gguf_get_info(&files[1], &about));
+    CHECK(about.byte_order == TENSLICE_BYTE_ORDER_LITTLE && about.data_offset == 192);
+    CHECK(about.part_index == 1 && about.part_count == 2 && about.part_tensors == 2);
+    failed = 77;
+    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files, 2, &failed, NULL));
+    CHECK(failed == 77);
+    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 1, &failed, &error));
+    CHECK(failed == 0 && error.kind == TENSLICE_COUNTS_DIFFER && error.format == TENSLICE_FORMAT_GGUF);
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
+    CHECK(strncmp(why, "gguf 3: ", 8) == 0);
+    other = files[1];
+    files[1] = files[0];
+    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 2, &failed, NULL));
+    CHECK(failed == 1);
+    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(&other, 1, NULL, NULL));
+    free(b.data);
+
+    b = load(folder, "gguf/no_tensors.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files + 1, 1, NULL, NULL)); /* a model by itself */
+    files[0] = other;
+    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 2, &failed, NULL));
+    CHECK(failed == 0);
+    free(b.data);
+    free(c.data);
+
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_gguf_part_name(first, sizeof first - 1, 1, NULL, 0, &needed));
+    CHECK(needed == sizeof first);
+    memset(name, '#', sizeof name);
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_gguf_part_name(first, sizeof first - 1, 1, name, needed - 1, NULL));
+    CHECK(name[0] == '#');
+    EXPECT(TENSLICE_OK, tenslice_gguf_part_name(first, sizeof first - 1, 1, name, needed, &needed));
+    CHECK(strcmp(name, "model-00002-of-00002.gguf") == 0 && needed == sizeof first);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(first, sizeof first - 1, 2, name, sizeof name, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name("model.gguf", 10, 0, name, sizeof name, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name("\xff-00001-of-00002.gguf", 21, 0, name, sizeof name, NULL));
+}
+
+/* What else is particular to GGUF: types in the order of the file, and files that are refused. */
+static void gguf(const char *folder)
+{
+    blob b = load(folder, "gguf/align_128.gguf");
+    tenslice_file file;
+    tenslice_file_info opened;
+    tenslice_gguf_file_info about;
+    tenslice_gguf_tensor_info info;
+    tenslice_cursor infos, tensors;
+    tenslice_tensor tensor;
+    tenslice_component data;
+    tenslice_component_info place;
+    tenslice_error error;
+    tenslice_status status;
+    char why[256];
+    unsigned count = 0;
+
+    opened.struct_size = sizeof opened;
+    about.struct_size = sizeof about;
+    info.struct_size = sizeof info;
+    place.struct_size = sizeof place;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &opened));
+    CHECK(opened.format == TENSLICE_FORMAT_GGUF && same(opened.version, "3") && opened.warnings == 0);
+    EXPECT(TENSLICE_OK, tenslice_gguf_get_info(&file, &about));
+    CHECK(about.alignment == 128 && about.data_offset % 128 == 0);
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos(&file, &infos));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &tensors));
+    for (; (status = tenslice_gguf_infos_next(&infos, &info, NULL)) == TENSLICE_OK; count++) {
+        EXPECT(TENSLICE_OK, tenslice_tensors_next(&tensors, &tensor, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&data, &place));
+        CHECK(place.offset == about.data_offset + info.offset && info.offset % 128 == 0);
+    }
+    CHECK(status == TENSLICE_END && count == opened.tensor_count && count > 0);
+    free(b.data);
+
+    b = load(folder, "gguf/quirks/gg_bool_ff.gguf");
+    EXPECT(TENSLICE_UNEXPECTED_TYPE, tenslice_file_open(&file, b.data, b.size, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
+    CHECK(strstr(why, "a truth value is not 0 or 1") != NULL);
+    free(b.data);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -752,6 +1160,13 @@ int main(int argc, char **argv)
     safetensors(argv[1]);
     escapes(argv[1]);
     shards(argv[1]);
+    metadata(argv[1], "gguf/kv_all_types.gguf");
+    metadata(argv[1], "gguf/be_all_values.gguf");
+    vocabulary(argv[1]);
+    blocks(argv[1]);
+    plain_numbers(argv[1]);
+    parts(argv[1]);
+    gguf(argv[1]);
     puts("formats: ok");
     return 0;
 }

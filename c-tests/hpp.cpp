@@ -196,6 +196,83 @@ void shards(const char *fixtures)
     std::free(b.data);
 }
 
+void metadata(const char *fixtures)
+{
+    const blob b = load(fixtures, "gguf/kv_all_types.gguf");
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    const int before = allocations;
+    auto all = file.attributes();
+    CHECK(all.length() == 29U);
+    CHECK(get(all.get<std::uint64_t>("k.u64")) == UINT64_MAX && get(all.get<std::int64_t>("k.i64")) == INT64_MIN);
+    CHECK(get(all.get<double>("k.f32")) == 1.5 && get(all.get<bool>("k.true")) && !get(all.get<bool>("k.false")));
+    CHECK(get(all.get<tenslice::text>("general.architecture")) == "test");
+    CHECK(status_of([&] { return all.get<std::int64_t>("k.u64"); }) == TENSLICE_WRONG_TYPE);
+    CHECK(status_of([&] { return all.get<double>("k.u8"); }) == TENSLICE_WRONG_TYPE);
+    CHECK(status_of([&] { return all.get<tenslice::text>("k.u"); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return all.get("k.u"); }) == TENSLICE_NOT_FOUND);
+
+    const tenslice::value minimum = get(all.get("k.i64")), most = get(all.get("k.u64"));
+    CHECK(minimum.kind() == TENSLICE_VALUE_INTEGER && minimum.as<std::int64_t>() == INT64_MIN);
+    CHECK(!minimum.as<std::uint64_t>() && !minimum.as<double>() && !minimum.as<bool>() && !minimum.as<tenslice::text>());
+    CHECK(most.as<std::uint64_t>() == UINT64_MAX && !most.as<std::int64_t>() && !most.as<std::string_view>());
+    CHECK(get(all.get("k.i8")).as<std::int64_t>() == -128 && get(all.get("k.u8")).as<std::int64_t>() == 255);
+    CHECK(get(all.get("k.f64.inf")).as<double>() > 1e308 && get(all.get("k.false")).as<bool>() == false);
+    tenslice_value least{}; // -2^64, in which zTensor may write it
+    least.kind = TENSLICE_VALUE_INTEGER, least.negative = 1;
+    CHECK(!tenslice::value(least).as<std::int64_t>() && !tenslice::value(least).as<std::uint64_t>());
+    CHECK(status_of([&] { return minimum.items(); }) != TENSLICE_OK);
+
+    auto numbers = get(get(all.get("a.uint16")).items());
+    CHECK(numbers.length() == 3U);
+    std::uint64_t count = 0;
+    for (const tenslice::attribute number : numbers)
+        CHECK(number.key.kind() == 0 && number.value.as<std::uint64_t>() == ++count);
+    CHECK(count == 3 && numbers.length() == 0U && !numbers.error());
+    count = 0;
+    for (const tenslice::attribute pair : all)
+        count += pair.key.as<std::string_view>()->substr(0, 2) == "k.";
+    CHECK(count == 16 && !all.error());
+    CHECK(get(file.find("t")).attributes().length() == 0U && !get(file.find("t")).block());
+    CHECK(allocations == before);
+    std::free(b.data);
+
+    const blob c = load(fixtures, "gguf/tokens_not_utf8.gguf");
+    auto tokens = get(get(get(tenslice::file::open(c.data, c.size)).attributes().get("tokenizer.ggml.tokens")).items());
+    constexpr std::string_view expected[] = {"ok", "\xff\xfe", "\xe4\xb8", "", "\xc3\xa9"};
+    count = 0;
+    for (const tenslice::attribute token : tokens)
+        CHECK(token.value.as<std::string_view>() == expected[count++]);
+    CHECK(count == 5);
+    std::free(c.data);
+}
+
+void quantized(const char *fixtures)
+{
+    const blob b = load(fixtures, "gguf-blocks/q4_k.gguf"), f = load(fixtures, "gguf-blocks/q4_k.f32");
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    const int before = allocations;
+    static std::array<float, 2048> numbers;
+    const auto tensor = get(file.find("q4_k.real"));
+    const auto block = tensor.block();
+    CHECK(tensor.layout_name() == "gguf.q4_k" && tensor.dtype() == 0);
+    CHECK(block && block->number == 12 && block->elements == 256 && block->bytes == 144);
+    CHECK(tensor.f32_scratch_length() == 0U);
+    const auto all = get(tensor.read_f32_into(numbers));
+    CHECK(all.size() == 1024 && all.data() == numbers.data());
+    if (little_endian() == TENSLICE_OK)
+        CHECK(std::memcmp(all.data(), f.data, 4 * all.size()) == 0);
+    std::array<float, 3> part;
+    const auto some = get(tensor.read_f32(255, part));
+    CHECK(some.size() == 3 && std::equal(part.begin(), part.end(), numbers.begin() + 255));
+    CHECK(status_of([&] { return tensor.read_f32(1022, part); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(status_of([&] { return tensor.read_f32_into(part); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return tensor.data(); }) == TENSLICE_NOT_DENSE);
+    CHECK(get(get(tensor.find("data")).bytes()).size() == 576);
+    CHECK(allocations == before);
+    std::free(b.data);
+    std::free(f.data);
+}
+
 void refused(const char *fixtures)
 {
     const blob b = load(fixtures, "bad/v1.2/end_past_eof.zt");
@@ -237,6 +314,8 @@ int main(int argc, char **argv)
     dense(argv[1]);
     texts(argv[1]);
     shards(argv[1]);
+    metadata(argv[1]);
+    quantized(argv[1]);
     refused(argv[1]);
     std::puts("hpp: ok");
     return 0;

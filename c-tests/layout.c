@@ -15,7 +15,7 @@ int main(void)
     SIZE(tenslice_tensor, 192);
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);
-    SIZE(tenslice_source, 896);
+    SIZE(tenslice_source, 1040);
     SIZE(tenslice_items, 96);
     SIZE(tenslice_sparse, 256);
     SIZE(tenslice_train, 96);
@@ -72,6 +72,23 @@ int main(void)
     AT(tenslice_b2nd_chunk, content, 48);
     AT(tenslice_b2nd_chunk, codec, 49);
     AT(tenslice_b2nd_chunk, filters, 50);
+
+    SIZE(tenslice_gguf_file_info, 48);
+    AT(tenslice_gguf_file_info, byte_order, 4);
+    AT(tenslice_gguf_file_info, alignment, 8);
+    AT(tenslice_gguf_file_info, reserved, 12);
+    AT(tenslice_gguf_file_info, data_offset, 16);
+    AT(tenslice_gguf_file_info, part_index, 24);
+    AT(tenslice_gguf_file_info, part_count, 32);
+    AT(tenslice_gguf_file_info, part_tensors, 40);
+
+    SIZE(tenslice_gguf_tensor_info, 56 + S);
+    AT(tenslice_gguf_tensor_info, ggml_type, 4);
+    AT(tenslice_gguf_tensor_info, name, 8);
+    AT(tenslice_gguf_tensor_info, ne, 8 + S);
+    AT(tenslice_gguf_tensor_info, offset, 40 + S);
+    AT(tenslice_gguf_tensor_info, rank, 48 + S);
+    AT(tenslice_gguf_tensor_info, reserved, 52 + S);
 
     SIZE(tenslice_npz_entry, 40 + S);
     AT(tenslice_npz_entry, encoding, 4);
@@ -198,6 +215,7 @@ int main(void)
     CHECK(TENSLICE_TOO_SMALL == 500 && TENSLICE_F32 == 17 && TENSLICE_FORMAT_ZTENSOR == 1);
     CHECK(TENSLICE_LAYOUT_OTHER == 255 && TENSLICE_ENCODING_ZSTD == 1 && TENSLICE_VALUE_TEXT == 7);
     CHECK(TENSLICE_WARNING_NAMES_UNCHECKED == 1 << 10 && TENSLICE_ITEM_OFFSET == 15);
+    CHECK(TENSLICE_FORMAT_GGUF == 6 && TENSLICE_LAYOUT_BLOCKS == 8 && TENSLICE_VALUE_ARRAY == 9);
     puts("layout: ok");
     return 0;
 }

@@ -40,6 +40,7 @@ void *realloc(void *place, size_t size)
 }
 
 static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
+static float numbers[1 << 14];
 static long calls;
 
 static void enter(void)
@@ -91,6 +92,37 @@ static void read_index(const char *folder)
         ;
 }
 
+/* What is particular to a GGUF file, or to one of its tensors; other files say so. */
+static void read_gguf(const tenslice_file *file)
+{
+    tenslice_gguf_file_info about;
+    tenslice_gguf_tensor_info info;
+    tenslice_cursor cursor, items;
+    tenslice_value value;
+    tenslice_str text;
+    uint64_t number;
+
+    about.struct_size = sizeof about;
+    info.struct_size = sizeof info;
+    value.struct_size = sizeof value;
+    if (IN(tenslice_gguf_get_info(file, &about)) != TENSLICE_OK)
+        return;
+    IN(tenslice_gguf_check_parts(file, 1, NULL, NULL));
+    IN(tenslice_gguf_infos(file, &cursor));
+    while (IN(tenslice_gguf_infos_next(&cursor, &info, NULL)) == TENSLICE_OK)
+        ;
+    IN(tenslice_file_attributes(file, &cursor));
+    IN(tenslice_attributes_length(&cursor, &number));
+    IN(tenslice_attributes_get_u64(&cursor, "k.u8", 4, &number, NULL));
+    IN(tenslice_attributes_get_str(&cursor, "general.architecture", 20, &text, NULL));
+    while (IN(tenslice_attributes_next(&cursor, NULL, &value, NULL)) == TENSLICE_OK) {
+        if (IN(tenslice_value_items(&value, &items)) != TENSLICE_OK)
+            continue;
+        while (IN(tenslice_attributes_next(&items, NULL, &value, NULL)) == TENSLICE_OK)
+            ;
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
@@ -102,7 +134,10 @@ int main(int argc, char **argv)
                                         "safetensors/py_tiny_mlp.safetensors",
                                         "safetensors/hm_names_escapes.safetensors",
                                         "safetensors/hm_order_random_64.safetensors",
-                                        "safetensors/hm_metadata_values.safetensors"};
+                                        "safetensors/hm_metadata_values.safetensors",
+                                        "gguf/kv_all_types.gguf", "gguf/vocab_601.gguf",
+                                        "gguf/be_plain_types.gguf", "gguf-blocks/q4_k.gguf",
+                                        "gguf-blocks/iq2_xs.gguf", "gguf/quirks/gg_nested_9.gguf"};
     size_t i;
 
     for (i = 0; argc == 2 && i < sizeof names / sizeof *names; i++) {
@@ -125,6 +160,7 @@ int main(int argc, char **argv)
         fclose(f);
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
+        read_gguf(&file);
         IN(tenslice_file_tensors(&file, &tensors));
         while (IN(tenslice_tensors_next(&tensors, &tensor, NULL)) == TENSLICE_OK) {
             info.struct_size = sizeof info;
@@ -138,6 +174,9 @@ int main(int argc, char **argv)
                 IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
             /* Chunks are decoded; other layouts are copied, or materialized. */
             IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
+            IN(tenslice_tensor_read_f32(&tensor, 0, numbers, 8, NULL));
+            IN(tenslice_tensor_read_f32_into(&tensor, NULL, numbers, sizeof numbers / sizeof *numbers, scratch,
+                                             sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));
             value.struct_size = sizeof value;
             while (IN(tenslice_attributes_next(&attributes, NULL, &value, NULL)) == TENSLICE_OK)

@@ -229,6 +229,22 @@ static tenslice_status index_files(unsigned char **at, const memory *of)
                                             AT(size_t, 2), NULL);
 }
 
+static tenslice_status read_f32(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_read_f32(AT(tenslice_tensor, 1), 0, AT(float, 0), of[0].size / 4, NULL);
+}
+
+static tenslice_status read_f32_into(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_read_f32_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), AT(float, 0), of[0].size / 4,
+                                         at[1], of[1].size, AT(uint64_t, 4), NULL);
+}
+
+static tenslice_status part_name(unsigned char **at, const memory *of)
+{
+    return tenslice_gguf_part_name(AT(char, 1), of[1].size - 7, 1, AT(char, 0), of[0].size, AT(size_t, 2));
+}
+
 /* Passed for its address only: nothing here needs it for decoding. */
 static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
                               size_t capacity, size_t *length)
@@ -264,6 +280,7 @@ int main(int argc, char **argv)
     tenslice_b2nd_chunk b2nd;
     tenslice_safetensors_index index;
     tenslice_str text = {"a\\u002eb", 8, 1, 0};
+    char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are no part of it */
 
     CHECK(argc == 2);
     memset(&decoder, 0, sizeof decoder);
@@ -346,6 +363,15 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, index_open, {shards, sizeof shards - 1}, OUT(tenslice_safetensors_index));
     TRY(TENSLICE_OK, 1, index_check, ROOM(64), OF(index));
     TRY(TENSLICE_OK, 1, index_files, ROOM(64), OF(index), OUT(size_t));
+
+    b = load(argv[1], "gguf-blocks/q8_0.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
+    TRY(TENSLICE_OK, 1, read_f32, ROOM(64), OF(tensor));
+    TRY(TENSLICE_OK, 2, read_f32_into, ROOM(1024), ROOM(64), OF(tensor), OF(decoder), OUT(uint64_t));
+    TRY(TENSLICE_OK, 1, part_name, ROOM(64), OF(part), OUT(size_t));
+    free(b.data);
 
     puts("overlap: ok");
     return 0;

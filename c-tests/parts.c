@@ -1,6 +1,20 @@
 /* A file opened from parts equals the same file opened from a slice. Argument: the fixtures. */
 #include "support.h"
 
+/* The ranges that were kept, to be used by what was opened. */
+static tenslice_need kept[TENSLICE_MAX_SEGMENTS];
+
+/* Whether one of the first `fetched` of them contains the range. */
+static int is_kept(uint64_t offset, uint64_t length, int fetched)
+{
+    int i;
+
+    for (i = 0; i < fetched; i++)
+        if (offset >= kept[i].offset && offset + length <= kept[i].offset + kept[i].length)
+            return 1;
+    return 0;
+}
+
 /*
  * Opens `b` by fetching what is requested, each range into memory of its own; transient ranges all go into
  * the same memory, which is overwritten each time.
@@ -18,16 +32,19 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
         CHECK(need.length > 0 && need.length <= b.size && need.offset <= b.size - need.length);
         if (!need.keep) {
             /* As from a card: the sectors that contain the range. */
-            static unsigned char passing[1024];
+            static unsigned char passing[(1 << 20) + 1024];
+            static size_t used;
             const uint64_t from = need.offset - need.offset % 512, end = need.offset + need.length;
             const uint64_t sectors = (end - from + 511) / 512 * 512;
             const uint64_t length = sectors < b.size - from ? sectors : b.size - from;
             CHECK(length <= sizeof passing);
-            memset(passing, 0xee, sizeof passing);
+            memset(passing, 0xee, used);
             memcpy(passing, b.data + from, (size_t)length);
+            used = (size_t)length;
             EXPECT(TENSLICE_OK, tenslice_source_add(source, from, passing, (size_t)length));
             continue;
         }
+        kept[*fetched] = need;
         room[*fetched] = malloc((size_t)need.length);
         CHECK(room[*fetched] != NULL);
         memcpy(room[*fetched], b.data + need.offset, (size_t)need.length);
@@ -35,6 +52,153 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
         ++*fetched;
     }
     return status;
+}
+
+static size_t put(unsigned char *to, uint64_t number, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        to[i] = (unsigned char)(number >> 8 * i);
+    return size;
+}
+
+static size_t put_string(unsigned char *to, const char *text)
+{
+    memcpy(to + put(to, strlen(text), 8), text, strlen(text));
+    return 8 + strlen(text);
+}
+
+/* A GGUF file with a vocabulary of so many tokens, an integer behind it, and a tensor of 1 MiB. */
+static blob with_vocabulary(unsigned tokens)
+{
+    blob b;
+    unsigned i;
+    char token[24];
+    size_t at;
+
+    b.data = (unsigned char *)calloc(1, (size_t)tokens * 20 + (1 << 20) + 256);
+    CHECK(b.data != NULL);
+    memcpy(b.data, "GGUF", 4);
+    at = 4 + put(b.data + 4, 3, 4);
+    at += put(b.data + at, 1, 8);
+    at += put(b.data + at, 2, 8);
+    at += put_string(b.data + at, "tokens");
+    at += put(b.data + at, 9, 4);
+    at += put(b.data + at, 8, 4);
+    at += put(b.data + at, tokens, 8);
+    for (i = 0; i < tokens; i++) {
+        snprintf(token, sizeof token, "token %06u", i);
+        at += put_string(b.data + at, token);
+    }
+    at += put_string(b.data + at, "after");
+    at += put(b.data + at, 4, 4);
+    at += put(b.data + at, 7, 4);
+    at += put_string(b.data + at, "t");
+    at += put(b.data + at, 1, 4);
+    at += put(b.data + at, 1 << 18, 8);
+    at += put(b.data + at, 0, 4);
+    at += put(b.data + at, 0, 8);
+    b.size = (at + 31) / 32 * 32 + (1 << 20);
+    return b;
+}
+
+/* A long vocabulary is walked over and not kept: reading it says which bytes it needs. */
+static void vocabulary(void)
+{
+    enum { TOKENS = 20000 };
+    blob b = with_vocabulary(TOKENS);
+    tenslice_source source;
+    tenslice_file file;
+    tenslice_cursor all, tokens;
+    tenslice_value value;
+    tenslice_error error;
+    tenslice_need need;
+    void *room[TENSLICE_MAX_SEGMENTS];
+    uint64_t number, bytes = 0;
+    int fetched, i;
+    char token[24];
+
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, open_in_parts(b, &source, &file, &error, room, &fetched));
+    for (i = 0; i < fetched; i++)
+        bytes += kept[i].length;
+    CHECK(fetched <= 4 && bytes < b.size - (b.size >> 1));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_u64(&all, "after", 5, &number, NULL));
+    CHECK(number == 7);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(&all, "tokens", 6, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &tokens));
+    EXPECT(TENSLICE_OK, tenslice_attributes_length(&tokens, &number));
+    CHECK(number == TOKENS);
+    while (tenslice_attributes_next(&tokens, NULL, &value, &error) == TENSLICE_OK)
+        ;
+    CHECK(error.kind == TENSLICE_NOT_IN_MEMORY && error.offset > 0 && error.offset < TOKENS * 20 + 64);
+
+    /* The bytes from there on are added, and the file is opened again: nothing else is asked for. */
+    EXPECT(TENSLICE_OK, tenslice_source_add(&source, error.offset, b.data + error.offset, TOKENS * 20));
+    EXPECT(TENSLICE_OK, tenslice_file_open_source(&file, &source, &need, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(&all, "tokens", 6, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &tokens));
+    for (i = 0; tenslice_attributes_next(&tokens, NULL, &value, NULL) == TENSLICE_OK; i++) {
+        snprintf(token, sizeof token, "token %06d", i);
+        CHECK(value.kind == TENSLICE_VALUE_TEXT && same(value.text, token));
+    }
+    CHECK(i == TOKENS);
+    while (fetched > 0)
+        free(room[--fetched]);
+    free(b.data);
+}
+
+/* Nor is a long text kept that lies beyond what was asked for: the attributes behind it are found all the same. */
+static void long_text(void)
+{
+    enum { LENGTH = 100000 };
+    blob b;
+    tenslice_source source;
+    tenslice_file file;
+    tenslice_cursor all;
+    tenslice_value value;
+    tenslice_error error;
+    tenslice_need need;
+    tenslice_str text;
+    void *room[TENSLICE_MAX_SEGMENTS];
+    uint64_t number;
+    int fetched;
+    size_t at;
+
+    b.data = (unsigned char *)calloc(1, LENGTH + 256);
+    CHECK(b.data != NULL);
+    memcpy(b.data, "GGUF", 4);
+    at = 4 + put(b.data + 4, 3, 4);
+    at += put(b.data + at, 0, 8);
+    at += put(b.data + at, 2, 8);
+    at += put_string(b.data + at, "long");
+    at += put(b.data + at, 8, 4);
+    at += put(b.data + at, LENGTH, 8);
+    memset(b.data + at, 'x', LENGTH);
+    at += LENGTH;
+    at += put_string(b.data + at, "after");
+    at += put(b.data + at, 4, 4);
+    b.size = at + put(b.data + at, 7, 4);
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, open_in_parts(b, &source, &file, &error, room, &fetched));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_u64(&all, "after", 5, &number, NULL));
+    CHECK(number == 7);
+    EXPECT(TENSLICE_NOT_IN_MEMORY, tenslice_attributes_get_str(&all, "long", 4, &text, &error));
+    CHECK(error.offset == 24 + 12 + 4 + 8);
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_get_str(&all, "none", 4, &text, NULL));
+    EXPECT(TENSLICE_NOT_IN_MEMORY, tenslice_attributes_next(&all, NULL, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_source_add(&source, error.offset, b.data + error.offset, LENGTH));
+    EXPECT(TENSLICE_OK, tenslice_file_open_source(&file, &source, &need, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get_str(&all, "long", 4, &text, NULL));
+    CHECK(text.length == LENGTH && text.data[LENGTH - 1] == 'x');
+    while (fetched > 0)
+        free(room[--fetched]);
+    free(b.data);
 }
 
 int main(int argc, char **argv)
@@ -48,7 +212,10 @@ int main(int argc, char **argv)
         "tens/bad/sym_unknown_index.tens", "blz/good/nd10_qtt_c64.blz", "blz/bad/rank_zero.blz",
         "safetensors/py_tiny_mlp.safetensors", "safetensors/hm_order_random_64.safetensors",
         "safetensors/rs_no_tensors.safetensors", "safetensors/bad/st_7bytes.safetensors",
-        "safetensors/bad/st_comment.safetensors"};
+        "safetensors/bad/st_comment.safetensors",
+        "gguf/kv_all_types.gguf", "gguf/vocab_601.gguf", "gguf/be_quantised.gguf", "gguf/hm_v1.gguf",
+        "gguf/hm_many_keys_1500.gguf", "gguf/no_tensors.gguf", "gguf/quirks/gg_nested_9.gguf",
+        "gguf/quirks/gg_gap_between.gguf"};
     size_t i;
 
     CHECK(argc == 2);
@@ -80,13 +247,15 @@ int main(int argc, char **argv)
                 tenslice_tensor_get_info(&in_parts, &b2);
                 CHECK(a.name.length == b2.name.length && memcmp(a.name.data, b2.name.data, a.name.length) == 0);
                 CHECK(a.dtype == b2.dtype && a.elements == b2.elements && a.layout == b2.layout);
-                /* The data was never fetched: its extent is known, and what the caller reads can be bound. */
+                /* The data was not asked for, but it may be in a range that was: its extent is known, and what the
+                   caller reads can be bound. */
                 EXPECT(TENSLICE_OK, tenslice_tensor_components(&in_parts, &components));
                 EXPECT(TENSLICE_OK, tenslice_components_next(&components, &component, NULL));
                 part.struct_size = sizeof part;
                 EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
                 if (part.length > 0)
-                    EXPECT(TENSLICE_NOT_IN_MEMORY, tenslice_component_stored(&component, &bytes, NULL));
+                    EXPECT(is_kept(part.offset, part.length, fetched) ? TENSLICE_OK : TENSLICE_NOT_IN_MEMORY,
+                           tenslice_component_stored(&component, &bytes, NULL));
                 EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, b.data + part.offset,
                                                                   (size_t)part.length, &component, NULL));
                 EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &bytes, NULL));
@@ -99,6 +268,8 @@ int main(int argc, char **argv)
             free(room[--fetched]);
         free(b.data);
     }
+    vocabulary();
+    long_text();
     puts("parts: ok");
     return 0;
 }

@@ -32,7 +32,7 @@ test_on() { # TARGET ARGUMENTS...
     CARGO_PROFILE_DEV_PANIC=unwind RUSTC_BOOTSTRAP=1 RUSTC=$sources "$(dirname "$sources")/cargo" test --quiet --target "$target" \
         -Zbuild-std --target-dir target/targets --features capi "$@"
 }
-features=capi,panic-handler,formats,digest
+features=capi,panic-handler,formats,digest,dequantize
 library() { # TARGET CRATE_TYPE: builds the C library, and says where it is
     packaging/bare-metal.sh "$1" target/targets rustc --quiet --release --no-default-features --lib --crate-type "$2" \
         --features $features
@@ -57,7 +57,7 @@ if command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/nu
     export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu"
     # Emulated: all but the hundred thousands of damaged files.
     test_on s390x-unknown-linux-gnu --lib --test reading --test corpus --test manifest --test decode --test tens --test blz \
-        --test b2nd --test npy --test npz --test safetensors --test peers --test structure
+        --test b2nd --test npy --test npz --test safetensors --test peers --test blocks --test structure
     lib=$(library s390x-unknown-linux-gnu staticlib)
     for test in layout arguments overlap parts formats read changed; do
         s390x-linux-gnu-gcc -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" "$lib/libtenslice.a" -lm -o target/targets/$test

@@ -327,6 +327,9 @@ public:
         return tenslice::error(status_, details_);
     }
 
+protected:
+    const tenslice_cursor &cursor() const noexcept { return cursor_; }
+
 private:
     void step() noexcept { status_ = Next(&cursor_, &current_, &details_); }
 
@@ -436,6 +439,152 @@ private:
     tenslice_str handle_{};
 };
 
+class attributes;
+
+/** A value of an attribute: tenslice_value. */
+class value {
+public:
+    explicit value(const tenslice_value &handle) noexcept : handle_(handle) {}
+
+    /** A TENSLICE_VALUE_ code. */
+    std::uint32_t kind() const noexcept { return handle_.kind; }
+    /**
+     * The value as a std::uint64_t or std::int64_t, a double, a bool, a text or a std::string_view; none where it is of
+     * another kind, or does not fit. A double is no integer, and an integer no double. A std::string_view is that of a
+     * text in place, or of a byte string: there is none of a text with escapes.
+     */
+    template <class T> std::optional<T> as() const noexcept
+    {
+        if constexpr (std::is_same_v<T, std::uint64_t>) {
+            if (kind() == TENSLICE_VALUE_INTEGER && handle_.negative == 0)
+                return handle_.magnitude;
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+            const std::uint64_t most = handle_.negative != 0 ? std::uint64_t{1} << 63 : INT64_MAX;
+            /* The magnitude of -2^64 is stored as 0: no other negative integer has that. */
+            const bool fits = handle_.magnitude <= most && (handle_.negative == 0 || handle_.magnitude != 0);
+            if (kind() == TENSLICE_VALUE_INTEGER && fits) {
+                if (handle_.negative == 0)
+                    return static_cast<std::int64_t>(handle_.magnitude);
+                return -static_cast<std::int64_t>(handle_.magnitude - 1) - 1;
+            }
+        } else if constexpr (std::is_same_v<T, double>) {
+            if (kind() == TENSLICE_VALUE_FLOAT)
+                return handle_.real;
+        } else if constexpr (std::is_same_v<T, bool>) {
+            if (kind() == TENSLICE_VALUE_BOOL)
+                return handle_.magnitude != 0;
+        } else if constexpr (std::is_same_v<T, text>) {
+            if (kind() == TENSLICE_VALUE_TEXT)
+                return text(handle_.text);
+        } else {
+            static_assert(std::is_same_v<T, std::string_view>, "values are not read as this type");
+            if ((kind() == TENSLICE_VALUE_TEXT && handle_.text.is_escaped == 0) || kind() == TENSLICE_VALUE_BYTES)
+                return detail::view(handle_.text);
+        }
+        return std::nullopt;
+    }
+    /** The values inside a list, a map, a tagged value; an error for any other kind. */
+    result<attributes> items() const;
+    const tenslice_value &handle() const noexcept { return handle_; }
+
+private:
+    tenslice_value handle_;
+};
+
+namespace detail {
+struct pair {
+    tenslice_value key, value;
+};
+
+inline tenslice_status next_pair(tenslice_cursor *cursor, pair *next, tenslice_error *why)
+{
+    next->key.struct_size = next->value.struct_size = sizeof(tenslice_value);
+    return tenslice_attributes_next(cursor, &next->key, &next->value, why);
+}
+
+inline tenslice_status get(const tenslice_cursor *all, std::string_view key, std::uint64_t *place, tenslice_error *why)
+{
+    return tenslice_attributes_get_u64(all, key.data(), key.size(), place, why);
+}
+
+inline tenslice_status get(const tenslice_cursor *all, std::string_view key, std::int64_t *place, tenslice_error *why)
+{
+    return tenslice_attributes_get_i64(all, key.data(), key.size(), place, why);
+}
+
+inline tenslice_status get(const tenslice_cursor *all, std::string_view key, double *place, tenslice_error *why)
+{
+    return tenslice_attributes_get_f64(all, key.data(), key.size(), place, why);
+}
+
+inline tenslice_status get(const tenslice_cursor *all, std::string_view key, bool *place, tenslice_error *why)
+{
+    std::uint32_t truth = 0;
+    const auto status = tenslice_attributes_get_bool(all, key.data(), key.size(), &truth, why);
+    *place = truth != 0;
+    return status;
+}
+
+inline tenslice_status get(const tenslice_cursor *all, std::string_view key, text *place, tenslice_error *why)
+{
+    tenslice_str found{};
+    const auto status = tenslice_attributes_get_str(all, key.data(), key.size(), &found, why);
+    *place = text(found);
+    return status;
+}
+} // namespace detail
+
+/** An attribute: a key, whose kind is 0 where the values are those of a list, and a value. */
+struct attribute {
+    explicit attribute(const detail::pair &pair) noexcept : key(pair.key), value(pair.value) {}
+
+    tenslice::value key, value;
+};
+
+/**
+ * The attributes of a file or a tensor, or the values inside one of them; to be walked once, while get() finds what has
+ * not been walked over. Keys are looked for from the start: that is linear in the bytes before the attribute.
+ */
+class attributes : public detail::range<detail::pair, attribute, detail::next_pair> {
+public:
+    using range::range;
+
+    /** How many are left, where the file states it without a walk over them: in GGUF. */
+    std::optional<std::uint64_t> length() const noexcept
+    {
+        std::uint64_t length = 0;
+        const auto status = tenslice_attributes_length(&cursor(), &length);
+        return status == TENSLICE_OK ? std::optional<std::uint64_t>(length) : std::nullopt;
+    }
+    /** The first value of that key. */
+    result<tenslice::value> get(std::string_view key) const
+    {
+        tenslice_value found{};
+        tenslice_error why = detail::no_details;
+        found.struct_size = sizeof found;
+        const auto status = tenslice_attributes_get(&cursor(), key.data(), key.size(), &found, &why);
+        return detail::finish(status, why, tenslice::value(found));
+    }
+    /**
+     * The first value of that key, which must be one: a std::uint64_t or std::int64_t, a double, a bool, a text. An
+     * error where there is no such key, where the value is of another kind, and where it does not fit.
+     */
+    template <class T> result<T> get(std::string_view key) const
+    {
+        T found{};
+        tenslice_error why = detail::no_details;
+        const auto status = detail::get(&cursor(), key, &found, &why);
+        return detail::finish(status, why, found);
+    }
+};
+
+inline result<attributes> value::items() const
+{
+    tenslice_cursor cursor{};
+    const auto status = tenslice_value_items(&handle_, &cursor);
+    return detail::finish(status, detail::no_details, attributes(cursor));
+}
+
 /** A component of a tensor: tenslice_component. */
 class component {
 public:
@@ -492,6 +641,14 @@ private:
 };
 
 using component_range = detail::range<tenslice_component, component, tenslice_components_next>;
+
+/** The type of the blocks of a quantized tensor. */
+struct block_type {
+    /** Its number in ggml, such as 12 for Q4_K. */
+    std::uint32_t number;
+    /** How many elements and how many bytes a block has. */
+    std::uint64_t elements, bytes;
+};
 
 /** A tensor of an open file: tenslice_tensor. */
 class tensor {
@@ -561,6 +718,13 @@ public:
         (void)tenslice_tensor_components(&handle_, &cursor);
         return component_range(cursor);
     }
+    /** The attributes, in the order of the file. */
+    class attributes attributes() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_tensor_attributes(&handle_, &cursor);
+        return tenslice::attributes(cursor);
+    }
 
     /** How many bytes read_into writes; none where the file does not say. */
     std::optional<std::uint64_t> dense_length() const noexcept { return length(&handle_, true); }
@@ -575,6 +739,45 @@ public:
         const auto status = tenslice_tensor_read_into(&handle_, decoder, dst.data(), dst.size(), scratch.data(),
                                                       scratch.size(), &written, &why);
         return detail::finish(status, why, written);
+    }
+
+    /**
+     * Reads elements of a dense tensor, or of one in quantized blocks, as float, from number `first` on: as many as
+     * `dst` has. A library that was built without `dequantize` lacks it.
+     */
+    result<span<float>> read_f32(std::uint64_t first, span<float> dst) const
+    {
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_read_f32(&handle_, first, dst.data(), dst.size(), &why);
+        return detail::finish(status, why, dst);
+    }
+    /**
+     * Reads the whole tensor as float, whatever its layout and encoding; what was written of `dst`. A library that was
+     * built without `dequantize` lacks it.
+     */
+    result<span<float>> read_f32_into(span<float> dst, span<std::byte> scratch = {},
+                                      const tenslice_decoder *decoder = nullptr) const
+    {
+        std::uint64_t count = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_read_f32_into(&handle_, decoder, dst.data(), dst.size(), scratch.data(),
+                                                          scratch.size(), &count, &why);
+        return detail::finish(status, why, status == TENSLICE_OK ? dst.first(static_cast<std::size_t>(count)) : dst);
+    }
+    /** How many bytes of scratch memory read_f32_into needs; none where the file does not say. */
+    std::optional<std::uint64_t> f32_scratch_length() const noexcept
+    {
+        std::uint64_t length = UINT64_MAX;
+        (void)tenslice_tensor_f32_scratch(&handle_, &length);
+        return length == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(length);
+    }
+    /** The type of its blocks, where it is quantized. A library that was built without GGUF lacks it. */
+    std::optional<block_type> block() const noexcept
+    {
+        block_type block{};
+        if (tenslice_tensor_block(&handle_, &block.number, &block.elements, &block.bytes) != TENSLICE_OK)
+            return std::nullopt;
+        return block;
     }
     const tenslice_tensor &handle() const noexcept { return handle_; }
 
@@ -625,6 +828,13 @@ public:
         tenslice_cursor cursor{};
         (void)tenslice_file_tensors(&handle_, &cursor);
         return tensor_range(cursor);
+    }
+    /** The attributes, in the order of the file: the metadata. */
+    class attributes attributes() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_file_attributes(&handle_, &cursor);
+        return tenslice::attributes(cursor);
     }
     /** The first tensor of that name. */
     result<tensor> find(std::string_view name) const
