@@ -29,7 +29,7 @@ void start(void);
 void fault(void);
 void semihost(uint32_t operation, const void *argument);
 
-extern const unsigned char model_start[], model_end[]; /* zTensor or safetensors */
+extern const unsigned char model_start[], model_end[]; /* zTensor, safetensors or GGUF */
 extern const unsigned char tens_start[], tens_end[];
 extern const unsigned char blz_start[], blz_end[];
 extern const unsigned char b2nd_start[], b2nd_end[];

@@ -2,7 +2,8 @@
 # Flash, stack and instructions that the library takes on chips, as a table; with --check held against limits.txt.
 #
 # Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
-# finds and reads from C: no text of an error, no floating point. Stack and instructions are measured in QEMU.
+# finds and reads from C: no text of an error, no floating point but in `quantized`. Stack and instructions are measured
+# in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
@@ -39,9 +40,15 @@ for board in $boards; do
         limit "$board.$features.flash" "$flash"
         limit "$board.$features.ram" "$ram"
     done
-    for model in digits.zt worst.zt digits.safetensors digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
+    # Numbers of any type, from quantized blocks, too.
+    elf=$(FEATURES=gguf,dequantize BUILD_ONLY=1 ./build.sh $board quantized model/digits.gguf)
+    read -r flash ram <<< "$(flash "$elf.map")"
+    limit "$board.quantized.flash" "$flash"
+    limit "$board.quantized.ram" "$ram"
+    for model in digits.zt worst.zt digits.safetensors digits.gguf digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
         case $model in *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;;
-        *.safetensors) features=safetensors model=model/$model ;; *.b2nd) features=b2nd ;; *) features=tens ;; esac
+        *.safetensors) features=safetensors model=model/$model ;; *.gguf) features=gguf model=model/$model ;;
+        *.b2nd) features=b2nd ;; *) features=tens ;; esac
         name=$(basename "${model%.*}")-${model##*.}
         figures=$(FEATURES=$features ./build.sh $board figures "$model" -icount shift=6)
         while read -r what stack instructions; do

@@ -14,6 +14,8 @@ digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
 digits.blz   layer1.weight alone as a tensor train in f64: the identity, then the weights
 digits.b2nd  layer1.weight alone by the real blosc2, its bits shuffled, compressed by LZ4, in blocks of four rows
 digits.safetensors  all of digits.zt, byte for byte as the crate safetensors 0.8 writes it
+digits.gguf  all of digits.zt with layer1.weight in Q8_0, layer2.weight in Q4_0, quantized as ggml does, and test.logits of
+             the numbers in the blocks; images as i8, since GGUF has no u8
 """
 import json
 import pathlib
@@ -98,6 +100,61 @@ def safetensors(tensors):
     return struct.pack("<Q", len(header)) + header + data
 
 
+def halves(d):
+    """Scales as binary16, rounded to nearest, ties to even."""
+    return d.astype("<f2")
+
+
+def inverse(d):
+    """1 / d; 0 where that is beyond f32: the scale is 0 as a binary16 then."""
+    with np.errstate(divide="ignore", over="ignore"):
+        quotient = np.float32(1) / d
+    return np.where(np.isfinite(quotient), quotient, np.float32(0))
+
+
+def q8_0(weight):
+    """Blocks of 32: a scale, then 32 numbers of 8 bits; and the numbers that they stand for, each rounded to f32."""
+    x = weight.reshape(-1, 32)
+    d = np.abs(x).max(axis=1, keepdims=True) / np.float32(127)
+    scaled = x * inverse(d)
+    q = (np.sign(scaled) * np.floor(np.abs(scaled) + np.float32(0.5))).astype(np.int8)  # ties away from zero
+    numbers = q.astype(np.float32) * halves(d).astype(np.float32)
+    return np.hstack([halves(d).view(np.uint8), q.view(np.uint8)]).tobytes(), numbers.reshape(weight.shape)
+
+
+def q4_0(weight):
+    """Blocks of 32: a scale, then 16 bytes, the first 16 numbers in the low halves; the largest number becomes -8."""
+    x = weight.reshape(-1, 32)
+    largest = np.take_along_axis(x, np.abs(x).argmax(axis=1)[:, None], axis=1)
+    d = largest / np.float32(-8)
+    q = np.minimum(15, np.floor(x * inverse(d) + np.float32(8.5))).astype(np.uint8)
+    numbers = (q.astype(np.float32) - np.float32(8)) * halves(d).astype(np.float32)
+    return np.hstack([halves(d).view(np.uint8), q[:, :16] | q[:, 16:] << 4]).tobytes(), numbers.reshape(weight.shape)
+
+
+def gguf(tensors):
+    """Version 3, little-endian: of each tensor its shape, the number of its type, and its bytes."""
+    string = lambda s: struct.pack("<Q", len(s)) + s.encode()
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 2)
+    out += string("general.architecture") + struct.pack("<I", 8) + string("digits")
+    out += string("general.alignment") + struct.pack("<II", 4, 32)
+    data = b""
+    for name, (shape, kind, content) in tensors.items():
+        out += string(name) + struct.pack("<I%dQIQ" % len(shape), len(shape), *shape[::-1], kind, len(data))
+        data += content + bytes(-len(content) % 32)
+    return out + bytes(-len(out) % 32) + data
+
+
+def quantized(weights, biases, images):
+    first, second = q8_0(weights[0]), q4_0(weights[1])
+    logits = np.stack([logits_of([first[1], second[1]], biases, image) for image in images])
+    assert [int(row.argmax()) for row in logits] == list(range(10))
+    plain = lambda array, kind: (array.shape, kind, array.tobytes())
+    return gguf({"layer1.weight": (weights[0].shape, 8, first[0]), "layer1.bias": plain(biases[0], 0),
+                 "layer2.weight": (weights[1].shape, 2, second[0]), "layer2.bias": plain(biases[1], 0),
+                 "test.images": plain(images.astype(np.int8), 24), "test.logits": plain(logits, 0)})
+
+
 def main():
     weights, biases, images = train()
     logits = np.stack([logits_of(weights, biases, image) for image in images])
@@ -108,6 +165,8 @@ def main():
         for name, array in tensors.items():
             writer.add(name, array)
     (HERE / "digits.safetensors").write_bytes(safetensors(tensors))
+
+    (HERE / "digits.gguf").write_bytes(quantized(weights, biases, images))
 
     with ztensor.Writer(str(HERE / "compressed.zt")) as writer:
         writer.add("layer1.weight", weights[0], compress=True)
