@@ -1,63 +1,83 @@
 //! Opening and checking a file, beside the reader that the format comes from: see benches/README.md.
 
+mod gguf;
+
 use std::env;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ggus::GGuf;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use tenslice::File;
 
 const HELP: &str = "\
 Compares how long it takes to open and check files, in nanoseconds per tensor.
 
-    cargo run --release          everything
-    cargo run --release -- N     opens a safetensors file of N tensors 1000 times, and nothing else:
-                                 to be run under a profiler";
+    cargo run --release               everything
+    cargo run --release -- FORMAT N   opens a file of N tensors 1000 times, and nothing else: to be run under a
+                                      profiler. FORMAT is safetensors, gguf, or vocabulary (gguf with 32 000 tokens)";
 
 /// Every time is the shortest of so many, taken in turns.
 const ROUNDS: usize = 15;
 /// So many tensors are opened as one time.
 const TENSORS: usize = 100_000;
 const SIZES: [usize; 4] = [1, 300, 3000, 30_000];
+/// The vocabulary of Llama 2.
+const TOKENS: usize = 32_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    match arguments.as_slice() {
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => {}
-        [size] if size.parse::<usize>().is_ok() => {
-            let file = safetensors_file(size.parse().unwrap_or(1));
+        [format, size] if size.parse::<usize>().is_ok() => {
+            let size = size.parse().unwrap_or(1);
+            let file = match *format {
+                "safetensors" => safetensors_file(size),
+                "gguf" => gguf::file(size, 0),
+                "vocabulary" => gguf::file(size, TOKENS),
+                _ => return usage(),
+            };
             (0..1000).for_each(|_| ours(&file));
             return ExitCode::SUCCESS;
         }
-        [option] if option == "--help" || option == "-h" => {
+        ["--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        _ => {
-            eprintln!("{HELP}");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     }
-    println!("{:>12}{:>8}{:>18}{:>8}{:>12}", "format", "tensors", "peer", "ours", "peer/ours");
+    println!("{:>12}{:>8}{:>10}{:>12}{:>10}{:>12}", "format", "tensors", "tokens", "peer", "ours", "peer/ours");
     for size in SIZES {
         let file = safetensors_file(size);
-        let (peer, ours) = times(size, || peer(&file), || ours(&file));
-        println!("{:>12}{size:>8}{:>18}{ours:>8.1}{:>12.1}", "safetensors", format!("{peer:.1}"), peer / ours);
+        compare(
+            "safetensors",
+            size,
+            0,
+            || drop(black_box(SafeTensors::deserialize(black_box(&file)))),
+            || ours(&file),
+        );
+    }
+    for (size, tokens) in SIZES.map(|size| (size, 0)).into_iter().chain([(300, TOKENS)]) {
+        let file = gguf::file(size, tokens);
+        assert!(GGuf::new(&file).is_ok_and(|file| file.tensors.len() == size), "ggus reads what was written");
+        compare("gguf", size, tokens, || drop(black_box(GGuf::new(black_box(&file)))), || ours(&file));
     }
     ExitCode::SUCCESS
 }
 
+fn usage() -> ExitCode {
+    eprintln!("{HELP}");
+    ExitCode::from(2)
+}
+
 fn ours(file: &[u8]) {
-    black_box(tenslice::File::open(black_box(file)).expect("a valid file"));
+    black_box(File::open(black_box(file)).expect("a valid file"));
 }
 
-fn peer(file: &[u8]) {
-    black_box(SafeTensors::deserialize(black_box(file)).expect("a valid file"));
-}
-
-/// Nanoseconds per tensor of both, for a file of `size` tensors.
-fn times(size: usize, mut peer: impl FnMut(), mut ours: impl FnMut()) -> (f64, f64) {
-    let count = (TENSORS / size).max(1);
+/// Prints the nanoseconds per tensor of both, for a file of `size` tensors.
+fn compare(format: &str, size: usize, tokens: usize, mut peer: impl FnMut(), mut ours: impl FnMut()) {
+    let count = if tokens > 0 { 10 } else { (TENSORS / size).max(1) };
     let measure = |open: &mut dyn FnMut()| {
         let start = Instant::now();
         (0..count).for_each(|_| open());
@@ -68,7 +88,7 @@ fn times(size: usize, mut peer: impl FnMut(), mut ours: impl FnMut()) -> (f64, f
         shortest = [shortest[0].min(measure(&mut peer)), shortest[1].min(measure(&mut ours))];
     }
     let [peer, ours] = shortest.map(|time| time.as_nanos() as f64 / (count * size) as f64);
-    (peer, ours)
+    println!("{format:>12}{size:>8}{tokens:>10}{peer:>12.1}{ours:>10.1}{:>12.1}", peer / ours);
 }
 
 /// Tensors named as in Llama, 32 numbers each, in the order in which the crate writes them.
