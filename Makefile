@@ -3,7 +3,7 @@
 CARGO ?= cargo
 CC ?= cc
 CXX ?= c++
-FEATURES ?= formats,digest
+FEATURES ?= formats,digest,dequantize
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 
@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench bench-open no-panic miri header lint doc clean
+	deps-firmware firmware size bench bench-dequantize bench-open no-panic miri header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ test: test-rust test-c test-install ## everything that can be tested on this mac
 test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
 	$(CARGO) test --quiet --all-targets --features capi
 	$(CARGO) test --quiet --doc
-	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,zlib,zstd-c
+	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz
 
@@ -95,6 +95,9 @@ firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in
 
 size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
+
+bench-dequantize: ## dequantizing beside ggml, whose sources it fetches: benches/README.md
+	benches/dequantize.sh
 
 bench-open: ## opening files beside the readers of the formats: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/open/Cargo.toml
