@@ -209,10 +209,12 @@ impl std::ops::Deref for Mapping {
 }
 
 fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -> Result<(), Failure> {
-    if model::is_index(bytes) {
-        return model::inspect(out, path, bytes, options);
-    }
-    let file = File::open(bytes)?;
+    let file = match File::open(bytes) {
+        Err(error) if error.kind() == ErrorKind::UnknownFormat && model::is_json(bytes) => {
+            return model::inspect(out, path, bytes, options);
+        }
+        opened => opened?,
+    };
     let mut warnings = file.warnings();
     let unchecked =
         [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked, Warning::KeysUnchecked];

@@ -14,8 +14,8 @@ use super::{
     tensor_json,
 };
 
-/// Whether it is JSON, which no tensor file is.
-pub fn is_index(bytes: &[u8]) -> bool {
+/// Whether it may be JSON. (A safetensors file whose header has 123 bytes begins like that, too.)
+pub fn is_json(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
