@@ -869,3 +869,14 @@ fn lengths_in_a_large_file() {
     let counts = with(Gguf::default().bytes(), 16, &(1_u64 << 31).to_le_bytes());
     assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
 }
+
+#[test]
+fn a_file_of_nothing_has_nothing_behind_it() {
+    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &[0; 16]].concat();
+    assert_eq!(File::open(&bytes).unwrap().tensor_count(), 0);
+    bytes.resize(32, 0); // up to the alignment
+    assert!(File::open(&bytes).unwrap().warnings().is_empty());
+    bytes.push(0);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::UnclaimedBytes, Some(24)));
+}

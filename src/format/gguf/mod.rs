@@ -217,6 +217,11 @@ impl<'a> GgufFile<'a> {
             return reader.fail(ErrorKind::OutOfFile, last_at);
         }
         self.has_trailing_bytes = available.is_some_and(|available| available > next);
+        // Nothing but the magic makes such a file one of this format.
+        if self.has_trailing_bytes && self.tensors == 0 && self.pairs == 0 {
+            reader.item = Item::Tensors;
+            return reader.fail(ErrorKind::UnclaimedBytes, end);
+        }
         Ok(())
     }
 
