@@ -168,7 +168,7 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
 }
 
 /// Names as they are read: whether they are in order, and whether their hashes differ. Either proves that the names do;
-/// where neither is so, they must be [compared](compare).
+/// where neither is so, they must be [compared](Memory::compare).
 #[cfg(feature = "gguf")]
 pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,

@@ -1,6 +1,6 @@
 //! Elements of any real type, converted to `f32`.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `element`, `float`, `component`, `tensor`.
+//! Depends on `error`, `bytes`, `vocab`, `element`, `float`, `codec::blocks`, `decode`, `component`, `tensor`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{product, to_u64, to_usize};
@@ -118,7 +118,7 @@ impl Tensor<'_> {
         if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
     }
 
-    /// The same component, if it is stored raw.
+    /// The component that holds the elements, if it is stored raw.
     fn raw_data(&self) -> Option<Component<'_>> {
         if !matches!(self.layout(), Layout::Dense | Layout::Blocks) {
             return None;

@@ -1,6 +1,6 @@
 //! What must differ from tensor to tensor: the names, and the extents of the data.
 //!
-//! Depends on `super`, `distinct`.
+//! Depends on `super`, `bytes`, `codec::json`, `distinct`, `error`.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;

@@ -12,7 +12,8 @@
 //!
 //! The rules are those of the format's README, and where it leaves something open, those of the reference
 //! implementation, the crate `safetensors` 0.8. It is followed except where it reads one file in two ways: a name that
-//! appears twice, white space before the header, an entry that is a list, `null` for the metadata.
+//! appears twice, white space before the header, an entry that is a list, a dtype that is an object, `null` for the
+//! metadata.
 #![forbid(unsafe_code)]
 
 mod compare;
