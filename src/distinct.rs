@@ -14,7 +14,7 @@ use core::cmp::Ordering;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 #[cfg(feature = "gguf")]
-use crate::bytes::utf8::is_before;
+use crate::bytes::utf8::{is_before, is_utf8};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many unsorted items are compared without memory from the caller.
@@ -167,53 +167,87 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
     }
 }
 
-/// Names as they are read: whether they are in order, and whether their hashes differ. Either proves that the names do;
-/// where neither is so, they must be [compared](Memory::compare).
+/// Names as they are read: whether they are UTF-8, in order, and of different hashes. One of the latter two proves that
+/// they differ; where neither is so, they must be [compared](Memory::compare).
 #[cfg(feature = "gguf")]
 pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,
     are_sorted: bool,
-    do_hashes_differ: bool,
-    /// The hashes of names, each at or soon after the place that it chooses; 0 where there is none. Chips lack
-    /// the memory for that.
-    hashes: [u32; SEEN],
-    free: u32,
+    /// Chips lack the memory for those.
+    #[cfg(target_pointer_width = "64")]
+    hashes: Hashes,
 }
-
-#[cfg(feature = "gguf")]
-const SEEN: usize = if cfg!(target_pointer_width = "64") { 2048 } else { 0 };
 
 #[cfg(feature = "gguf")]
 impl<'a> Seen<'a> {
     pub(crate) const fn new() -> Self {
-        Self { last: None, are_sorted: true, do_hashes_differ: true, hashes: [0; SEEN], free: MAX_COMPARED }
+        Self {
+            last: None,
+            are_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            hashes: Hashes::none(),
+        }
     }
 
     /// Begins with other names. Those before take memory still.
     pub(crate) const fn begin(&mut self) {
-        (self.last, self.are_sorted, self.do_hashes_differ) = (None, true, true);
+        (self.last, self.are_sorted) = (None, true);
+        #[cfg(target_pointer_width = "64")]
+        {
+            self.hashes.do_differ = true;
+        }
     }
 
     pub(crate) const fn are_distinct(&self) -> bool {
-        self.are_sorted || self.do_hashes_differ
+        #[cfg(target_pointer_width = "64")]
+        return self.are_sorted || self.hashes.do_differ;
+        #[cfg(not(target_pointer_width = "64"))]
+        self.are_sorted
     }
 
-    /// Adds a name.
-    #[inline]
-    pub(crate) fn add(&mut self, name: &'a [u8]) {
+    /// Adds a name, and returns whether it is UTF-8.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    pub(crate) fn add(&mut self, name: &'a [u8]) -> bool {
         self.are_sorted = self.are_sorted && self.last.is_none_or(|last| is_before(last, name));
         self.last = Some(name);
-        self.do_hashes_differ = self.do_hashes_differ && self.add_hash(word_hash(name));
+        #[cfg(target_pointer_width = "64")]
+        {
+            let (hash, is_ascii) = word_hash(name);
+            self.hashes.do_differ = self.hashes.do_differ && self.hashes.add(hash);
+            if is_ascii {
+                return true;
+            }
+        }
+        is_utf8(name)
+    }
+}
+
+/// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+struct Hashes {
+    /// Each at or soon after the place that it chooses; 0 where there is none.
+    places: [u32; HASHES],
+    free: u32,
+    do_differ: bool,
+}
+
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+const HASHES: usize = 2048;
+
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+impl Hashes {
+    const fn none() -> Self {
+        Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }
     }
 
     /// Returns whether there was room, and no such hash.
     #[inline]
-    fn add_hash(&mut self, hash: u32) -> bool {
+    fn add(&mut self, hash: u32) -> bool {
         let Some(free) = self.free.checked_sub(1) else { return false };
         self.free = free;
         for step in 0..16 {
-            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & SEEN.wrapping_sub(1);
-            match self.hashes.get_mut(place) {
+            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & HASHES.wrapping_sub(1);
+            match self.places.get_mut(place) {
                 Some(other) if *other == 0 => {
                     *other = hash;
                     return true;
@@ -226,23 +260,26 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A hash that is not 0, of eight bytes at a time.
-#[cfg(feature = "gguf")]
+/// A hash that is not 0, of eight bytes at a time; and whether all bytes are ASCII.
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
 #[inline]
-fn word_hash(name: &[u8]) -> u32 {
-    let add = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    let mut hash = to_u64(name.len());
+fn word_hash(name: &[u8]) -> (u32, bool) {
+    let (mut hash, mut all) = (to_u64(name.len()), 0);
+    let mut add = |word: u64| {
+        hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+        all |= word;
+    };
     let mut rest = name;
     while let Some((word, after)) = rest.split_first_chunk() {
-        hash = add(hash, u64::from_le_bytes(*word));
+        add(u64::from_le_bytes(*word));
         rest = after;
     }
-    let last = match name.last_chunk() {
+    add(match name.last_chunk() {
         Some(word) => u64::from_le_bytes(*word), // some of its bytes for the second time
         None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let [a, b, c, d, ..] = add(hash, last).to_le_bytes();
-    u32::from_le_bytes([a, b, c, d]).max(1)
+    });
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
 /// Compares all items using `scratch`, which must not be empty.
@@ -342,6 +379,8 @@ mod tests {
     use std::prelude::v1::*;
 
     use super::{Distinct, Extent, Result, clash, clash_of_few, sort_by};
+    #[cfg(feature = "gguf")]
+    use super::{MAX_COMPARED, Seen};
 
     #[test]
     fn sorts_every_order() {
@@ -410,5 +449,56 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[cfg(feature = "gguf")]
+    #[test]
+    fn names_are_distinct_only_if_they_are() {
+        let mut seed = 3_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut proven = 0;
+        for _ in 0..3000 {
+            // Short names of few letters, so that some are equal, begin alike, or differ in their length alone.
+            let name = |random: &mut dyn FnMut(u64) -> u64| {
+                let length = random(20);
+                (0..length).map(|_| b"ab\0\xc3\xa9"[random(if length < 9 { 5 } else { 2 }) as usize]).collect()
+            };
+            let count = random(30);
+            let mut names: Vec<Vec<u8>> = (0..count).map(|_| name(&mut random)).collect();
+            let mut seen = Seen::new();
+            seen.add(b"names before");
+            seen.begin();
+            for name in &names {
+                assert_eq!(seen.add(name), core::str::from_utf8(name).is_ok(), "{name:?}");
+            }
+            let is_sorted = names.windows(2).all(|two| two[0] < two[1]);
+            let are_proven = seen.are_distinct();
+            names.sort();
+            let are_distinct = names.windows(2).all(|two| two[0] != two[1]);
+            assert!(are_distinct || !are_proven, "{names:?}");
+            assert!(!is_sorted || are_proven, "{names:?}");
+            proven += u32::from(are_proven && !is_sorted);
+        }
+        // Hashes of so few names are nearly never equal.
+        assert_eq!(proven > 1000, cfg!(target_pointer_width = "64"), "{proven}");
+    }
+
+    /// Of more names than are compared without memory, nothing is known; names in order need none.
+    #[cfg(feature = "gguf")]
+    #[test]
+    fn too_many_names() {
+        let name = |i: u32| std::format!("{i:07}").into_bytes();
+        let distinct = |count: u32, last: u32| {
+            let names: Vec<Vec<u8>> = (0..count).map(name).chain([name(last)]).collect();
+            let mut seen = Seen::new();
+            names.iter().for_each(|name| assert!(seen.add(name)));
+            seen.are_distinct()
+        };
+        assert!(distinct(MAX_COMPARED * 3, MAX_COMPARED * 3));
+        assert!(!distinct(MAX_COMPARED * 3 + 1, MAX_COMPARED * 3));
+        assert!(!distinct(MAX_COMPARED - 2, 5));
     }
 }

@@ -3,7 +3,7 @@
 //! Depends on `text`. The check in `core` takes 620 bytes of flash, including a table.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "safetensors")]
+#[cfg(any(feature = "safetensors", feature = "gguf"))]
 use super::text::Text;
 
 /// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
@@ -23,7 +23,7 @@ impl<'a> Utf8<'a> {
     }
 
     /// The bytes of a text, with its escapes.
-    #[cfg(feature = "safetensors")]
+    #[cfg(any(feature = "safetensors", feature = "gguf"))]
     pub(crate) const fn of(text: Text<'a>) -> Self {
         Self(text.raw())
     }

@@ -16,14 +16,18 @@ pub(crate) const MAX_DEPTH: usize = 8;
 /// The largest header that is read: a limit of this library, as for the metadata of other formats.
 pub(crate) const MAX_HEADER: u64 = 1 << 30;
 
+/// Whether this is a chip, which reads from a card into little memory, rather than a host, where a request costs more
+/// than the bytes.
+const IS_CHIP: bool = cfg!(target_os = "none");
+
 /// How many bytes are requested at least and at most where some are missing; in between, as many as are in memory, so
 /// that a large header takes few requests, and what is in memory is not read again often.
-const LEAST: u64 = 1 << 16;
-const MOST: u64 = 1 << 24;
+const LEAST: u64 = if IS_CHIP { 512 } else { 1 << 16 };
+const MOST: u64 = if IS_CHIP { 4096 } else { 1 << 24 };
 /// From how many bytes on a value is long: it need not be in memory. An array of as many strings or truth values is walked
 /// over in windows of so many bytes at least.
-const LONG: u64 = 4096;
-const WINDOW: u64 = 1 << 20;
+const LONG: u64 = if IS_CHIP { 512 } else { 4096 };
+const WINDOW: u64 = if IS_CHIP { 512 } else { 1 << 20 };
 
 /// The types of values.
 pub(crate) mod kind {
@@ -43,7 +47,7 @@ pub(crate) mod kind {
 }
 
 /// How numbers are written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(crate) is_big: bool,
     /// Whether counts and lengths have 32 bits, as in version 1.
@@ -51,9 +55,31 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
+    /// Little-endian, counts of 64 bits: that of nearly all files.
+    pub(crate) const USUAL: Self = Self { is_big: false, is_short: false };
+
+    #[inline]
+    const fn u32(self, bytes: [u8; 4]) -> u32 {
+        if self.is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
     #[inline]
     const fn u64(self, bytes: [u8; 8]) -> u64 {
         if self.is_big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+
+    /// Splits a number of 32 bits off the front.
+    #[inline]
+    pub(crate) fn split_u32(self, bytes: &[u8]) -> Option<(u32, &[u8])> {
+        let (number, rest) = bytes.split_first_chunk()?;
+        Some((self.u32(*number), rest))
+    }
+
+    /// Splits a number of 64 bits off the front.
+    #[inline]
+    pub(crate) fn split_u64(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
+        let (number, rest) = bytes.split_first_chunk()?;
+        Some((self.u64(*number), rest))
     }
 
     /// How many bytes a count or a length has.
@@ -61,15 +87,37 @@ impl Encoding {
         if self.is_short { 4 } else { 8 }
     }
 
+    /// Calls a function with the encoding: on hosts, with a constant where it is the usual one, so that there is a copy
+    /// of the function's code without byte orders.
+    #[inline(always)]
+    pub(crate) fn specialized<T>(self, call: impl Fn(Self) -> T) -> T {
+        if cfg!(target_pointer_width = "64") && self == Self::USUAL { call(Self::USUAL) } else { call(self) }
+    }
+
+    /// Returns what follows strings, at most so many, as far as they are whole; and how many are left.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    fn after_strings(self, bytes: &[u8], count: u64) -> (&[u8], u64) {
+        let (mut rest, mut left) = (bytes, count);
+        // The next length is read as soon as this one is known: the time of one load a string. Reading it at the start of
+        // the loop takes an addition longer, and a third more time.
+        let mut next = self.split_count(rest).filter(|_| left > 0);
+        while let Some((length, after)) = next {
+            let Some(after) = to_usize(length).and_then(|length| after.get(length..)) else { break };
+            rest = after;
+            left = left.wrapping_sub(1);
+            next = if left > 0 { self.split_count(rest) } else { None };
+        }
+        (rest, left)
+    }
+
     /// Splits a count or a length off the front.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn split_count(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
         if self.is_short {
-            let (count, rest) = bytes.split_first_chunk()?;
-            return Some((u32::from_le_bytes(*count).into(), rest));
+            return self.split_u32(bytes).map(|(count, rest)| (count.into(), rest));
         }
-        let (count, rest) = bytes.split_first_chunk()?;
-        Some((self.u64(*count), rest))
+        self.split_u64(bytes)
     }
 }
 
@@ -84,7 +132,7 @@ pub(crate) struct Array {
 pub(crate) struct Reader<'o, 'a> {
     opening: &'o ParseContext<'a>,
     pub(crate) encoding: Encoding,
-    /// The position in the file, and the bytes from there on that are in memory.
+    /// The position in the file, at most its length, and the bytes from there on that are in memory.
     at: u64,
     window: &'a [u8],
     /// What is being read, and where the record begins that it belongs to.
@@ -105,6 +153,29 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// The position of the next byte.
     pub(crate) const fn position(&self) -> u64 {
         self.at
+    }
+
+    /// The bytes from there on that are in memory.
+    pub(crate) const fn window(&self) -> &'a [u8] {
+        self.window
+    }
+
+    /// Moves on by so many bytes of those in memory.
+    #[inline]
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.window = self.window.get(count..).unwrap_or_default();
+        self.at = self.at.wrapping_add(to_u64(count));
+    }
+
+    /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
+    /// `CountTooLarge` of a count that is here, or `Truncated`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
+        if kind == ErrorKind::CountTooLarge {
+            self.check_room(Some(count), self.at)?;
+        }
+        self.refill(count, None)
     }
 
     /// How many bytes of the file follow.
@@ -142,7 +213,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             return self.fail(ErrorKind::Truncated, self.input().length());
         };
         self.window = rest;
-        self.at = self.at.saturating_add(count);
+        self.at = self.at.wrapping_add(count);
         Ok(head)
     }
 
@@ -188,7 +259,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             return self.fail(ErrorKind::Truncated, self.input().length());
         }
         self.window = to_usize(count).and_then(|count| self.window.get(count..)).unwrap_or_default();
-        self.at = self.at.saturating_add(count);
+        self.at = self.at.wrapping_add(count);
         Ok(())
     }
 
@@ -201,15 +272,8 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Reads `N` bytes.
     #[inline]
     pub(crate) fn bytes<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
-        if self.window.len() < N {
-            self.refill(to_u64(N), None)?;
-        }
-        let Some((bytes, rest)) = self.window.split_first_chunk::<N>() else {
-            return self.fail(ErrorKind::Truncated, self.input().length());
-        };
-        self.window = rest;
-        self.at = self.at.saturating_add(to_u64(N));
-        Ok(*bytes)
+        let bytes = self.take(to_u64(N))?;
+        Ok(bytes.first_chunk().copied().unwrap_or([0; N])) // there are as many
     }
 
     /// Reads a number of `N` bytes; returns them in little-endian order.
@@ -225,7 +289,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn u32(&mut self) -> ParseResult<u32> {
         let bytes = self.bytes()?;
-        Ok(if self.encoding.is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+        Ok(self.encoding.u32(bytes))
     }
 
     #[cfg_attr(target_pointer_width = "64", inline)]
@@ -363,17 +427,9 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips strings, at most so many, as long as they are in memory; returns how many are left.
-    fn skip_strings(&mut self, mut left: u64) -> u64 {
-        let mut window = self.window;
-        while left > 0 {
-            let Some((length, rest)) = self.encoding.split_count(window) else { break };
-            let Some(rest) = to_usize(length).and_then(|length| rest.get(length..)) else { break };
-            window = rest;
-            left = left.wrapping_sub(1);
-        }
-        let skipped = self.window.len().saturating_sub(window.len());
-        self.at = self.at.saturating_add(to_u64(skipped));
-        self.window = window;
+    fn skip_strings(&mut self, count: u64) -> u64 {
+        let (rest, left) = self.encoding.specialized(|encoding| encoding.after_strings(self.window, count));
+        self.advance(self.window.len().saturating_sub(rest.len()));
         left
     }
 

@@ -143,8 +143,11 @@ impl BlockType {
 
     /// Returns the type of that number in ggml; `None` for types that are not in blocks, removed and unknown ones.
     #[must_use]
-    pub fn from_ggml(id: u32) -> Option<Self> {
-        Self::from_code(u8::try_from(id).ok()?)
+    pub const fn from_ggml(id: u32) -> Option<Self> {
+        match id.to_le_bytes() {
+            [code, 0, 0, 0] => Self::from_code(code),
+            _ => None,
+        }
     }
 }
 

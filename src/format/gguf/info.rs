@@ -3,10 +3,10 @@
 //! Depends on `codec::gguf`, `codec::blocks`, `bytes`, `vocab`, `shape`.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{product, quotient, remainder};
+use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
-use crate::codec::gguf::Reader;
+use crate::codec::gguf::{Encoding, Reader};
 use crate::error::ErrorKind;
 use crate::place::Item;
 use crate::shape::{ElementCount, ReadDimension, Shape};
@@ -14,34 +14,41 @@ use crate::vocab::DType;
 
 const MAX_RANK: u32 = 4;
 
-/// What a tensor consists of.
+/// A type of ggml.
 #[derive(Clone, Copy)]
-pub(super) enum Element {
-    Number(DType),
-    Block(BlockType),
+struct Type {
+    /// How many bytes a block has; 0: there is no such type.
+    bytes: u16,
+    /// How many elements a block has, as a power of two.
+    log2_elements: u8,
+    /// That of its elements, if they are not in quantized blocks.
+    dtype: Option<DType>,
 }
 
-impl Element {
-    /// That of a type of ggml, by its number; `None` for those that are unknown or were removed.
-    fn of_number(number: u32) -> Option<Self> {
-        blocks::plain(number).map(Self::Number).or_else(|| BlockType::from_ggml(number).map(Self::Block))
+/// The types by their numbers. A table, since opening a file asks for both sizes of each tensor.
+const TYPES: [Type; 43] = {
+    let mut all = [Type { bytes: 0, log2_elements: 0, dtype: None }; 43];
+    let mut number = 0;
+    let mut rest: &mut [Type] = &mut all;
+    while let Some((one, after)) = rest.split_first_mut() {
+        one.dtype = blocks::plain(number);
+        let (elements, bytes) = match (one.dtype, BlockType::from_ggml(number)) {
+            (Some(dtype), _) => (1, dtype.whole_size()),
+            (None, Some(block)) => (block.elements(), block.bytes()),
+            (None, None) => (1, 0),
+        };
+        let [low, high, ..] = bytes.to_le_bytes();
+        one.bytes = u16::from_le_bytes([low, high]);
+        [one.log2_elements, ..] = elements.trailing_zeros().to_le_bytes();
+        rest = after;
+        number += 1;
     }
+    all
+};
 
-    pub(super) const fn dtype(self) -> Option<DType> {
-        if let Self::Number(dtype) = self { Some(dtype) } else { None }
-    }
-
-    pub(super) const fn block(self) -> Option<BlockType> {
-        if let Self::Block(block) = self { Some(block) } else { None }
-    }
-
-    /// How many elements a block has, and how many bytes.
-    fn sizes(self) -> (u64, u64) {
-        match self {
-            Self::Number(dtype) => (1, dtype.whole_size()),
-            Self::Block(block) => (block.elements(), block.bytes()),
-        }
-    }
+/// The type of that number; `None` for those that are unknown or were removed.
+fn type_of(number: u32) -> Option<Type> {
+    to_usize(number.into()).and_then(|number| TYPES.get(number)).copied().filter(|found| found.bytes > 0)
 }
 
 /// The info of a tensor.
@@ -50,9 +57,9 @@ pub(super) struct Info<'a> {
     pub(super) name: &'a [u8],
     /// The outermost dimension first: the reverse of how they are stored.
     pub(super) shape: Shape<'a>,
-    pub(super) element: Element,
-    /// The number of its type.
+    /// The number of its type, and the type.
     pub(super) ggml_type: u32,
+    found: Type,
     /// Where the tensor begins, relative to the data, and how many bytes it has.
     pub(super) offset: u64,
     pub(super) length: u64,
@@ -60,55 +67,116 @@ pub(super) struct Info<'a> {
     pub(super) offset_at: u64,
 }
 
+/// Why an info was not read.
+struct Stop {
+    item: Item,
+    kind: ErrorKind,
+    /// Where the fault is, from the start of the record.
+    at: usize,
+    /// How many bytes of the record are needed at least, if that is the reason.
+    needed: Option<u64>,
+}
+
+impl Stop {
+    const fn fault(item: Item, kind: ErrorKind, at: usize) -> Self {
+        Self { item, kind, at, needed: None }
+    }
+}
+
 impl<'a> Info<'a> {
     /// Reads an info. It is the record that later faults belong to.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(super) fn read(reader: &mut Reader<'_, 'a>) -> ParseResult<Self> {
-        reader.record = Some(reader.position());
-        reader.item = Item::Name;
-        let name = reader.string()?;
-        reader.item = Item::Shape;
-        let rank_at = reader.position();
-        let rank = reader.u32()?;
-        if rank > MAX_RANK {
-            return reader.fail(ErrorKind::TooMany, rank_at);
+        let start = reader.position();
+        reader.record = Some(start);
+        loop {
+            let window = reader.window();
+            match reader.encoding.specialized(|encoding| Self::parse(window, encoding)) {
+                Ok((info, length)) => {
+                    reader.advance(length);
+                    return Ok(Self { offset_at: start.wrapping_add(info.offset_at), ..info });
+                }
+                Err(Stop { item, kind, needed: Some(needed), .. }) => {
+                    reader.item = item;
+                    reader.require(needed, kind)?;
+                }
+                Err(Stop { item, kind, at, needed: None }) => {
+                    reader.item = item;
+                    return reader.fail(kind, start.wrapping_add(to_u64(at)));
+                }
+            }
         }
-        let shape_at = reader.position();
-        let encoding = reader.encoding;
+    }
+
+    /// Reads the info at the start of the bytes, and returns how many it has. Its positions are relative to that.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, usize), Stop> {
+        let position = |rest: &[u8]| record.len().wrapping_sub(rest.len());
+        // `more` bytes are needed from `rest` on.
+        let short = |item, kind, rest: &[u8], more: u64| Stop {
+            item,
+            kind,
+            at: 0,
+            needed: Some(to_u64(position(rest)).saturating_add(more)),
+        };
+        let cut = |item, rest: &[u8], more| short(item, ErrorKind::Truncated, rest, more);
+
+        let Some((length, rest)) = encoding.split_count(record) else {
+            return Err(cut(Item::Name, record, encoding.count_size()));
+        };
+        let Some((name, rest)) = to_usize(length).and_then(|length| rest.split_at_checked(length)) else {
+            return Err(short(Item::Name, ErrorKind::CountTooLarge, rest, length));
+        };
+        let Some((rank, lengths)) = encoding.split_u32(rest) else { return Err(cut(Item::Shape, rest, 4)) };
+        if rank > MAX_RANK {
+            return Err(Stop::fault(Item::Shape, ErrorKind::TooMany, position(rest)));
+        }
+        let size = u64::from(rank).wrapping_mul(encoding.count_size());
+        let Some((lengths, rest)) = to_usize(size).and_then(|size| lengths.split_at_checked(size)) else {
+            return Err(cut(Item::Shape, lengths, size));
+        };
+        let Some((ggml_type, offset)) = encoding.split_u32(rest) else { return Err(cut(Item::DType, rest, 4)) };
+        let Some(found) = type_of(ggml_type) else {
+            return Err(Stop::fault(Item::DType, ErrorKind::UnknownDType, position(rest)));
+        };
+        let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Item::Offset, offset, 8)) };
+
+        let shape_at = position(rest).wrapping_sub(lengths.len());
+        let mut count = ElementCount::ONE;
+        let mut dimensions = lengths;
+        let mut innermost = None;
+        while let Some((length, after)) = encoding.split_count(dimensions) {
+            innermost = innermost.or(Some(length));
+            count.multiply(length);
+            dimensions = after;
+        }
+        let shift = u32::from(found.log2_elements);
+        // Whole blocks: the innermost dimension is a multiple of them.
+        if shift > 0 && innermost.unwrap_or(1).trailing_zeros() < shift {
+            return Err(Stop::fault(Item::Shape, ErrorKind::PartialBlock, shape_at));
+        }
+        let blocks = count.total().map(|count| count.wrapping_shr(shift));
+        let Some(length) = product(blocks, found.bytes.into()) else {
+            return Err(Stop::fault(Item::Shape, ErrorKind::ShapeOverflow, shape_at));
+        };
         let read: ReadDimension = match (encoding.is_short, encoding.is_big) {
             (true, _) => last_of_32_bits,
             (false, false) => last_of_64_bits,
             (false, true) => last_swapped,
         };
-        let lengths = reader.take(u64::from(rank).saturating_mul(encoding.count_size()))?;
         let shape = Shape::new(lengths, rank, read);
-        reader.item = Item::DType;
-        let type_at = reader.position();
-        let ggml_type = reader.u32()?;
-        let Some(element) = Element::of_number(ggml_type) else {
-            return reader.fail(ErrorKind::UnknownDType, type_at);
-        };
-        reader.item = Item::Offset;
-        let offset_at = reader.position();
-        let offset = reader.u64()?;
-        reader.item = Item::Shape;
-        let (block, size) = element.sizes();
-        let innermost = encoding.split_count(lengths).map_or(1, |(innermost, _)| innermost);
-        if remainder(innermost, block) != 0 {
-            return reader.fail(ErrorKind::PartialBlock, shape_at);
-        }
-        // Whole blocks: the innermost dimension is a multiple of them.
-        let mut count = ElementCount::ONE;
-        let mut rest = lengths;
-        while let Some((length, after)) = encoding.split_count(rest) {
-            count.multiply(length);
-            rest = after;
-        }
-        let blocks = count.total().map(|count| quotient(count, block));
-        let Some(length) = product(blocks, size) else {
-            return reader.fail(ErrorKind::ShapeOverflow, shape_at);
-        };
-        Ok(Self { name, shape, element, ggml_type, offset, length, offset_at })
+        let offset_at = to_u64(position(rest)).wrapping_add(4);
+        Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, position(after)))
+    }
+
+    /// The dtype of the elements, if they are not in quantized blocks.
+    pub(super) const fn dtype(&self) -> Option<DType> {
+        self.found.dtype
+    }
+
+    /// The type of the quantized blocks, if the elements are in such.
+    pub(super) const fn block(&self) -> Option<BlockType> {
+        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
     }
 }
 

@@ -25,7 +25,8 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
 use crate::distinct::{Compared, Distinct, Memory, Seen, Stack};
 use crate::error::{Error, ErrorKind, Result};
@@ -161,10 +162,9 @@ impl<'a> GgufFile<'a> {
                 return reader.fail(ErrorKind::InvalidName, at);
             }
             let key = reader.take(length)?;
-            if !is_utf8(key) {
+            if !seen.add(key) {
                 return reader.fail(ErrorKind::InvalidUtf8, at);
             }
-            seen.add(key);
             reader.item = Item::Value;
             let kind_at = reader.position();
             let kind = reader.kind()?;
@@ -192,11 +192,10 @@ impl<'a> GgufFile<'a> {
         for _ in 0..self.tensors {
             let at = u64::from(Self::position(reader)?);
             let info = Info::read(reader)?;
-            if !is_utf8(info.name) {
+            if !seen.add(info.name) {
                 reader.item = Item::Name;
                 return reader.fail(ErrorKind::InvalidUtf8, at);
             }
-            seen.add(info.name);
             if info.offset != next {
                 reader.item = Item::Offset;
                 return reader.fail(ErrorKind::InvalidOffset, info.offset_at);
@@ -258,6 +257,10 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
+    const fn keys(&self) -> Strings<'_, 'a> {
+        Strings { file: self, of_tensors: false, error: None }
+    }
+
     /// Reads the info at that position; also returns where it ends.
     fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
         let opening = ParseContext::of(self.input);
@@ -306,7 +309,7 @@ impl<'a> Infos<'a> {
         // The outermost is the last.
         let used = to_usize(info.shape.rank().into()).and_then(|rank| ne.get_mut(..rank)).unwrap_or_default();
         used.iter_mut().rev().zip(info.shape).for_each(|(to, from)| *to = from);
-        let name = Utf8::checked(info.name).map_or("", Utf8::as_str);
+        let name = core::str::from_utf8(info.name).unwrap_or_default();
         let (rank, ggml_type, offset) = (info.shape.rank(), info.ggml_type, info.offset);
         Ok(TensorInfo { name, ne, rank, ggml_type, offset })
     }
@@ -414,7 +417,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
     }
 
     fn attributes(&self) -> Attributes<'a> {
-        Attributes::gguf(self.input, self.encoding, self.pairs_at.into(), self.pairs.into())
+        Attributes::gguf(self.input, self.encoding, self.pairs_at, self.pairs.into())
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
@@ -423,13 +426,13 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
         let (info, end) = self.info(at)?;
-        tensor.name = Utf8::checked(info.name).unwrap_or(Utf8::new("")); // was checked when the file was opened
+        tensor.name = Utf8::of(Text::new(info.name, false)); // UTF-8, which was checked when the file was opened
         tensor.at = at.into();
         tensor.components = at;
         tensor.index = cursor.index;
         tensor.shape = info.shape;
-        tensor.dtype = info.element.dtype();
-        if let Some(block) = info.element.block() {
+        tensor.dtype = info.dtype();
+        if let Some(block) = info.block() {
             tensor.layout = Layout::Blocks;
             tensor.layout_name = Utf8::new(block.layout_name());
         }
@@ -450,7 +453,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         let (info, _) = self.info(tensor.components)?;
-        part.dtype = info.element.dtype();
+        part.dtype = info.dtype();
         part.storage = part.dtype;
         part.order = self.byte_order();
         part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), info.length));
