@@ -126,8 +126,8 @@ pub extern "C" fn tenslice_gguf_infos_next(
 /// NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a name
 /// appears in two parts is not checked.
 ///
-/// Errors: COUNTS_DIFFER, or MISSING_KEY for a file that is no part of a model; INVALID_ARGUMENT for a file of another
-/// format; INVALID_HANDLE.
+/// Errors: COUNTS_DIFFER, at the pair of the number that does, or MISSING_KEY for a file that is no part of a model;
+/// INVALID_ARGUMENT for a file of another format, and without any file; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_check_parts(
     files: Array<tenslice_file>,

@@ -7,9 +7,15 @@ use core::fmt;
 
 use super::GgufFile;
 use crate::bytes::num::to_u64;
+use crate::distinct::Distinct;
 use crate::error::{Error, ErrorKind};
 use crate::format::FileFormat;
 use crate::place::{Format, Item};
+
+/// The keys of what a part states.
+const INDEX: &str = "split.no";
+const COUNT: &str = "split.count";
+const TENSORS: &str = "split.tensors.count";
 
 /// What a part of a model states: its attributes `split.no`, `split.count` and `split.tensors.count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,18 +34,29 @@ impl GgufFile<'_> {
     pub fn split(&self) -> Option<Split> {
         let attributes = FileFormat::attributes(self);
         let get = |key| attributes.get_u64(key);
-        let split =
-            Split { index: get("split.no")?, count: get("split.count")?, tensors: get("split.tensors.count")? };
+        let split = Split { index: get(INDEX)?, count: get(COUNT)?, tensors: get(TENSORS)? };
         (split.count > 1).then_some(split)
+    }
+
+    /// Returns where the pair of that key is.
+    fn pair_at(&self, key: &str) -> u64 {
+        let (mut pairs, mut place) = (self.keys(), (self.pairs_at, self.pairs));
+        while let Some((found, at)) = pairs.next(&mut place) {
+            if found == key.as_bytes() {
+                return at.into();
+            }
+        }
+        self.pairs_at.into()
     }
 }
 
 /// Checks that files are the parts of one model, all of them and in their order: their indices, their number, and the
 /// number of their tensors. A single file that is no part is a model, too. Whether a name appears in two parts is not
-/// checked.
+/// checked. Linear in the attributes of all files.
 ///
 /// # Errors
-/// The index of the file that is wrong, and the error: `CountsDiffer`, or `MissingKey` where it is no part of a model.
+/// The index of the file that is wrong, and the error: `CountsDiffer`, at the pair of the number that does, or `MissingKey`
+/// where it is no part of a model. `InvalidArgument` without any file.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/gguf/no_tensors.gguf");
@@ -49,24 +66,32 @@ impl GgufFile<'_> {
 /// # Ok::<(), tenslice::Error>(())
 /// ```
 pub fn check_parts<'a>(files: impl Iterator<Item = GgufFile<'a>> + Clone) -> Result<(), (usize, Error)> {
-    let fail = |index, kind, item| Err((index, Error::at(kind, Format::Gguf, item, super::COUNTS)));
+    let fail = |index, kind, at| Err((index, Error::at(kind, Format::Gguf, Item::Attributes, at)));
     let count = files.clone().count();
+    if count == 0 {
+        return Err((0, Error::new(ErrorKind::InvalidArgument)));
+    }
     let mut tensors = 0_u64;
     for (index, file) in files.clone().enumerate() {
         let Some(split) = file.split() else {
             if count == 1 {
                 return Ok(());
             }
-            return fail(index, ErrorKind::MissingKey, Item::Attributes);
+            return fail(index, ErrorKind::MissingKey, file.pairs_at.into());
         };
-        if split.index != to_u64(index) || split.count != to_u64(count) {
-            return fail(index, ErrorKind::CountsDiffer, Item::Attributes);
+        let wrong = match split {
+            Split { index: stated, .. } if stated != to_u64(index) => Some(INDEX),
+            Split { count: stated, .. } if stated != to_u64(count) => Some(COUNT),
+            _ => None,
+        };
+        if let Some(key) = wrong {
+            return fail(index, ErrorKind::CountsDiffer, file.pair_at(key));
         }
         tensors = tensors.saturating_add(file.tensors.into());
     }
-    let differs = |file: GgufFile<'a>| file.split().is_some_and(|split| split.tensors != tensors);
-    match files.clone().position(differs) {
-        Some(index) => fail(index, ErrorKind::CountsDiffer, Item::Tensors),
+    let differs = |(_, file): &(usize, GgufFile<'a>)| file.split().is_some_and(|split| split.tensors != tensors);
+    match files.enumerate().find(differs) {
+        Some((index, file)) => fail(index, ErrorKind::CountsDiffer, file.pair_at(TENSORS)),
         None => Ok(()),
     }
 }
