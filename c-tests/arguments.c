@@ -255,7 +255,7 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
 /* Getters of attributes. `other` is a cursor of another kind. */
 static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
 {
-    tenslice_cursor all, unset;
+    tenslice_cursor all, list, unset;
     tenslice_value value;
     tenslice_str text;
     tenslice_error error;
@@ -272,6 +272,15 @@ static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
     EXPECT(HANDLE, tenslice_attributes_length(&unset, &number));
     EXPECT(HANDLE, tenslice_attributes_length(other, &number));
     EXPECT(BAD, tenslice_attributes_length(&all, NULL));
+    EXPECT(HANDLE, tenslice_attributes_extent(NULL, &number, &words[0]));
+    EXPECT(HANDLE, tenslice_attributes_extent(&unset, &number, &words[0]));
+    EXPECT(HANDLE, tenslice_attributes_extent(other, &number, &words[0]));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_extent(&all, &number, &words[0])); /* no list */
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(&all, "a.uint16", 8, &value, NULL));
+    EXPECT(TENSLICE_OK, tenslice_value_items(&value, &list));
+    EXPECT(TENSLICE_OK, tenslice_attributes_extent(&list, &number, &words[0]));
+    EXPECT(BAD, tenslice_attributes_extent(&list, NULL, &words[0]));
+    EXPECT(BAD, tenslice_attributes_extent(&list, &number, NULL));
     EXPECT(HANDLE, tenslice_attributes_get(NULL, "k.u8", 4, &value, NULL));
     EXPECT(HANDLE, tenslice_attributes_get(&unset, "k.u8", 4, &value, NULL));
     EXPECT(HANDLE, tenslice_attributes_get(other, "k.u8", 4, &value, NULL));
@@ -296,6 +305,8 @@ static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
 
     MARK(value), MARK(text), MARK(number), MARK(integer), MARK(real), MARK(truth), MARK(words);
     EXPECT(BAD, tenslice_attributes_length(&all, ODD(uint64_t, words)));
+    EXPECT(BAD, tenslice_attributes_extent(&list, &number, ODD(uint64_t, words)));
+    EXPECT(BAD, tenslice_attributes_extent(&list, ODD(uint64_t, words), &number));
     EXPECT(BAD, tenslice_attributes_get_u64(&all, "k.u8", 4, ODD(uint64_t, words), NULL));
     EXPECT(BAD, tenslice_attributes_get_i64(&all, "k.u8", 4, ODD(int64_t, words), NULL));
     EXPECT(BAD, tenslice_attributes_get_f64(&all, "k.f32", 5, ODD(double, words), NULL));

@@ -223,7 +223,7 @@ void metadata(const char *fixtures)
     CHECK(status_of([&] { return minimum.items(); }) != TENSLICE_OK);
 
     auto numbers = get(get(all.get("a.uint16")).items());
-    CHECK(numbers.length() == 3U);
+    CHECK(numbers.length() == 3U && numbers.extent()->length == 6 && !all.extent());
     std::uint64_t count = 0;
     for (const tenslice::attribute number : numbers)
         CHECK(number.key.kind() == 0 && number.value.as<std::uint64_t>() == ++count);

@@ -113,6 +113,7 @@ static void read_gguf(const tenslice_file *file)
         ;
     IN(tenslice_file_attributes(file, &cursor));
     IN(tenslice_attributes_length(&cursor, &number));
+    IN(tenslice_attributes_extent(&cursor, &number, &number));
     IN(tenslice_attributes_get_u64(&cursor, "k.u8", 4, &number, NULL));
     IN(tenslice_attributes_get_str(&cursor, "general.architecture", 20, &text, NULL));
     while (IN(tenslice_attributes_next(&cursor, NULL, &value, NULL)) == TENSLICE_OK) {

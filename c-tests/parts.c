@@ -115,7 +115,7 @@ static void vocabulary(void)
     tenslice_error error;
     tenslice_need need;
     void *room[TENSLICE_MAX_SEGMENTS];
-    uint64_t number, bytes = 0;
+    uint64_t number, offset, length, bytes = 0;
     int fetched, i;
     char token[24];
 
@@ -131,12 +131,14 @@ static void vocabulary(void)
     EXPECT(TENSLICE_OK, tenslice_value_items(&value, &tokens));
     EXPECT(TENSLICE_OK, tenslice_attributes_length(&tokens, &number));
     CHECK(number == TOKENS);
+    EXPECT(TENSLICE_OK, tenslice_attributes_extent(&tokens, &offset, &length));
+    CHECK(offset > 0 && offset < 128 && length == TOKENS * 20);
     while (tenslice_attributes_next(&tokens, NULL, &value, &error) == TENSLICE_OK)
         ;
     CHECK(error.kind == TENSLICE_NOT_IN_MEMORY && error.offset > 0 && error.offset < TOKENS * 20 + 64);
 
-    /* The bytes from there on are added, and the file is opened again: nothing else is asked for. */
-    EXPECT(TENSLICE_OK, tenslice_source_add(&source, error.offset, b.data + error.offset, TOKENS * 20));
+    /* The tokens are added, and the file is opened again: nothing else is asked for. */
+    EXPECT(TENSLICE_OK, tenslice_source_add(&source, offset, b.data + offset, (size_t)length));
     EXPECT(TENSLICE_OK, tenslice_file_open_source(&file, &source, &need, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
     EXPECT(TENSLICE_OK, tenslice_attributes_get(&all, "tokens", 6, &value, NULL));

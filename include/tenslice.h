@@ -1708,6 +1708,18 @@ tenslice_status tenslice_attributes_length(const tenslice_cursor *cursor,
                                            uint64_t *count);
 
 /**
+ * Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was opened
+ * from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range, add
+ * it to the source, and open the file again.
+ *
+ * Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF; INVALID_HANDLE,
+ * INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_attributes_extent(const tenslice_cursor *cursor,
+                                           uint64_t *offset,
+                                           uint64_t *length);
+
+/**
  * Sets `value`, whose `struct_size` the caller has set, to the first attribute from `cursor` on whose key is the
  * `length` bytes at `key`. The cursor stays where it is. Linear in the bytes before the attribute.
  *
@@ -2287,8 +2299,8 @@ tenslice_status tenslice_gguf_infos_next(tenslice_cursor *cursor,
  * NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a name
  * appears in two parts is not checked.
  *
- * Errors: COUNTS_DIFFER, or MISSING_KEY for a file that is no part of a model; INVALID_ARGUMENT for a file of another
- * format; INVALID_HANDLE.
+ * Errors: COUNTS_DIFFER, at the pair of the number that does, or MISSING_KEY for a file that is no part of a model;
+ * INVALID_ARGUMENT for a file of another format, and without any file; INVALID_HANDLE.
  */
 tenslice_status tenslice_gguf_check_parts(const tenslice_file *files,
                                           size_t count,

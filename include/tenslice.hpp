@@ -541,6 +541,11 @@ struct attribute {
     tenslice::value key, value;
 };
 
+/** A range of bytes in the file. */
+struct extent {
+    std::uint64_t offset = 0, length = 0;
+};
+
 /**
  * The attributes of a file or a tensor, or the values inside one of them; to be walked once, while get() finds what has
  * not been walked over. Keys are looked for from the start: that is linear in the bytes before the attribute.
@@ -555,6 +560,16 @@ public:
         std::uint64_t length = 0;
         const auto status = tenslice_attributes_length(&cursor(), &length);
         return status == TENSLICE_OK ? std::optional<std::uint64_t>(length) : std::nullopt;
+    }
+    /**
+     * Where in the file those of a list are that are left: what to fetch where iterating ends with NOT_IN_MEMORY. Empty
+     * where they are in memory whatever was fetched: in all formats but GGUF.
+     */
+    std::optional<tenslice::extent> extent() const noexcept
+    {
+        tenslice::extent extent;
+        const auto status = tenslice_attributes_extent(&cursor(), &extent.offset, &extent.length);
+        return status == TENSLICE_OK ? std::optional<tenslice::extent>(extent) : std::nullopt;
     }
     /** The first value of that key. */
     result<tenslice::value> get(std::string_view key) const

@@ -555,24 +555,26 @@ fn parts_of_a_model() {
     };
     let check = |parts: &[Vec<u8>]| {
         let files: Vec<_> = parts.iter().map(|bytes| File::open(bytes).unwrap().as_gguf().unwrap()).collect();
-        check_parts(files.into_iter()).map_err(|(index, error)| (index, error.kind(), error.item()))
+        check_parts(files.into_iter()).map_err(|(index, error)| (index, error.kind(), error.offset()))
     };
     let parts = [part(0, 3, 5, 0), part(1, 3, 5, 4), part(2, 3, 5, 1)];
     assert_eq!(check(&parts), Ok(()));
     let split = File::open(&parts[1]).unwrap().as_gguf().unwrap().split();
     assert_eq!(split, Some(Split { index: 1, count: 3, tensors: 5 }));
     let [first, second, third] = parts;
-    let differ = |index, item| Err((index, ErrorKind::CountsDiffer, item));
-    assert_eq!(check(&[second.clone(), first.clone(), third.clone()]), differ(0, Item::Attributes));
-    assert_eq!(check(&[first.clone(), second.clone()]), differ(0, Item::Attributes));
-    assert_eq!(check(&[first.clone(), third.clone(), second.clone()]), differ(1, Item::Attributes));
-    assert_eq!(check(&[first.clone(), second.clone(), part(2, 3, 5, 2)]), differ(0, Item::Tensors));
-    assert_eq!(check(&[part(0, 2, 2, 1), part(1, 2, 3, 1)]), differ(1, Item::Tensors));
+    // Where the pairs are: they differ in the lengths of their keys, and in the sizes of their numbers.
+    let [index_at, count_at, tensors_at] = [FIRST, FIRST + 22, FIRST + 22 + 25];
+    let differ = |index, at| Err((index, ErrorKind::CountsDiffer, Some(at)));
+    assert_eq!(check(&[second.clone(), first.clone(), third.clone()]), differ(0, index_at));
+    assert_eq!(check(&[first.clone(), second.clone()]), differ(0, count_at));
+    assert_eq!(check(&[first.clone(), third.clone(), second.clone()]), differ(1, index_at));
+    assert_eq!(check(&[first.clone(), second.clone(), part(2, 3, 5, 2)]), differ(0, tensors_at));
+    assert_eq!(check(&[part(0, 2, 2, 1), part(1, 2, 3, 1)]), differ(1, tensors_at));
     let whole = tensor(&[1], I8, 1);
-    let missing = Err((1, ErrorKind::MissingKey, Item::Attributes));
+    let missing = Err((1, ErrorKind::MissingKey, Some(FIRST)));
     assert_eq!(check(&[first.clone(), whole.clone(), third]), missing);
     assert_eq!((check(&[whole]), check(&[part(0, 1, 1, 1)])), (Ok(()), Ok(())));
-    assert_eq!(check(&[]), Ok(()));
+    assert_eq!(check(&[]), Err((0, ErrorKind::InvalidArgument, None)));
 
     let name = PartName::parse("m-00002-of-00003.gguf").unwrap();
     assert_eq!((name.prefix, name.index, name.count, name.to_string()), ("m", 1, 3, "m-00002-of-00003.gguf".into()));
@@ -715,9 +717,15 @@ fn a_model_opens_with_few_requests() {
         let list = file.attributes().get_list(&format!("tokenizer.ggml.{key}")).unwrap();
         assert_eq!(list.length(), Some(TOKENS as u64), "{key}");
         // What is not in memory is said to be missing, by its place.
+        let extent = list.extent().unwrap();
+        if key == "tokens" {
+            assert_eq!((extent.offset, extent.length), (tokens_at, 19 * TOKENS as u64));
+        }
         let mut items = list;
         let read = items.by_ref().count() as u64;
         let error = items.error().unwrap();
+        let left = items.extent().unwrap();
+        assert!(left.offset > extent.offset && left.offset + left.length == extent.offset + extent.length, "{key}");
         assert_eq!(error.kind(), ErrorKind::NotInMemory, "{key}");
         assert!(read < TOKENS as u64 && error.offset().is_some_and(|at| at < head.len() as u64), "{key}");
         if key == "tokens" {
@@ -742,7 +750,8 @@ fn a_model_opens_with_few_requests() {
     assert!(file.check(&mut [0; 10]).unwrap().is_empty());
 
     // A program that wants the tokens adds their bytes, to the same source or to another one.
-    let (from, to) = (tokens_at as usize, tokens_at as usize + 19 * TOKENS);
+    let tokens = file.attributes().get_list("tokenizer.ggml.tokens").and_then(|list| list.extent()).unwrap();
+    let (from, to) = (tokens.offset as usize, (tokens.offset + tokens.length) as usize);
     let mut other = Source::new(length);
     other.add(tokens_at, &head[from..to]).unwrap();
     fetch(&mut other, &head).unwrap();

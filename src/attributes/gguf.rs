@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::is_utf8;
@@ -17,7 +18,9 @@ use crate::place::Item;
 pub(super) struct Items<'a> {
     input: Input<'a>,
     encoding: Encoding,
-    at: u64,
+    /// Where the next one begins, and where the last one of an array ends.
+    at: u32,
+    end: u32,
     left: u64,
     /// The type of all elements; `None` for pairs.
     kind: Option<u32>,
@@ -26,8 +29,8 @@ pub(super) struct Items<'a> {
 
 impl<'a> Attributes<'a> {
     /// Returns `count` pairs of a file, from `at` on.
-    pub(crate) const fn gguf(input: Input<'a>, encoding: Encoding, at: u64, count: u64) -> Self {
-        Self(Inner::Gguf(Items { input, encoding, at, left: count, kind: None, error: None }))
+    pub(crate) const fn gguf(input: Input<'a>, encoding: Encoding, at: u32, count: u64) -> Self {
+        Self(Inner::Gguf(Items { input, encoding, at, end: 0, left: count, kind: None, error: None }))
     }
 }
 
@@ -40,6 +43,11 @@ impl<'a> Items<'a> {
     /// Returns how many are left.
     pub(super) const fn length(&self) -> u64 {
         if self.error.is_some() { 0 } else { self.left }
+    }
+
+    /// Returns where the elements of an array are that are left.
+    pub(super) fn extent(&self) -> Option<Extent> {
+        self.kind.map(|_| Extent::new(self.at.into(), self.end.saturating_sub(self.at).into()))
     }
 
     /// Moves past the first pair of that key, and returns its value. The values of the others need not be in memory.
@@ -67,10 +75,10 @@ impl<'a> Items<'a> {
             return None;
         }
         let opening = ParseContext::of(self.input);
-        let mut reader = Reader::new(&opening, self.encoding, self.at);
+        let mut reader = Reader::new(&opening, self.encoding, self.at.into());
         match read(self, &mut reader) {
             Ok(next) => {
-                self.at = reader.position();
+                self.at = position(&reader);
                 self.left = self.left.saturating_sub(1);
                 Some(next)
             }
@@ -117,13 +125,19 @@ impl<'a> Items<'a> {
             _ => {
                 let start = reader.position();
                 let array = reader.array()?;
-                let (kind, at) = (Some(array.kind), reader.position());
+                let (kind, at) = (Some(array.kind), position(reader));
                 reader.go_to(start);
                 reader.skip_array()?;
-                Value::Array(Attributes(Inner::Gguf(Items { at, left: array.count, kind, ..*self })))
+                let end = position(reader);
+                Value::Array(Attributes(Inner::Gguf(Items { at, end, left: array.count, kind, ..*self })))
             }
         })
     }
+}
+
+/// The position of a reader, which is within a header of at most a gibibyte.
+fn position(reader: &Reader<'_, '_>) -> u32 {
+    u32::try_from(reader.position()).unwrap_or(u32::MAX)
 }
 
 impl<'a> Iterator for Items<'a> {

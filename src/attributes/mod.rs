@@ -1,6 +1,6 @@
 //! Attributes: named values of a file or a tensor, and the values inside them.
 //!
-//! Depends on `error`, `codec`. Each format writes them in its own way; users see them alike.
+//! Depends on `error`, `bytes`, `codec`. Each format writes them in its own way; users see them alike.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
@@ -13,6 +13,7 @@ mod json;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
+use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
 use crate::pinned::pinned;
@@ -204,6 +205,20 @@ impl<'a> Attributes<'a> {
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => Some(items.length()),
             #[allow(unreachable_patterns)] // in a build with no other format that has attributes
+            _ => None,
+        }
+    }
+
+    /// Returns where in the file the items of a list are that are left; `None` where they are in memory whatever was
+    /// fetched: in every format but GGUF.
+    ///
+    /// A file that was opened from a [`Source`](crate::Source) may lack those of a long list, and iterating ends with
+    /// the error `NotInMemory`: fetch this range, add it to the source, and open the file again. Costs nothing.
+    #[must_use]
+    pub fn extent(&self) -> Option<Extent> {
+        match &self.0 {
+            #[cfg(feature = "gguf")]
+            Inner::Gguf(items) => items.extent(),
             _ => None,
         }
     }

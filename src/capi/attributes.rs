@@ -161,6 +161,27 @@ pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, co
     })
 }
 
+/// Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was opened
+/// from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range, add
+/// it to the source, and open the file again.
+///
+/// Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF; INVALID_HANDLE,
+/// INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_attributes_extent(
+    cursor: Handle<tenslice_cursor>,
+    offset: Out<u64>,
+    length: Out<u64>,
+) -> tenslice_status {
+    plain(|| {
+        let extent = cursor.get::<Attributes<'static>>()?.extent().ok_or(Error::new(ErrorKind::NotFound))?;
+        let (offset, length) = (offset.writable()?, length.writable()?);
+        offset.set(extent.offset);
+        length.set(extent.length);
+        Ok(OK)
+    })
+}
+
 /// Sets `value`, whose `struct_size` the caller has set, to the first attribute from `cursor` on whose key is the
 /// `length` bytes at `key`. The cursor stays where it is. Linear in the bytes before the attribute.
 ///
