@@ -88,6 +88,9 @@ pub(crate) trait FileFormat<'a>: Copy {
     const HAS_DENSE: bool = true;
     const HAS_SPARSE: bool = false;
 
+    /// Whether its tensors have names. A file of a format without names has one tensor, whose name is empty.
+    const HAS_NAMES: bool = true;
+
     /// Opens a file whose magic is known to be the format's. Checks its structure in one pass without reading tensor
     /// data; or stops and reports which bytes it needs first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
@@ -115,6 +118,10 @@ pub(crate) trait FileFormat<'a>: Copy {
     /// skip a tensor without reading it override this with a faster one.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut cursor = Cursor::START;
+        if !Self::HAS_NAMES {
+            let is_it = name.is_empty() && self.next_tensor(&mut cursor, tensor)?;
+            return if is_it { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) };
+        }
         while self.next_tensor(&mut cursor, tensor)? {
             if tensor.name().means(name) {
                 return Ok(());

@@ -402,6 +402,7 @@ const fn version(version: u8) -> Option<&'static str> {
 
 impl<'a> FileFormat<'a> for Frame<'a> {
     const FORMAT: Format = Format::B2nd;
+    const HAS_NAMES: bool = false;
     const HAS_DENSE: bool = false;
 
     /// Checks header, trailer and metalayers, and the region of the chunks. The table of offsets and the chunks are

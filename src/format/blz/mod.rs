@@ -51,6 +51,11 @@ const DIMENSIONS_AT: u64 = 6;
 /// The size in bytes of a length and of a bond dimension.
 const NUMBER: u64 = 8;
 
+/// The position in the file of a number of the tables, by its index: of up to 511 numbers, so that it has 32 bits.
+fn position(index: u32) -> u64 {
+    index.wrapping_mul(8).wrapping_add(15).into()
+}
+
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::Blz, item, at)
 }
@@ -99,12 +104,12 @@ impl<'a> Tables<'a> {
             _ => return Err(stop(ErrorKind::UnknownDType, Item::DType, DTYPE_AT)),
         };
         // The specification has 2 to 255 dimensions; its own program also writes 1.
-        let dimensions = u64::from(header.dimensions);
-        if dimensions == 0 {
+        if header.dimensions == 0 {
             return Err(stop(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT));
         }
-        let bonds_at = HEADER.saturating_add(dimensions.saturating_mul(NUMBER));
-        let cores_at = bonds_at.saturating_add(dimensions.saturating_add(1).saturating_mul(NUMBER));
+        let dimensions = u32::from(header.dimensions);
+        let bonds_at = position(dimensions);
+        let cores_at = position(dimensions.wrapping_mul(2).wrapping_add(1));
         if length < cores_at {
             return Err(truncated(if length < bonds_at { Item::Shape } else { Item::BondDimension }));
         }
@@ -166,8 +171,8 @@ impl Cores<'_> {
         if !core.extent.is_within(self.end) {
             return Err(fail(ErrorKind::OutOfFile, Item::Core, bond_at));
         }
-        self.index = self.index.saturating_add(1);
-        self.at = self.at.saturating_add(bytes);
+        self.index = self.index.wrapping_add(1); // of up to 255
+        self.at = self.at.wrapping_add(bytes); // within the file
         Ok(Some(core))
     }
 }
@@ -196,11 +201,12 @@ impl ExactSizeIterator for Cores<'_> {}
 impl Tables<'_> {
     /// The offset of a length in the file; `bond_at` is that of a bond dimension.
     fn length_at(&self, index: u8) -> u64 {
-        HEADER.saturating_add(NUMBER.saturating_mul(index.into()))
+        position(index.into())
     }
 
     fn bond_at(&self, index: u8) -> u64 {
-        self.length_at(index).saturating_add(NUMBER.saturating_mul(to_u64(self.lengths.len())))
+        let rank = u32::try_from(self.lengths.len()).unwrap_or(u32::MAX);
+        position(rank.wrapping_add(index.into()))
     }
 
     /// The largest bond dimension.
@@ -303,6 +309,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 impl<'a> FileFormat<'a> for BlzFile<'a> {
     const FORMAT: Format = Format::Blz;
     const HAS_DENSE: bool = false;
+    const HAS_NAMES: bool = false;
 
     /// Checks everything but the numbers.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {

@@ -57,6 +57,7 @@ impl<'a> NpyFile<'a> {
 
 impl<'a> FileFormat<'a> for NpyFile<'a> {
     const FORMAT: Format = Format::Npy;
+    const HAS_NAMES: bool = false;
 
     /// Checks everything but the items.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {

@@ -372,6 +372,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 impl<'a> FileFormat<'a> for TensFile<'a> {
     const FORMAT: Format = Format::Tens;
+    const HAS_NAMES: bool = false;
     const HAS_SPARSE: bool = true;
 
     /// Checks everything but indices and values.
