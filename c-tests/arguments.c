@@ -404,6 +404,60 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     free(c.data);
 }
 
+/* Numbers of blocks: three of Q8_0, whose scale is 1, at an odd address. */
+static void blocks(void)
+{
+    unsigned char room[1 + 3 * 34] = {0}, *const bytes = room + 1;
+    float out[8];
+    size_t i;
+
+    for (i = 0; i < 3; i++)
+        bytes[34 * i + 1] = 0x3c;
+    bytes[34 + 2] = 0xff;
+    EXPECT(TENSLICE_OK, tenslice_q8_0_to_f32(bytes, 3 * 34, 31, out, 3));
+    CHECK(out[0] == 0 && out[1] == -1 && out[2] == 0);
+    MARK(out);
+    EXPECT(BAD, tenslice_q4_0_to_f32(NULL, 18, 0, out, 1));
+    EXPECT(BAD, tenslice_q4_1_to_f32(NULL, 20, 0, out, 1));
+    EXPECT(BAD, tenslice_q5_0_to_f32(NULL, 22, 0, out, 1));
+    EXPECT(BAD, tenslice_q5_1_to_f32(NULL, 24, 0, out, 1));
+    EXPECT(BAD, tenslice_q8_0_to_f32(NULL, 34, 0, out, 1));
+    EXPECT(BAD, tenslice_q8_1_to_f32(NULL, 36, 0, out, 1));
+    EXPECT(BAD, tenslice_q2_k_to_f32(NULL, 84, 0, out, 1));
+    EXPECT(BAD, tenslice_q3_k_to_f32(NULL, 110, 0, out, 1));
+    EXPECT(BAD, tenslice_q4_k_to_f32(NULL, 144, 0, out, 1));
+    EXPECT(BAD, tenslice_q5_k_to_f32(NULL, 176, 0, out, 1));
+    EXPECT(BAD, tenslice_q6_k_to_f32(NULL, 210, 0, out, 1));
+    EXPECT(BAD, tenslice_q8_k_to_f32(NULL, 292, 0, out, 1));
+    EXPECT(BAD, tenslice_iq2_xxs_to_f32(NULL, 66, 0, out, 1));
+    EXPECT(BAD, tenslice_iq2_xs_to_f32(NULL, 74, 0, out, 1));
+    EXPECT(BAD, tenslice_iq3_xxs_to_f32(NULL, 98, 0, out, 1));
+    EXPECT(BAD, tenslice_iq1_s_to_f32(NULL, 50, 0, out, 1));
+    EXPECT(BAD, tenslice_iq4_nl_to_f32(NULL, 18, 0, out, 1));
+    EXPECT(BAD, tenslice_iq3_s_to_f32(NULL, 110, 0, out, 1));
+    EXPECT(BAD, tenslice_iq2_s_to_f32(NULL, 82, 0, out, 1));
+    EXPECT(BAD, tenslice_iq4_xs_to_f32(NULL, 136, 0, out, 1));
+    EXPECT(BAD, tenslice_iq1_m_to_f32(NULL, 56, 0, out, 1));
+    EXPECT(BAD, tenslice_tq1_0_to_f32(NULL, 54, 0, out, 1));
+    EXPECT(BAD, tenslice_tq2_0_to_f32(NULL, 66, 0, out, 1));
+    EXPECT(BAD, tenslice_mxfp4_to_f32(NULL, 17, 0, out, 1));
+    EXPECT(BAD, tenslice_nvfp4_to_f32(NULL, 36, 0, out, 1));
+    EXPECT(BAD, tenslice_q1_0_to_f32(NULL, 18, 0, out, 1));
+    EXPECT(BAD, tenslice_q2_0_to_f32(NULL, 18, 0, out, 1));
+    EXPECT(BAD, tenslice_q8_0_to_f32(bytes, 3 * 34, 0, NULL, 1));
+    EXPECT(BAD, tenslice_q8_0_to_f32(bytes, 3 * 34, 0, ODD(float, out), 1));
+    EXPECT(BAD, tenslice_q8_0_to_f32(bytes, 3 * 34, 0, out, SIZE_MAX));
+    EXPECT(BAD, tenslice_q8_0_to_f32(bytes, 3 * 34, 0, out, SIZE_MAX / sizeof *out));
+    EXPECT(BAD, tenslice_q8_0_to_f32(bytes, SIZE_MAX, 0, out, 1));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_q8_0_to_f32(bytes, 3 * 34, 96, out, 1));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_q8_0_to_f32(bytes, 3 * 34, UINT64_MAX, out, 8));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_q8_0_to_f32(bytes, 3 * 34 - 1, 95, out, 1));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_q8_0_to_f32(NULL, 0, 0, out, 1));
+    EXPECT(TENSLICE_OK, tenslice_q8_0_to_f32(NULL, 0, 0, NULL, 0));
+    EXPECT(TENSLICE_OK, tenslice_q8_0_to_f32(bytes, 3 * 34, 96, NULL, 0));
+    CHECK(IS_MARKED(out));
+}
+
 /* Numbers of a tensor of six doubles. */
 static void numbers(const tenslice_tensor *tensor)
 {
@@ -587,6 +641,7 @@ static void formats(const char *folder, const tenslice_file *other)
     gguf(folder, other, &cursor);
     EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
     numbers(&tensor);
+    blocks();
     strings();
     free(e.data);
     free(f.data);

@@ -885,14 +885,35 @@ static void blocks(const char *folder)
     static const struct {
         const char *name;
         uint32_t number, elements, bytes;
-    } types[] = {{"q4_0", 2, 32, 18}, {"q4_1", 3, 32, 20}, {"q5_0", 6, 32, 22}, {"q5_1", 7, 32, 24},
-                 {"q8_0", 8, 32, 34}, {"q8_1", 9, 32, 36}, {"q2_k", 10, 256, 84}, {"q3_k", 11, 256, 110},
-                 {"q4_k", 12, 256, 144}, {"q5_k", 13, 256, 176}, {"q6_k", 14, 256, 210}, {"q8_k", 15, 256, 292},
-                 {"iq2_xxs", 16, 256, 66}, {"iq2_xs", 17, 256, 74}, {"iq3_xxs", 18, 256, 98}, {"iq1_s", 19, 256, 50},
-                 {"iq4_nl", 20, 32, 18}, {"iq3_s", 21, 256, 110}, {"iq2_s", 22, 256, 82}, {"iq4_xs", 23, 256, 136},
-                 {"iq1_m", 29, 256, 56}, {"tq1_0", 34, 256, 54}, {"tq2_0", 35, 256, 66}, {"mxfp4", 39, 32, 17},
-                 {"nvfp4", 40, 64, 36}, {"q1_0", 41, 128, 18}, {"q2_0", 42, 64, 18}};
-    static float numbers[4096], range[300];
+        tenslice_status (*to_f32)(const void *, size_t, uint64_t, float *, size_t);
+    } types[] = {{"q4_0", 2, 32, 18, tenslice_q4_0_to_f32},
+                 {"q4_1", 3, 32, 20, tenslice_q4_1_to_f32},
+                 {"q5_0", 6, 32, 22, tenslice_q5_0_to_f32},
+                 {"q5_1", 7, 32, 24, tenslice_q5_1_to_f32},
+                 {"q8_0", 8, 32, 34, tenslice_q8_0_to_f32},
+                 {"q8_1", 9, 32, 36, tenslice_q8_1_to_f32},
+                 {"q2_k", 10, 256, 84, tenslice_q2_k_to_f32},
+                 {"q3_k", 11, 256, 110, tenslice_q3_k_to_f32},
+                 {"q4_k", 12, 256, 144, tenslice_q4_k_to_f32},
+                 {"q5_k", 13, 256, 176, tenslice_q5_k_to_f32},
+                 {"q6_k", 14, 256, 210, tenslice_q6_k_to_f32},
+                 {"q8_k", 15, 256, 292, tenslice_q8_k_to_f32},
+                 {"iq2_xxs", 16, 256, 66, tenslice_iq2_xxs_to_f32},
+                 {"iq2_xs", 17, 256, 74, tenslice_iq2_xs_to_f32},
+                 {"iq3_xxs", 18, 256, 98, tenslice_iq3_xxs_to_f32},
+                 {"iq1_s", 19, 256, 50, tenslice_iq1_s_to_f32},
+                 {"iq4_nl", 20, 32, 18, tenslice_iq4_nl_to_f32},
+                 {"iq3_s", 21, 256, 110, tenslice_iq3_s_to_f32},
+                 {"iq2_s", 22, 256, 82, tenslice_iq2_s_to_f32},
+                 {"iq4_xs", 23, 256, 136, tenslice_iq4_xs_to_f32},
+                 {"iq1_m", 29, 256, 56, tenslice_iq1_m_to_f32},
+                 {"tq1_0", 34, 256, 54, tenslice_tq1_0_to_f32},
+                 {"tq2_0", 35, 256, 66, tenslice_tq2_0_to_f32},
+                 {"mxfp4", 39, 32, 17, tenslice_mxfp4_to_f32},
+                 {"nvfp4", 40, 64, 36, tenslice_nvfp4_to_f32},
+                 {"q1_0", 41, 128, 18, tenslice_q1_0_to_f32},
+                 {"q2_0", 42, 64, 18, tenslice_q2_0_to_f32}};
+    static float numbers[4096], range[300], by_type[300];
     size_t i;
 
     for (i = 0; i < sizeof types / sizeof *types; i++) {
@@ -949,9 +970,17 @@ static void blocks(const char *folder)
                 const size_t count = info.elements - k < 300 ? (size_t)(info.elements - k) : 300;
                 EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, k, range, count, NULL));
                 CHECK(memcmp(range, &numbers[k], count * sizeof *range) == 0);
+                EXPECT(TENSLICE_OK, types[i].to_f32(bytes.data, bytes.length, k, by_type, count));
+                CHECK(memcmp(range, by_type, count * sizeof *range) == 0);
             }
             EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_tensor_read_f32(&tensor, info.elements, range, 1, NULL));
             EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, info.elements, NULL, 0, NULL));
+            by_type[0] = 1.25f;
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length, info.elements - 1, by_type, 2));
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length - 1, info.elements - 1, by_type, 1));
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length, UINT64_MAX, by_type, 2));
+            CHECK(by_type[0] == 1.25f);
+            EXPECT(TENSLICE_OK, types[i].to_f32(bytes.data, bytes.length, info.elements, NULL, 0));
         }
         CHECK(at == f.size);
         EXPECT(TENSLICE_END, tenslice_gguf_infos_next(&infos, &seen, NULL));

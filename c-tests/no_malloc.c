@@ -176,6 +176,7 @@ int main(int argc, char **argv)
             /* Chunks are decoded; other layouts are copied, or materialized. */
             IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_read_f32(&tensor, 0, numbers, 8, NULL));
+            IN(tenslice_q4_k_to_f32(model, size, 0, numbers, 8));
             IN(tenslice_tensor_read_f32_into(&tensor, NULL, numbers, sizeof numbers / sizeof *numbers, scratch,
                                              sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));

@@ -240,6 +240,11 @@ static tenslice_status read_f32_into(unsigned char **at, const memory *of)
                                          at[1], of[1].size, AT(uint64_t, 4), NULL);
 }
 
+static tenslice_status q8_0_to_f32(unsigned char **at, const memory *of)
+{
+    return tenslice_q8_0_to_f32(at[1], of[1].size, 0, AT(float, 0), of[0].size / 4);
+}
+
 static tenslice_status part_name(unsigned char **at, const memory *of)
 {
     return tenslice_gguf_part_name(AT(char, 1), of[1].size - 7, 1, AT(char, 0), of[0].size, AT(size_t, 2));
@@ -370,6 +375,7 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
     TRY(TENSLICE_OK, 1, read_f32, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 2, read_f32_into, ROOM(1024), ROOM(64), OF(tensor), OF(decoder), OUT(uint64_t));
+    TRY(TENSLICE_OK, 1, q8_0_to_f32, ROOM(256), ROOM(72));
     TRY(TENSLICE_OK, 1, part_name, ROOM(64), OF(part), OUT(size_t));
     free(b.data);
 

@@ -153,6 +153,23 @@ fi
 nm -C "$out/read-static" | grep 'tenslice_error_text' > /dev/null # what was looked for can be found (and all of it read)
 echo "no text formatting: ok"
 
+# A program that calls the function of one type of blocks has no other, no table but its own, and little code: 4 to 8 KB
+# here, where the code and the tables of all types are 73.
+for type in q8_0 q4_k iq2_s; do
+    echo "#include \"tenslice.h\"
+        int main(int n, char **b) { float to; return tenslice_${type}_to_f32(b[0], (size_t)n, 0, &to, 1); }" \
+        | $c -x c - -x none -Wl,--gc-sections "$lib/libtenslice.a" -o "$out/blocks"
+    has=$(nm -C "$out/blocks" | grep -oE ' T tenslice_.*|blocks::grids::.*' | LC_ALL=C sort)
+    grid=$([ $type != iq2_s ] || printf '\nblocks::grids::IQ2_S')
+    text=$(size "$out/blocks" | awk 'NR == 2 { print $1 }')
+    if [ "$has" != " T tenslice_${type}_to_f32$grid" ] || [ "$text" -gt 10000 ]; then
+        echo "tenslice_${type}_to_f32 brings more than its own, $text bytes: $has" >&2
+        exit 1
+    fi
+done
+[ "$(nm -C "$out/formats-static" | grep -c 'blocks::grids::')" = 6 ] # what was looked for can be found
+echo "one type of blocks: ok"
+
 # The shared library exports the C ABI and nothing else.
 if nm -D --defined-only "$lib/libtenslice.so" | awk '{print $3}' | grep -v '^tenslice_'; then
     echo "libtenslice.so exports more than tenslice_*" >&2

@@ -2338,6 +2338,9 @@ tenslice_status tenslice_tensor_block(const tenslice_tensor *tensor,
  * `count` of `out`. Booleans become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float,
  * ties to even; a double beyond its range becomes infinite. Constant cost per element, wherever they are.
  *
+ * In a library with GGUF it brings the code and the tables of all types of blocks; tenslice_q4_0_to_f32 and its
+ * siblings bring those of one.
+ *
  * Errors: NO_SUCH_ELEMENT where there are not as many; WRONG_TYPE for complex numbers, several lanes and 128 bits;
  * NOT_DENSE, ENCODED: tenslice_tensor_read_f32_into reads those; FOREIGN_ENDIAN for quantized blocks of a big-endian
  * file, whose contents no specification defines; NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
@@ -2350,8 +2353,7 @@ tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor,
 
 /**
  * Sets `length` to how many bytes of scratch memory tenslice_tensor_read_f32_into needs: 0 for dense data that is
- * stored
- * raw and for quantized blocks. UINT64_MAX where the file does not state it.
+ * stored raw and for quantized blocks. UINT64_MAX where the file does not state it.
  *
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
@@ -2429,6 +2431,357 @@ float tenslice_f6_e2m3_to_f32(uint8_t bits);
  * Returns the value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits, given by its bits. Exact.
  */
 float tenslice_f6_e3m2_to_f32(uint8_t bits);
+
+/**
+ * Writes numbers of blocks of Q4_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 18 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q4_0_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q4_1 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 20 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q4_1_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q5_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 22 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q5_0_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q5_1 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 24 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q5_1_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q8_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 34 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q8_0_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q8_1 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 36 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q8_1_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q2_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 84 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q2_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q3_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 110 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q3_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q4_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 144 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q4_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q5_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 176 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q5_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q6_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 210 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q6_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q8_K to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 292 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q8_k_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of IQ2_XXS to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 66 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq2_xxs_to_f32(const void *blocks,
+                                        size_t length,
+                                        uint64_t first,
+                                        float *out,
+                                        size_t count);
+
+/**
+ * Writes numbers of blocks of IQ2_XS to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 74 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq2_xs_to_f32(const void *blocks,
+                                       size_t length,
+                                       uint64_t first,
+                                       float *out,
+                                       size_t count);
+
+/**
+ * Writes numbers of blocks of IQ3_XXS to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 98 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq3_xxs_to_f32(const void *blocks,
+                                        size_t length,
+                                        uint64_t first,
+                                        float *out,
+                                        size_t count);
+
+/**
+ * Writes numbers of blocks of IQ1_S to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 50 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq1_s_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of IQ4_NL to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 18 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq4_nl_to_f32(const void *blocks,
+                                       size_t length,
+                                       uint64_t first,
+                                       float *out,
+                                       size_t count);
+
+/**
+ * Writes numbers of blocks of IQ3_S to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 110 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq3_s_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of IQ2_S to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 82 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq2_s_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of IQ4_XS to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 136 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq4_xs_to_f32(const void *blocks,
+                                       size_t length,
+                                       uint64_t first,
+                                       float *out,
+                                       size_t count);
+
+/**
+ * Writes numbers of blocks of IQ1_M to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 56 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_iq1_m_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of TQ1_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 54 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tq1_0_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of TQ2_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 256 numbers in 66 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_tq2_0_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of MXFP4 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 32 numbers in 17 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_mxfp4_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of NVFP4 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 64 numbers in 36 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_nvfp4_to_f32(const void *blocks,
+                                      size_t length,
+                                      uint64_t first,
+                                      float *out,
+                                      size_t count);
+
+/**
+ * Writes numbers of blocks of Q1_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 128 numbers in 18 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q1_0_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
+
+/**
+ * Writes numbers of blocks of Q2_0 to `out`, from number `first` on: as many as its `count`. `blocks` are
+ * `length` bytes at any address, from number 0 on; a block is 64 numbers in 18 bytes. A program
+ * that calls this function gets the code and the tables of no other type.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_q2_0_to_f32(const void *blocks,
+                                     size_t length,
+                                     uint64_t first,
+                                     float *out,
+                                     size_t count);
 
 #ifdef __cplusplus
 }  // extern "C"

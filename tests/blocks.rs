@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use tenslice::blocks::{self, Block, BlockType, dequantize};
+use tenslice::blocks::{self, Block, BlockType, dequantize, dequantize_with};
 
 /// A tensor: its blocks, and the bits of its numbers.
 struct Case {
@@ -132,6 +132,16 @@ fn one_type_at_a_time() {
             dequantize(block_type, &block, 0, &mut expected).unwrap();
             assert_eq!(bits_or_nan(&numbers), bits_or_nan(&expected), "{block_type} {block:?}");
             assert!(expected.iter().any(|number| number.to_bits() != 0));
+        }
+        // Ranges of several blocks: of 3, all that there are, and some that there are not.
+        let blocks = random.bytes(3 * BYTES);
+        for _ in 0..300 {
+            let (first, count) = (random.below(3 * ELEMENTS + 2), random.below(3 * ELEMENTS + 2));
+            let (mut numbers, mut expected) = (vec![1.25; count], vec![1.25; count]);
+            let result = dequantize_with(&decode, &blocks, first as u64, &mut numbers);
+            assert_eq!(result, dequantize(block_type, &blocks, first as u64, &mut expected));
+            assert_eq!(bits_or_nan(&numbers), bits_or_nan(&expected), "{block_type} {first} {count}");
+            assert_eq!(result.is_some(), first + count <= 3 * ELEMENTS);
         }
         tested.push(block_type);
     }

@@ -2,7 +2,7 @@
 # Builds a firmware and runs it in QEMU: build.sh BOARD MAIN MODEL [ARGUMENTS OF QEMU...]
 #
 # BOARD is m4, m4f, m0 or rv32; the exit code is that of the firmware (124: it did not end in time). The library is built
-# from source for the chip, in target/firmware.
+# from source for the chip, in target/firmware. DEFINES are more arguments of the C compiler.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
@@ -44,7 +44,7 @@ if [ "$main" = zstd ]; then
 fi
 
 # Sums in the order of the source, each rounded by itself: the logits come out bit for bit.
-$gcc $flags -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
+$gcc $flags ${DEFINES:-} -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
     -Wall -Wextra -Werror -DMODEL="\"$model\"" -I"$top/include" -nostartfiles -nostdlib -T $machine.ld \
     -Wl,--gc-sections,-z,noexecstack,--fatal-warnings,-Map="$elf.map" \
     $sources "$out/libtenslice.a" ${LIBS-$libs} -o "$elf"

@@ -40,11 +40,20 @@ for board in $boards; do
         limit "$board.$features.flash" "$flash"
         limit "$board.$features.ram" "$ram"
     done
-    # Numbers of any type, from quantized blocks, too.
+    # A model in quantized blocks of two types, read as numbers.
     elf=$(FEATURES=gguf,dequantize BUILD_ONLY=1 ./build.sh $board quantized model/digits.gguf)
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.quantized.flash" "$flash"
     limit "$board.quantized.ram" "$ram"
+    # Numbers of blocks, and nothing else: what each type brings by itself, and what all of them do.
+    for type in q8_0 q4_k iq2_s all; do
+        one=-DTYPES="CALL($type)"
+        [ $type != all ] || one=
+        elf=$(FEATURES=gguf,dequantize DEFINES=$one BUILD_ONLY=1 LIBS= ./build.sh $board blocks model/digits.zt)
+        read -r flash ram <<< "$(flash "$elf.map")"
+        limit "$board.blocks-$type.flash" "$flash"
+        limit "$board.blocks-$type.ram" "$ram"
+    done
     for model in digits.zt worst.zt digits.safetensors digits.gguf digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
         case $model in *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;;
         *.safetensors) features=safetensors model=model/$model ;; *.gguf) features=gguf model=model/$model ;;

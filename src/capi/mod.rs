@@ -34,6 +34,8 @@ mod safetensors;
 mod gguf;
 #[cfg(feature = "dequantize")]
 mod numbers;
+#[cfg(all(feature = "gguf", feature = "dequantize"))]
+mod blocks;
 
 #[cfg(all(test, feature = "formats", feature = "digest", feature = "dequantize"))]
 mod tests;

@@ -12,6 +12,9 @@ use crate::float;
 /// `count` of `out`. Booleans become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float,
 /// ties to even; a double beyond its range becomes infinite. Constant cost per element, wherever they are.
 ///
+/// In a library with GGUF it brings the code and the tables of all types of blocks; tenslice_q4_0_to_f32 and its
+/// siblings bring those of one.
+///
 /// Errors: NO_SUCH_ELEMENT where there are not as many; WRONG_TYPE for complex numbers, several lanes and 128 bits;
 /// NOT_DENSE, ENCODED: tenslice_tensor_read_f32_into reads those; FOREIGN_ENDIAN for quantized blocks of a big-endian
 /// file, whose contents no specification defines; NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
@@ -31,8 +34,7 @@ pub extern "C" fn tenslice_tensor_read_f32(
 }
 
 /// Sets `length` to how many bytes of scratch memory tenslice_tensor_read_f32_into needs: 0 for dense data that is
-/// stored
-/// raw and for quantized blocks. UINT64_MAX where the file does not state it.
+/// stored raw and for quantized blocks. UINT64_MAX where the file does not state it.
 ///
 /// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]

@@ -9,6 +9,7 @@ use std::vec::Vec;
 
 use super::attributes::*;
 use super::b2nd::*;
+use super::blocks::*;
 use super::blz::*;
 use super::component::*;
 use super::decode::*;
@@ -505,7 +506,7 @@ fn numbers_of_blocks() {
     // SAFETY: the calls get what the header asks for.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, block: u32, elements: u64);
-        places!(length: u64, numbers: [f32; 96], part: [f32; 5]);
+        places!(length: u64, numbers: [f32; 96], part: [f32; 5], data: tenslice_component, bytes: tenslice_bytes);
         open(fixture!("gguf-blocks/q8_0.gguf"), file);
         ok!(tenslice_file_find(file, of("q8_0.random"), 11, tensor, error));
         ok!(tenslice_tensor_block(tensor, block, elements, length));
@@ -515,6 +516,14 @@ fn numbers_of_blocks() {
         ok!(tenslice_tensor_read_f32_into(tensor, null(), numbers.cast(), 96, null_mut(), 0, length, error));
         ok!(tenslice_tensor_read_f32(tensor, 30, part.cast(), 5, error));
         assert_eq!(numbers.cast::<f32>().add(30).cast::<[f32; 5]>().read(), part.read());
+        ok!(tenslice_tensor_component(tensor, of("data"), 4, data, error));
+        ok!(tenslice_component_bytes(data, 0, bytes, error));
+        let (blocks, size) = (bytes.read().data, bytes.read().length);
+        part.write_bytes(0, 1);
+        ok!(tenslice_q8_0_to_f32(blocks, size, 30, part.cast(), 5));
+        assert_eq!(numbers.cast::<f32>().add(30).cast::<[f32; 5]>().read(), part.read());
+        let too_many = call!(tenslice_q8_0_to_f32(blocks, size, u64::MAX, part.cast(), 5));
+        assert_eq!(too_many, code(ErrorKind::NoSuchElement));
         let inside = call!(tenslice_tensor_read_f32(tensor, 0, tensor.cast(), 5, error));
         assert_eq!(inside, code(ErrorKind::InvalidArgument));
         assert_eq!((tenslice_f16_to_f32(0x3e00), tenslice_f4_e2m1_to_f32(7)), (1.5, 6.0));

@@ -55,9 +55,9 @@ fn header(check: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A copy of src/capi for cbindgen, in which arguments of the types of pointer.rs are the pointers and lengths
-/// that they are to C. cbindgen itself has no way to leave out the name of a `repr(transparent)` type: C would get a
-/// typedef for each of them, where a `const tenslice_file *` says more.
+/// A copy of src/capi for cbindgen, in which the functions of a macro are written out, and arguments of the types of
+/// pointer.rs are the pointers and lengths that they are to C. cbindgen itself has no way to leave out the name of a
+/// `repr(transparent)` type: C would get a typedef for each of them, where a `const tenslice_file *` says more.
 fn with_pointers(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let sources = root.join("src/capi");
     let definitions = fs::read_to_string(sources.join("pointer.rs"))?;
@@ -68,10 +68,34 @@ fn with_pointers(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     for entry in fs::read_dir(sources)? {
         let path = entry?.path();
         let text = fs::read_to_string(&path)?;
+        let text = written_out(&text).ok_or(format!("not `exported!` as it is written: {}", path.display()))?;
         let text = arguments.iter().fold(text, |text, argument| argument.resolve(&text));
         fs::write(copy.join(path.file_name().ok_or("no name")?), text)?;
     }
     Ok(copy)
+}
+
+/// A source with what its macro `exported!` makes: the body of the macro for each row, in which the names stand for what
+/// is between the row's commas. In comments, too.
+fn written_out(source: &str) -> Option<String> {
+    let Some((_, definition)) = source.split_once("macro_rules! exported {\n    ($(") else {
+        return Some(source.to_owned());
+    };
+    let (pattern, definition) = definition.split_once(";)*) => { $(\n")?;
+    let (body, _) = definition.split_once("\n    )* };\n")?;
+    let (_, rows) = source.split_once("\nexported! {\n")?;
+    let (rows, _) = rows.split_once("\n}\n")?;
+    let names: Vec<&str> = pattern.split(", ").filter_map(|part| part.split(':').next()).collect();
+    let mut out = source.to_owned();
+    for row in rows.lines() {
+        let values: Vec<&str> = row.trim().strip_suffix(';')?.split(", ").collect();
+        if values.len() != names.len() {
+            return None;
+        }
+        out += &names.iter().zip(values).fold(body.to_owned(), |body, (name, value)| body.replace(name, value));
+        out += "\n\n";
+    }
+    Some(out)
 }
 
 /// A `repr(transparent)` type of arguments: `pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);`

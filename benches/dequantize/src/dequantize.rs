@@ -14,8 +14,10 @@ Compares how long it takes to dequantize rows, in nanoseconds per 1000 numbers.
     benches/dequantize.sh             all types
     benches/dequantize.sh Q4_K Q6_K   these";
 
-/// Every time is the shortest of so many, taken in turns.
-const ROUNDS: usize = 300;
+/// Every time is the shortest of so many, taken in turns: a round lasts for microseconds, so that most are not
+/// interrupted, whatever else runs. The CPU time of the thread would not do: on a virtual machine it is now and then
+/// half of what passed, and one such round is the shortest.
+const ROUNDS: usize = 1000;
 /// So many rows are one time, of so many numbers.
 const ROWS: usize = 20;
 const NUMBERS: usize = 8192;

@@ -1,8 +1,8 @@
 //! The quantized blocks of ggml: a few numbers each, stored as small integers and a scale that they have in common.
 //!
-//! Tensors of GGUF and of zTensor 2 are stored so. A program may decode ranges ([`dequantize`]), single blocks
-//! (a function for each type, which brings no other type's code), or compute with the [blocks](Block) in place. The
-//! numbers are those of ggml, bit for bit, except that the bits of a NaN are not defined; nothing allocates.
+//! Tensors of GGUF and of zTensor 2 are stored so. A program may decode ranges of any type ([`dequantize`]) or
+//! of one ([`dequantize_with`]), single blocks (a function for each type), or compute with the [blocks](Block) in place.
+//! The numbers are those of ggml, bit for bit, except that the bits of a NaN are not defined; nothing allocates.
 //!
 //! Depends on `pinned`, `bytes`, `vocab`, `float`.
 #![forbid(unsafe_code)]
@@ -80,8 +80,8 @@ macro_rules! block_types {
         /// range may begin and end within a block. `None`, with nothing written, where there are not as many: bytes
         /// that are no whole block do not count.
         ///
-        /// It brings the code and the tables of all types, which a program avoids that calls the function of the type
-        /// that it needs. The cost is linear in `dst`, wherever the range is, and up to two blocks more.
+        /// It brings the code and the tables of all types, which [`dequantize_with`] avoids. The cost is linear in `dst`,
+        /// wherever the range is, and up to two blocks more.
         ///
         /// ```
         /// use tenslice::blocks::{BlockType, dequantize};
@@ -99,7 +99,7 @@ macro_rules! block_types {
             let decode: fn(&[u8], &mut [f32]) = match block_type {
                 $(BlockType::$name => |bytes, dst| each::<$bytes, $elements>($to_f32, bytes, dst),)*
             };
-            range(block_type, decode, bytes, first, dst)
+            range((block_type.bytes(), block_type.elements()), &decode, bytes, first, dst)
         }
     };
 }
@@ -188,25 +188,58 @@ fn each<const BYTES: usize, const ELEMENTS: usize>(
     }
 }
 
-/// Decodes a range of numbers; `decode` decodes whole blocks of that type. Not generic: it exists once for all types.
+/// Like [`dequantize`], for blocks of one type, which its function decodes: the program gets no other type's code and
+/// tables.
+///
+/// A function for blocks of more than 256 numbers, or of a number of them that is no power of two, does not compile.
+///
+/// ```
+/// use tenslice::blocks::{dequantize_with, q8_0_to_f32};
+///
+/// let mut blocks = [0; 68];
+/// (blocks[1], blocks[35]) = (0x38, 0x3c); // 0.5 and 1
+/// (blocks[33], blocks[36]) = (30, 40);
+/// let mut numbers = [0.0; 2];
+/// dequantize_with(q8_0_to_f32, &blocks, 31, &mut numbers).unwrap(); // the last of one block, the first of the next
+/// assert_eq!(numbers, [15.0, 40.0]);
+/// ```
 #[cfg(feature = "dequantize")]
-fn range(
-    block_type: BlockType,
-    decode: fn(&[u8], &mut [f32]),
+#[must_use]
+pub fn dequantize_with<const BYTES: usize, const ELEMENTS: usize>(
+    to_f32: impl Fn(&[u8; BYTES], &mut [f32; ELEMENTS]),
     bytes: &[u8],
     first: u64,
     dst: &mut [f32],
 ) -> Option<()> {
-    let elements = block_type.elements(); // a power of two
+    const { assert!(BYTES != 0 && ELEMENTS.is_power_of_two() && ELEMENTS <= MOST_ELEMENTS) };
+    let decode = |bytes: &[u8], dst: &mut [f32]| each(&to_f32, bytes, dst);
+    range((to_u64(BYTES), to_u64(ELEMENTS)), &decode, bytes, first, dst)
+}
+
+/// How many numbers a block has at most.
+#[cfg(feature = "dequantize")]
+const MOST_ELEMENTS: usize = 256;
+
+/// Decodes a range of numbers. A block has that many bytes and elements; `decode` decodes whole ones. Not generic: it
+/// exists once for all types.
+#[cfg(feature = "dequantize")]
+fn range(
+    (length, elements): (u64, u64),
+    decode: &dyn Fn(&[u8], &mut [f32]),
+    bytes: &[u8],
+    first: u64,
+    dst: &mut [f32],
+) -> Option<()> {
+    // `elements` is a power of two.
     let block = to_usize(first.wrapping_shr(elements.trailing_zeros()))?;
     let within = to_usize(first & elements.wrapping_sub(1))?;
     let count = to_usize(count_of(to_u64(within.checked_add(dst.len())?), elements))?;
-    let (length, elements) = (to_usize(block_type.bytes())?, to_usize(elements)?);
+    let (length, elements) = (to_usize(length)?, to_usize(elements)?);
     let bytes = bytes.get(block.checked_mul(length)?..)?.get(..count.checked_mul(length)?)?;
 
     // What is wanted of a block that is not wanted whole.
     let part = |block: &[u8], within: usize, dst: &mut [f32]| {
-        let mut numbers = [0.0; 256];
+        let mut numbers = [0.0; MOST_ELEMENTS];
         decode(block, &mut numbers);
         dst.iter_mut().zip(numbers.iter().skip(within)).for_each(|(to, from)| *to = *from);
     };

@@ -1,6 +1,8 @@
 //! Blocks of 32, 64 and 128 numbers.
 //!
-//! Depends on `float`, `layout`.
+//! Depends on `float`, `layout`. Four functions are never inlined, which makes them 1.1 to 2 times as fast on x86-64:
+//! inside the loop over the blocks, LLVM unrolls them and then computes one number of four blocks at a time, whose
+//! bytes it fetches one by one.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::{U16, U32};
@@ -14,6 +16,7 @@ use crate::float;
 const IQ4_VALUES: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// Writes the numbers of a Q4_0 block.
+#[inline(never)]
 pub fn q4_0_to_f32(block: &[u8; 18], dst: &mut [f32; 32]) {
     let Q4_0 { d, qs } = transmute_ref!(block);
     let d = binary16(*d);
@@ -21,6 +24,7 @@ pub fn q4_0_to_f32(block: &[u8; 18], dst: &mut [f32; 32]) {
 }
 
 /// Writes the numbers of a Q4_1 block.
+#[inline(never)]
 pub fn q4_1_to_f32(block: &[u8; 20], dst: &mut [f32; 32]) {
     let Q4_1 { d, m, qs } = transmute_ref!(block);
     let (d, m) = (binary16(*d), binary16(*m));
@@ -28,6 +32,7 @@ pub fn q4_1_to_f32(block: &[u8; 20], dst: &mut [f32; 32]) {
 }
 
 /// Writes the numbers of a Q5_0 block.
+#[inline(never)]
 pub fn q5_0_to_f32(block: &[u8; 22], dst: &mut [f32; 32]) {
     let Q5_0 { d, qh, qs } = transmute_ref!(block);
     let d = binary16(*d);
@@ -35,6 +40,7 @@ pub fn q5_0_to_f32(block: &[u8; 22], dst: &mut [f32; 32]) {
 }
 
 /// Writes the numbers of a Q5_1 block.
+#[inline(never)]
 pub fn q5_1_to_f32(block: &[u8; 24], dst: &mut [f32; 32]) {
     let Q5_1 { d, m, qh, qs } = transmute_ref!(block);
     let (d, m) = (binary16(*d), binary16(*m));
