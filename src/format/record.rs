@@ -40,11 +40,10 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
 
-    /// Counts one more and returns whether it is the first. A format of one tensor, or one component, needs nothing
+    /// Returns whether none has been read yet, and counts one. A format of one tensor, or one component, needs nothing
     /// else.
-    pub(crate) fn is_first(&mut self) -> bool {
-        self.index = self.index.saturating_add(1);
-        self.index == 1
+    pub(crate) const fn is_first(&mut self) -> bool {
+        core::mem::replace(&mut self.index, 1) == 0
     }
 }
 

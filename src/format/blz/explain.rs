@@ -39,5 +39,5 @@ fn core(input: Input<'_>, context: &mut Context<'_>) {
     let count = left.get().saturating_mul(length.get()).saturating_mul(right.get());
     context.role = Some(role(cores.index));
     context.offset = Some(cores.at);
-    context.length = Some(count.saturating_mul(tables.dtype.whole_size()));
+    context.length = Some(count.saturating_mul(tables.number_size()));
 }

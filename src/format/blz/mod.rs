@@ -164,7 +164,7 @@ impl Cores<'_> {
             return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, at));
         }
         let numbers = product(product(Some(left), length), right);
-        let Some(bytes) = product(numbers, self.tables.dtype.whole_size()) else {
+        let Some(bytes) = product(numbers, self.tables.number_size()) else {
             return Err(fail(ErrorKind::ShapeOverflow, Item::Core, bond_at));
         };
         let core = Core { index: self.index, shape, extent: Extent::new(self.at, bytes) };
@@ -207,6 +207,11 @@ impl Tables<'_> {
     fn bond_at(&self, index: u8) -> u64 {
         let rank = u32::try_from(self.lengths.len()).unwrap_or(u32::MAX);
         position(rank.wrapping_add(index.into()))
+    }
+
+    /// How many bytes a number of the cores has.
+    fn number_size(&self) -> u64 {
+        if self.dtype == DType::F64 { 8 } else { 16 }
     }
 
     /// The largest bond dimension.
@@ -375,7 +380,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         let elements =
             self.tables.lengths.iter().try_fold(1, |product: u64, length| product.checked_mul(length.get()));
-        elements?.checked_mul(self.tables.dtype.whole_size()) // no length is 0
+        elements?.checked_mul(self.tables.number_size()) // no length is 0
     }
 
     fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {

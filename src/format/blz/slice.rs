@@ -38,7 +38,7 @@ impl Train<'_> {
     pub(crate) fn slice_length_with(&self, fixed: &Fixed<'_>) -> Option<u64> {
         let free = (0..=self.last()).map(|core| self.choices(core, fixed).map(|(_, count)| count));
         let elements = free.into_iter().try_fold(1_u64, |product, count| product.checked_mul(count?))?;
-        elements.checked_mul(self.tables.dtype.whole_size())
+        elements.checked_mul(self.tables.number_size())
     }
 
     /// The indices requested in a dimension: the first, and how many.

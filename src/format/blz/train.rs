@@ -289,7 +289,7 @@ impl<'a> Train<'a> {
     }
 
     pub(super) fn bytes(&self, numbers: u64) -> u64 {
-        numbers.saturating_mul(self.tables.dtype.whole_size())
+        numbers.saturating_mul(self.tables.number_size())
     }
 
     pub(super) fn length(&self, core: usize) -> Option<u64> {
