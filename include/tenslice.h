@@ -93,6 +93,8 @@ enum {
     TENSLICE_ENCODED = 109, /**< the component is stored encoded */
     TENSLICE_WRONG_RANK = 110, /**< the number of indices differs from the number of dimensions */
     TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index is outside its dimension, or a region ends before it begins */
+    TENSLICE_IN_SHARD = 112, /**< the bytes are in another file, a shard */
+    TENSLICE_NOT_IN_SHARD = 113, /**< the bytes are in the file itself, not in a shard */
     TENSLICE_TRUNCATED = 200, /**< unexpected end of input */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */
@@ -147,6 +149,13 @@ enum {
     TENSLICE_INVALID_ALIGNMENT = 251, /**< the format does not allow this alignment */
     TENSLICE_INVALID_OFFSET = 252, /**< the tensor does not begin where the one before it ends */
     TENSLICE_PARTIAL_BLOCK = 253, /**< the innermost dimension is not a whole number of blocks */
+    TENSLICE_MANIFEST_HASH = 254, /**< the manifest does not match its hash in the footer */
+    TENSLICE_NOT_SHORTEST = 255, /**< a value is not encoded in the fewest bytes */
+    TENSLICE_INDEFINITE_LENGTH = 256, /**< a length is left open; it must be stated first */
+    TENSLICE_KEY_ORDER = 257, /**< the keys are not in the order of their encoded bytes */
+    TENSLICE_TAGGED = 258, /**< a value has a tag; the format allows none */
+    TENSLICE_UNKNOWN_SHARD = 259, /**< a component is in a shard that the file does not list */
+    TENSLICE_UNEXPECTED_COMPONENT = 260, /**< the layout does not allow this component */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
@@ -168,6 +177,10 @@ enum {
     TENSLICE_INVALID_ROW_POINTERS = 405, /**< the row pointers do not increase from 0 to the number of values */
     TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index is outside the shape */
     TENSLICE_PACKED_LENGTH = 407, /**< the length does not match a whole number of indices and values */
+    TENSLICE_INVALID_SEEK_TABLE = 408, /**< there is no seek table, or it contradicts itself or the frames */
+    TENSLICE_INVALID_FRAME = 409, /**< a frame is not as the encoding requires */
+    TENSLICE_INVALID_ELEMENT = 410, /**< an element has bits that its type does not allow */
+    TENSLICE_INDEX_ORDER = 411, /**< the indices of a row do not increase */
     TENSLICE_TOO_SMALL = 500, /**< the destination is too small */
     TENSLICE_OUT_OF_SCRATCH = 501, /**< the scratch memory is too small */
     TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds the maximum number of segments */
@@ -280,6 +293,10 @@ enum {
     TENSLICE_ITEM_ORDER = 42, /**< element order */
     TENSLICE_ITEM_ENTRY = 43, /**< entry */
     TENSLICE_ITEM_ALIGNMENT = 44, /**< alignment */
+    TENSLICE_ITEM_SHARD = 45, /**< shard */
+    TENSLICE_ITEM_SHARDS = 46, /**< shards */
+    TENSLICE_ITEM_FRAME = 47, /**< frame */
+    TENSLICE_ITEM_SEEK_TABLE = 48, /**< seek table */
 };
 
 /** How the components of a tensor represent it. */
@@ -293,6 +310,7 @@ enum {
     TENSLICE_LAYOUT_TENSOR_TRAIN = 6, /**< tensor_train */
     TENSLICE_LAYOUT_CHUNKED = 7, /**< chunked */
     TENSLICE_LAYOUT_BLOCKS = 8, /**< blocks */
+    TENSLICE_LAYOUT_MICROSCALING = 9, /**< microscaling */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 
@@ -315,6 +333,7 @@ enum {
     TENSLICE_ENCODING_ZLIB = 2, /**< zlib */
     TENSLICE_ENCODING_BLOSC = 3, /**< blosc2 */
     TENSLICE_ENCODING_DEFLATE = 4, /**< deflate */
+    TENSLICE_ENCODING_ZSTD_SEEKABLE = 5, /**< zt.zstd-seekable/1 */
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 

@@ -147,7 +147,7 @@ impl<'a> Component<'a> {
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
-            Encoding::Zstd | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
+            Encoding::Zstd | Encoding::ZstdSeekable | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
                 Err(self.error(ErrorKind::Encoded, Item::Component))
             }
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),

@@ -21,6 +21,8 @@ pub(crate) mod lz4;
 pub(crate) mod npy;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod xxh3;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]

@@ -30,6 +30,9 @@ pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 
+#[cfg(feature = "ztensor2")]
+#[allow(unused_imports)] // by a build with that format alone
+pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
 
 use crate::attributes::Attributes;
