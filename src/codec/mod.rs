@@ -11,7 +11,7 @@ pub mod blocks;
 pub(crate) mod cbor;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;
-#[cfg(any(feature = "ztensor", feature = "digest"))]
+#[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "digest"))]
 pub(crate) mod digest;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;
@@ -21,6 +21,8 @@ pub(crate) mod json;
 pub(crate) mod lz4;
 #[cfg(feature = "npy")]
 pub(crate) mod npy;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
 #[cfg(feature = "ztensor2")]
@@ -40,6 +42,17 @@ use crate::vocab::Encoding;
 pub struct BuiltIn {
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
     dictionary: Option<zstd::Dictionary>,
+}
+
+impl BuiltIn {
+    /// Whether a decoder for streams of that encoding is built in.
+    pub(crate) const fn decodes(encoding: Encoding) -> bool {
+        match encoding {
+            Encoding::Zstd => cfg!(any(feature = "zstd", feature = "zstd-c")),
+            Encoding::Zlib | Encoding::Deflate => cfg!(feature = "zlib"),
+            _ => false,
+        }
+    }
 }
 
 impl Decoder for BuiltIn {
@@ -80,6 +93,19 @@ impl Decoder for BuiltIn {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, dst),
             _ => Err(DecodeError::Unsupported),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuiltIn, DecodeError, Decoder, Encoding};
+
+    #[test]
+    fn what_is_said_to_be_decoded_is_decoded() {
+        for &encoding in Encoding::ALL {
+            let is_refused = BuiltIn::default().decode(encoding, &[], &mut []) == Err(DecodeError::Unsupported);
+            assert_eq!(BuiltIn::decodes(encoding), !is_refused, "{encoding}");
         }
     }
 }
