@@ -144,6 +144,10 @@ kinds! {
         Tagged = 258, "a value has a tag; the format allows none";
         UnknownShard = 259, "a component is in a shard that the file does not list", ALONE Found;
         UnexpectedComponent = 260, "the layout does not allow this component", ALONE Found;
+        MissingMagic = 261, "the file does not end with the bytes that its format requires", ALONE Nothing;
+        MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
+        NameLength = 263, "a name is empty, or longer than the format allows", ITEM Nothing;
+        ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
 
         UnknownFormat = 300, "this is not a known kind of tensor file";
         UnsupportedFormat = 301, "files of this kind are not supported yet";

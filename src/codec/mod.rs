@@ -7,8 +7,10 @@
 pub(crate) mod blosclz;
 #[cfg(feature = "gguf")]
 pub mod blocks;
-#[cfg(feature = "ztensor")]
+#[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod cbor_strict;
 #[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "digest"))]
 pub(crate) mod digest;
 #[cfg(feature = "gguf")]
