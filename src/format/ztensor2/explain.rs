@@ -10,5 +10,5 @@ use crate::format::Context;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(_input: Input<'a>, _error: &Error) -> Context<'a> {
-    Context { version: Some("2"), ..Context::default() }
+    Context::default()
 }

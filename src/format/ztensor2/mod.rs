@@ -151,6 +151,20 @@ impl<'a> Ztensor2File<'a> {
         Shards::new(self.table())
     }
 
+    /// Holds `bytes` to be all of the file that the shard of that name is, by its size and its digest, so that
+    /// [`Component::with_shard`](crate::Component::with_shard) can take them for every component in it. Linear in the
+    /// bytes. Returns whether the digest was compared: not if it is of an unknown kind, or without the feature `digest`.
+    ///
+    /// # Errors
+    /// `NotFound` where the file lists no such shard. `WrongLength`, `DigestMismatch`: it is another file.
+    /// `InvalidDigest` where the digest is misspelled.
+    pub fn check_shard(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        match self.table().find(name.as_bytes()) {
+            Some((shard, at)) => shards::check(&shard, bytes, self.manifest.offset(at)),
+            None => Err(Error::new(ErrorKind::NotFound)),
+        }
+    }
+
     const fn table(&self) -> Table<'a> {
         Table { region: self.manifest.region, position: self.shards }
     }

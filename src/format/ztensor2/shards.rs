@@ -11,8 +11,10 @@ use crate::bytes::keywords::keywords;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
-use crate::error::ErrorKind;
-use crate::place::Item;
+#[cfg(feature = "digest")]
+use crate::codec::digest::{self, Spelled};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
 
 /// Section 7.1.
 pub(super) const SHARD: &Fields = &fields!({ "size": Length, "digest": Digest } required Length Digest);
@@ -98,7 +100,36 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
     }
 }
 
+/// Holds `bytes` to be all of the file that `shard` describes; `at` is the offset of what is said about it. Whether its
+/// digest has been compared, which it is not if it is of an unknown kind or the feature `digest` is off.
+pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
+    let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Item::Shard, at));
+    if to_u64(bytes.len()) != shard.size {
+        return fail(ErrorKind::WrongLength);
+    }
+    #[cfg(feature = "digest")]
+    match digest::spelled_strictly(shard.digest.as_str()) {
+        Spelled::Unknown => {}
+        Spelled::Invalid => return fail(ErrorKind::InvalidDigest),
+        Spelled::Known(digest) if digest.is_of(bytes) => return Ok(true),
+        Spelled::Known(_) => return fail(ErrorKind::DigestMismatch),
+    }
+    Ok(false)
+}
+
 impl<'a> Table<'a> {
+    /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
+    pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
+        let mut keys = self.keys();
+        loop {
+            let at = keys.at;
+            let record = self.read(&mut keys)?;
+            if record.name.bytes() == name {
+                return Some((record, at));
+            }
+        }
+    }
+
     /// Reads the table at the reader's position.
     pub(super) fn check(reader: &mut Reader<'a>) -> Option<()> {
         let (mut left, mut last) = (reader.map()?, &[][..]);
