@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn key(&mut self, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
         let start = self.rest;
         let key = self.text()?;
-        if !comes_before(last, key.bytes()) {
+        if !last.is_empty() && !comes_before(last, key.bytes()) {
             let kind = match (*last == key.bytes(), self.item) {
                 (true, Item::Name) => ErrorKind::RepeatedName,
                 (true, _) => ErrorKind::RepeatedKey,
@@ -361,10 +361,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the only value that there is, and nothing else of it than whether it is encoded as it must be.
+    #[cold]
+    pub(crate) fn check_all(&mut self) -> Option<()> {
+        self.skip_value(0)?;
+        if self.rest.is_empty() { Some(()) } else { self.stop(ErrorKind::TrailingBytes, self.rest) }
+    }
+
     /// Skips a value at that depth.
     #[inline(never)] // the levels stay off the stack of callers
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
-        let mut levels = heapless::Vec::<Level<'a>, MAX_DEPTH>::new();
+        let mut levels = heapless::Vec::<Level<'a>, { MAX_DEPTH + 1 }>::new();
         loop {
             let start = self.rest;
             if depth.saturating_add(levels.len()) > MAX_DEPTH {

@@ -207,11 +207,8 @@ impl<'a> Ztensor2File<'a> {
                 _ => break,
             }
         }
-        if reader.rest().is_empty() {
-            return Some(());
-        }
         let at = reader.position();
-        reader.stop_in(Item::Manifest, ErrorKind::TrailingBytes, at)
+        if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }
 
     /// Reads all tensors, with every check of each.
@@ -254,6 +251,14 @@ impl<'a> Ztensor2File<'a> {
         reader.entry = at;
         tensor.name = entry::name(reader, Item::Name, last)?;
         entry::object(&self.manifest, reader, tensor, pass)
+    }
+
+    /// The error of a manifest that is refused: that it is not encoded as it must be comes before what it says.
+    #[cold]
+    fn first_error(&self, reader: &Reader<'_>) -> Error {
+        let mut all = self.manifest.reader(0);
+        let is_encoded = all.check_all().is_some();
+        self.manifest.error(if is_encoded { reader } else { &all })
     }
 
     /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
@@ -319,7 +324,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         }
         let mut reader = self.manifest.reader(0);
         let read = self.read_manifest(&mut reader, summary, &mut [0; shards::SLOTS], true);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
+        read.ok_or_else(|| self.first_error(&reader))?;
         self.compare(&mut summary.warnings, &mut Stack)
     }
 
