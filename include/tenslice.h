@@ -355,6 +355,14 @@ enum {
     TENSLICE_VALUE_DECIMAL = 14, /**< decimal number */
 };
 
+/** What can be done with a component, as bits: tenslice_component_caps. */
+enum {
+    TENSLICE_CAP_BYTES = 1, /**< tenslice_component_bytes returns its bytes in place */
+    TENSLICE_CAP_RANGE = 2, /**< tenslice_component_read_range reads a range of them */
+    TENSLICE_CAP_DECODE = 4, /**< tenslice_component_read_into decodes it, or copies it */
+    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify_with compares it with a digest */
+};
+
 /** Warnings, as bits: what is not an error, but worth a look. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
@@ -687,8 +695,8 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
  */
 typedef struct {
     /**
-     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD and, for chunks of Blosc2, also for
-     * TENSLICE_ENCODING_ZLIB.
+     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
+     * TENSLICE_ENCODING_ZSTD_SEEKABLE) and, for chunks of Blosc2, also for TENSLICE_ENCODING_ZLIB.
      */
     tenslice_decode decode;
     /**
@@ -715,7 +723,7 @@ typedef struct {
      */
     uint32_t warnings;
     /**
-     * Components whose stored bytes match their digest.
+     * Components whose bytes match their digest.
      */
     uint64_t verified;
     /**
@@ -1581,14 +1589,48 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
                                               tenslice_error *error);
 
 /**
+ * Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
+ * flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
+ * damaged.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_caps(const tenslice_component *component,
+                                        uint32_t *caps);
+
+/**
+ * Sets `shard` to the name of the file that the bytes of a component are in, where that is another one; to NULL and 0
+ * where it is not. Such a component has its place in that file, and is read after tenslice_component_with_shard or
+ * tenslice_component_with_bytes. Only zTensor 2 has shards. A name has 1 to 64 letters, digits, dots, hyphens and
+ * underscores and does not begin with a dot, so that it names a file in the same folder.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_shard(const tenslice_component *component,
+                                         tenslice_str *shard);
+
+/**
+ * Makes `bound` the same component over all the bytes of the shard that it is in. It is valid for as long as these
+ * bytes, and what the file was opened from, stay in place. Constant cost: nothing compares the shard with what the file
+ * says about it; check its size and digest once, before its components are bound.
+ *
+ * Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_with_shard(const tenslice_component *component,
+                                              const void *data,
+                                              size_t length,
+                                              tenslice_component *bound,
+                                              tenslice_error *error);
+
+/**
  * Decodes the elements of a component into the `capacity` bytes at `destination`: in stored order, in this machine's
  * byte order. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
  * written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
  * destination.
  *
- * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY;
- * CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the contents of the destination are
- * unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
+ * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY;
+ * CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the
+ * contents of the destination are unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
@@ -1597,6 +1639,40 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
                                              size_t capacity,
                                              uint64_t *length,
                                              tenslice_error *error);
+
+/**
+ * Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
+ * copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that are
+ * wanted in part into `scratch`, which has the memory that tenslice_component_range_scratch reports and may be NULL where
+ * that is 0. `decoder` may be NULL to use the built-in one; the caller's is asked for TENSLICE_ENCODING_ZSTD, a frame at
+ * a time, and should check the frame's checksum.
+ *
+ * The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table of
+ * all frames, 8 or 12 bytes each.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
+ * number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY,
+ * INVALID_HANDLE, INVALID_ARGUMENT; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM,
+ * CHECKSUM_MISMATCH, then the contents of the destination are unspecified.
+ */
+tenslice_status tenslice_component_read_range(const tenslice_component *component,
+                                              const tenslice_decoder *decoder,
+                                              uint64_t offset,
+                                              void *destination,
+                                              size_t capacity,
+                                              void *scratch,
+                                              size_t scratch_length,
+                                              tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else
+ * what the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
+ * are not in memory, an invalid table of frames. Linear in that table.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_range_scratch(const tenslice_component *component,
+                                                 uint64_t *length);
 
 /**
  * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
@@ -1637,26 +1713,74 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
                                           tenslice_error *error);
 
 /**
- * Verifies a component against its digest: reads all its stored bytes. Exactly one of the counts is 1.
+ * Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is one
+ * of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
  *
- * Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
- * where the library was built without digests.
+ * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
+ * OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without digests.
  */
 tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_verified *verified,
                                           tenslice_error *error);
 
 /**
+ * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
+ * frame at a time into `scratch`, which has the memory that tenslice_component_verify_scratch reports and may be NULL
+ * where that is 0. `decoder` may be NULL to use the built-in one.
+ *
+ * Errors: those of tenslice_component_verify and of tenslice_component_read_into.
+ */
+tenslice_status tenslice_component_verify_with(const tenslice_component *component,
+                                               const tenslice_decoder *decoder,
+                                               void *scratch,
+                                               size_t scratch_length,
+                                               tenslice_verified *verified,
+                                               tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
+ * they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
+ * bytes are not in memory, or the table of frames is invalid. Linear in that table.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ */
+tenslice_status tenslice_component_verify_scratch(const tenslice_component *component,
+                                                  uint64_t *length);
+
+/**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
- * Reads all their stored bytes, repeatedly where several share them: the cost is the sum of their lengths, which may
- * exceed the file's.
+ * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
+ * file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
  *
  * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS.
+ * INVALID_ROW_POINTERS, INDEX_ORDER.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_verified *verified,
                                      tenslice_error *error);
+
+/**
+ * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
+ * not encoded. `scratch` must have the memory that tenslice_file_verify_scratch reports, and may be NULL where that is 0.
+ * `decoder` may be NULL to use the built-in one.
+ *
+ * Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
+ */
+tenslice_status tenslice_file_verify_with(const tenslice_file *file,
+                                          const tenslice_decoder *decoder,
+                                          void *scratch,
+                                          size_t scratch_length,
+                                          tenslice_verified *verified,
+                                          tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
+ * UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ */
+tenslice_status tenslice_file_verify_scratch(const tenslice_file *file,
+                                             uint64_t *length);
 
 /**
  * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets

@@ -331,8 +331,19 @@ impl<'a> Component<'a> {
         // A blob that also holds indices has no dtype of its own, but its values have.
         let dtype = self.record.dtype.or(self.record.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
+        let is_native = self.record.encoding != Encoding::Raw && self.record.dtype.is_some();
+        let order = if is_native { ByteOrder::NATIVE } else { self.record.order };
+        Ok(Column::new(self.decoded(decoder, scratch)?, dtype, order))
+    }
+
+    /// Returns its bytes; where they are stored encoded, they are decoded to the front of `scratch`, in this machine's byte
+    /// order, and `scratch` is shortened to the remainder.
+    pub(crate) fn decoded<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<&'s [u8]>
+    where
+        'a: 's,
+    {
         if self.record.encoding == Encoding::Raw {
-            return Ok(Column::new(self.whole_bytes()?, dtype, self.record.order));
+            return self.whole_bytes();
         }
         let out_of_scratch = |kind| match kind {
             ErrorKind::TooSmall => ErrorKind::OutOfScratch,
@@ -346,8 +357,7 @@ impl<'a> Component<'a> {
         let parts = dst.split_at_mut_checked(length);
         let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
         *scratch = rest;
-        let order = if self.record.dtype.is_some() { ByteOrder::NATIVE } else { self.record.order };
-        Ok(Column::new(decoded, dtype, order))
+        Ok(decoded)
     }
 
     fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {

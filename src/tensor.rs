@@ -98,7 +98,11 @@ impl<'a> Tensor<'a> {
         if self.layout() != Layout::Blocks {
             return None;
         }
-        BlockType::from_layout_name(self.record.layout_name.bytes())
+        let name = self.record.layout_name.bytes();
+        // The layouts of zTensor 2 have versions: `gguf.q4_k/1`.
+        #[cfg(feature = "ztensor2")]
+        let name = name.strip_suffix(b"/1").unwrap_or(name);
+        BlockType::from_layout_name(name)
     }
 
     /// Returns its index among the tensors of the file, counted from 0.
@@ -371,7 +375,7 @@ impl<'a> Tensor<'a> {
         sparse.check(|kind| self.error(kind))?;
         // zt.sparse_csr/1, Validation. Other formats do not say.
         #[cfg(feature = "ztensor2")]
-        if self.file.format() == Format::Ztensor2 && !sparse.rows_increase() {
+        if self.file_format() == Format::Ztensor2 && !sparse.rows_increase() {
             return Err(self.error(ErrorKind::IndexOrder));
         }
         Ok(sparse)
@@ -436,6 +440,12 @@ impl<'a> Tensor<'a> {
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         self.components().try_fold(0, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
+    }
+
+    /// The format of the file that it is in.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) const fn file_format(&self) -> Format {
+        self.file.format()
     }
 
     /// Creates an error of the tensor as a whole.

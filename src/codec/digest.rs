@@ -52,46 +52,18 @@ pub(crate) fn spelled(text: &str) -> Spelled {
     }
 }
 
-/// How the digest of a component of zTensor 2 is spelled, which is structure: `xxh3:` with 16 digits, `sha256:` with 64,
-/// in lower case (version 2, section 3.4).
-#[cfg(feature = "ztensor2")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelling {
-    Xxh3,
-    Sha256,
-    /// Of a known kind, but not so many digits in lower case.
-    Invalid,
-    /// Of an unknown kind.
-    Unknown,
-}
-
-#[cfg(feature = "ztensor2")]
-impl Spelling {
-    pub(crate) fn of(text: &[u8]) -> Self {
-        let (digits, length, kind) = if let Some(digits) = text.strip_prefix(b"xxh3:") {
-            (digits, 16, Self::Xxh3)
-        } else if let Some(digits) = text.strip_prefix(SHA256.as_bytes()) {
-            (digits, 64, Self::Sha256)
-        } else {
-            return Self::Unknown;
-        };
-        let is_valid =
-            digits.len() == length && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-        if is_valid { kind } else { Self::Invalid }
-    }
-}
-
-/// Parses the digest of a component of zTensor 2.
+/// Parses a digest of zTensor 2: `xxh3:` with 16 hexadecimal digits or `sha256:` with 64, in lower case (section 3.4).
 #[cfg(all(feature = "digest", feature = "ztensor2"))]
 pub(crate) fn spelled_strictly(text: &str) -> Spelled {
-    let digits = text.split_once(':').map_or("", |(_, digits)| digits);
-    let known = match Spelling::of(text.as_bytes()) {
-        Spelling::Xxh3 => bytes::<8>(digits).map(|bytes| Digest::Xxh3(u64::from_be_bytes(bytes))),
-        Spelling::Sha256 => bytes::<32>(digits).map(Digest::Sha256),
-        Spelling::Invalid => None,
-        Spelling::Unknown => return Spelled::Unknown,
+    let is_upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let known = if let Some(digits) = text.strip_prefix("xxh3:") {
+        bytes::<8>(digits).map(|bytes| Digest::Xxh3(u64::from_be_bytes(bytes)))
+    } else if let Some(digits) = text.strip_prefix(SHA256) {
+        bytes::<32>(digits).map(Digest::Sha256)
+    } else {
+        return Spelled::Unknown;
     };
-    known.map_or(Spelled::Invalid, Spelled::Known)
+    known.filter(|_| !is_upper).map_or(Spelled::Invalid, Spelled::Known)
 }
 
 /// Parses two hexadecimal digits per byte.

@@ -29,6 +29,15 @@ pub struct Caps {
     pub verify: bool,
 }
 
+impl Caps {
+    /// Returns the flags as they are in C, pinned: 1, 2, 4 and 8, in the order of the fields.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        let flags = [self.verify, self.decode, self.range, self.bytes];
+        flags.iter().fold(0, |bits, flag| bits << 1 | u32::from(*flag))
+    }
+}
+
 impl<'a> Component<'a> {
     /// Returns what can be done with it: by the predicates of the operations themselves. Constant cost; a caller's decoder
     /// may decode more than what is built in.

@@ -3,6 +3,8 @@
 
 pub mod frames;
 pub mod gguf;
+#[cfg(feature = "ztensor2")]
+pub mod ztensor2;
 
 use std::path::{Path, PathBuf};
 
