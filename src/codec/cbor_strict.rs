@@ -361,11 +361,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the only value that there is, and nothing else of it than whether it is encoded as it must be.
+    /// Replaces the fault by the first one in the encoding of all the bytes, if there is any: what is not encoded as it must
+    /// be says nothing.
     #[cold]
-    pub(crate) fn check_all(&mut self) -> Option<()> {
-        self.skip_value(0)?;
-        if self.rest.is_empty() { Some(()) } else { self.stop(ErrorKind::TrailingBytes, self.rest) }
+    #[inline(never)]
+    pub(crate) fn prefer_fault_of_encoding(&mut self) {
+        let mut all = Self::new(self.bytes, 0);
+        if all.skip_value(0).is_some() && !all.rest.is_empty() {
+            all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
+        }
+        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, own.kind) == (other.at, other.kind));
+        if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
+            self.fault = Some(fault);
+        }
     }
 
     /// Skips a value at that depth.

@@ -253,14 +253,6 @@ impl<'a> Ztensor2File<'a> {
         entry::object(&self.manifest, reader, tensor, pass)
     }
 
-    /// The error of a manifest that is refused: that it is not encoded as it must be comes before what it says.
-    #[cold]
-    fn first_error(&self, reader: &Reader<'_>) -> Error {
-        let mut all = self.manifest.reader(0);
-        let is_encoded = all.check_all().is_some();
-        self.manifest.error(if is_encoded { reader } else { &all })
-    }
-
     /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
@@ -324,7 +316,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         }
         let mut reader = self.manifest.reader(0);
         let read = self.read_manifest(&mut reader, summary, &mut [0; shards::SLOTS], true);
-        read.ok_or_else(|| self.first_error(&reader))?;
+        if read.is_none() {
+            reader.prefer_fault_of_encoding();
+            return Err(self.manifest.error(&reader));
+        }
         self.compare(&mut summary.warnings, &mut Stack)
     }
 
