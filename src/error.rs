@@ -148,6 +148,8 @@ kinds! {
         MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
         NameLength = 263, "a name is empty, or longer than the format allows", ITEM Nothing;
         ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
+        OverFooter = 265, "the bytes overlap the footer", ALONE Place;
+        OutOfShard = 266, "the bytes reach past those that the shard has", ALONE Place;
 
         UnknownFormat = 300, "this is not a known kind of tensor file";
         UnsupportedFormat = 301, "files of this kind are not supported yet";

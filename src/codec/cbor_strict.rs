@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn key(&mut self, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
         let start = self.rest;
         let key = self.text()?;
-        if !comes_before(last, key.bytes()) {
+        if !last.is_empty() && !comes_before(last, key.bytes()) {
             let kind = match (*last == key.bytes(), self.item) {
                 (true, Item::Name) => ErrorKind::RepeatedName,
                 (true, _) => ErrorKind::RepeatedKey,
@@ -361,10 +361,25 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Replaces the fault by the first one in the encoding of all the bytes, if there is any: what is not encoded as it must
+    /// be says nothing.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn prefer_fault_of_encoding(&mut self) {
+        let mut all = Self::new(self.bytes, 0);
+        if all.skip_value(0).is_some() && !all.rest.is_empty() {
+            all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
+        }
+        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, own.kind) == (other.at, other.kind));
+        if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
+            self.fault = Some(fault);
+        }
+    }
+
     /// Skips a value at that depth.
     #[inline(never)] // the levels stay off the stack of callers
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
-        let mut levels = heapless::Vec::<Level<'a>, MAX_DEPTH>::new();
+        let mut levels = heapless::Vec::<Level<'a>, { MAX_DEPTH + 1 }>::new();
         loop {
             let start = self.rest;
             if depth.saturating_add(levels.len()) > MAX_DEPTH {

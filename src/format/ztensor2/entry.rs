@@ -5,7 +5,7 @@
 
 use super::layout::{self, Measures, Volume};
 use super::places::Pass;
-use super::{MAX_NAME, Manifest, is_aligned, shards};
+use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::to_u64;
@@ -191,8 +191,10 @@ fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecor
         ErrorKind::MisalignedOffset
     } else if part.shard.is_some() {
         return Some(());
-    } else if !extent.is_within(manifest.data_end) {
+    } else if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
         ErrorKind::OutOfFile
+    } else if !extent.is_within(manifest.data_end) {
+        ErrorKind::OverFooter
     } else if extent.length > 0 && extent != own && extent.clashes_with(own) {
         ErrorKind::OverManifest
     } else {

@@ -55,11 +55,21 @@ fn storage_of(logical: DType) -> DType {
     }
 }
 
+/// The dtype of that name among those that are stored.
+pub(super) fn storage_dtype(name: &[u8]) -> Option<DType> {
+    DType::from_keyword(DTYPES.number_of(name))
+}
+
+/// The dtype that the logical type of that name is.
+pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
+    DType::from_keyword(LOGICAL_TYPES.number_of(name))
+}
+
 /// Reads a dtype: one of those that are stored, and nothing else.
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
     let name = reader.text()?;
-    DType::from_keyword(DTYPES.number_of(name.bytes())).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
+    storage_dtype(name.bytes()).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
 }
 
 /// Sets the logical type of `part`, which is at `at`. What an unknown one means is not guessed.
@@ -69,7 +79,7 @@ pub(super) fn logical_type(
     name: Utf8<'_>,
     at: u32,
 ) -> Option<()> {
-    part.dtype = DType::from_keyword(LOGICAL_TYPES.number_of(name.bytes()));
+    part.dtype = logical_dtype(name.bytes());
     match part.dtype {
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
         Some(logical) if part.storage != Some(storage_of(logical)) => {
@@ -287,7 +297,7 @@ fn check_sparse(
         return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
     };
     indptr.hold_to(reader, Some(pointers), ErrorKind::CountMismatch)?;
-    values.hold_to(reader, Some(indices.length.wrapping_shr(dtype.log2_size())), ErrorKind::CountMismatch)
+    values.hold_to(reader, Some(indices.length.wrapping_shr(dtype.log2_size())), ErrorKind::SizeMismatch)
 }
 
 /// Sets what of a component depends on its tensor: whether half of its last byte is unused.

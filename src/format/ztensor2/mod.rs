@@ -207,11 +207,8 @@ impl<'a> Ztensor2File<'a> {
                 _ => break,
             }
         }
-        if reader.rest().is_empty() {
-            return Some(());
-        }
         let at = reader.position();
-        reader.stop_in(Item::Manifest, ErrorKind::TrailingBytes, at)
+        if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }
 
     /// Reads all tensors, with every check of each.
@@ -319,7 +316,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         }
         let mut reader = self.manifest.reader(0);
         let read = self.read_manifest(&mut reader, summary, &mut [0; shards::SLOTS], true);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
+        if read.is_none() {
+            reader.prefer_fault_of_encoding();
+            return Err(self.manifest.error(&reader));
+        }
         self.compare(&mut summary.warnings, &mut Stack)
     }
 

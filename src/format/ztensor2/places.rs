@@ -91,7 +91,7 @@ impl<'s, 'a> Pass<'s, 'a> {
             return reader.stop_in(Item::Shard, ErrorKind::UnknownShard, at);
         };
         if !part.extent.is_within(size.saturating_sub(FOOTER)) {
-            return reader.stop_in(Item::Offset, ErrorKind::OutOfFile, at);
+            return reader.stop_in(Item::Offset, ErrorKind::OutOfShard, at);
         }
         Some(())
     }
