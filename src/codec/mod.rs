@@ -37,9 +37,11 @@ use crate::vocab::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
 /// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard
-/// it keeps the dictionary that was set last, in parsed form, until another is set.
+/// it keeps the dictionary that was set last, in parsed form, until another is set, and libzstd's own memory.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
+    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    zstd: zstd::Memory,
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
     dictionary: Option<zstd::Dictionary>,
 }
@@ -60,7 +62,7 @@ impl Decoder for BuiltIn {
         let _ = (stored, &dst); // unused where nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => zstd::decode(stored, dst),
+            Encoding::Zstd => self.zstd.decode(stored, dst),
             #[cfg(feature = "zlib")]
             Encoding::Zlib => zlib::decode(stored, dst),
             #[cfg(feature = "zlib")]
