@@ -12,6 +12,8 @@ use super::status::ApiError;
 use super::status::{Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
+#[cfg(not(feature = "digest"))]
+use crate::error::Error;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
 use crate::{BuiltIn, DecodeError, Decoder};
@@ -420,7 +422,7 @@ pub extern "C" fn tenslice_component_verify_scratch(
         #[cfg(not(feature = "digest"))]
         {
             let _ = (component, length);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
+            Err(Error::new(ErrorKind::NotBuiltIn))
         }
     })
 }
@@ -502,7 +504,7 @@ pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, leng
         #[cfg(not(feature = "digest"))]
         {
             let _ = (file, length);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
+            Err(Error::new(ErrorKind::NotBuiltIn))
         }
     })
 }
