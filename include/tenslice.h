@@ -156,6 +156,12 @@ enum {
     TENSLICE_TAGGED = 258, /**< a value has a tag; the format allows none */
     TENSLICE_UNKNOWN_SHARD = 259, /**< a component is in a shard that the file does not list */
     TENSLICE_UNEXPECTED_COMPONENT = 260, /**< the layout does not allow this component */
+    TENSLICE_MISSING_MAGIC = 261, /**< the file does not end with the bytes that its format requires */
+    TENSLICE_MISALIGNED_OFFSET = 262, /**< the offset is not a multiple of the alignment */
+    TENSLICE_NAME_LENGTH = 263, /**< a name is empty, or longer than the format allows */
+    TENSLICE_SHARD_SIZE = 264, /**< a shard is smaller than any file of the format */
+    TENSLICE_OVER_FOOTER = 265, /**< the bytes overlap the footer */
+    TENSLICE_OUT_OF_SHARD = 266, /**< the bytes reach past those that the shard has */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
@@ -366,7 +372,7 @@ enum {
 /** Warnings, as bits: what is not an error, but worth a look. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
-    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is used */
+    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; only the storage dtype is known */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name appears twice; find returns the first */
     TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check does */
