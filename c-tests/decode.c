@@ -206,6 +206,150 @@ static void digests(const char *folder)
     free(b.data);
 }
 
+/* Compares a range that is read with the whole. */
+static void range(const tenslice_component *component, const tenslice_decoder *decoder, const unsigned char *whole,
+                  size_t start, size_t length, size_t scratch_length)
+{
+    unsigned char *part = (unsigned char *)malloc(length + 1), *scratch = (unsigned char *)malloc(scratch_length + 1);
+    CHECK(part != NULL && scratch != NULL);
+    part[length] = '#';
+    EXPECT(TENSLICE_OK, tenslice_component_read_range(component, decoder, start, part, length, scratch, scratch_length, NULL));
+    CHECK(memcmp(part, whole + start, length) == 0 && part[length] == '#');
+    free(part);
+    free(scratch);
+}
+
+/* Components in frames of Zstandard, whose digests are those of what they decode to. */
+static void frames(const char *folder, const tenslice_decoder *decoder)
+{
+    blob b = load(folder, "v2/zstd_seekable.zt");
+    const uint32_t decodes = TENSLICE_CAP_RANGE | TENSLICE_CAP_DECODE | TENSLICE_CAP_VERIFY;
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_component_info info;
+    tenslice_verified verified;
+    tenslice_error error;
+    tenslice_str shard;
+    uint64_t length, needed;
+    uint32_t caps;
+    void *scratch;
+    int count = 0;
+
+    info.struct_size = sizeof info;
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify_scratch(&file, &needed));
+    CHECK(needed == 400000);
+    scratch = malloc((size_t)needed);
+    CHECK(scratch != NULL);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_verify(&file, &verified, &error));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH,
+           tenslice_file_verify_with(&file, decoder, scratch, (size_t)needed - 1, &verified, &error));
+    if (!BUILT_IN)
+        EXPECT(TENSLICE_UNSUPPORTED_ENCODING,
+               tenslice_file_verify_with(&file, NULL, scratch, (size_t)needed, &verified, &error));
+    if (BUILT_IN || decoder != NULL) {
+        EXPECT(TENSLICE_OK, tenslice_file_verify_with(&file, decoder, scratch, (size_t)needed, &verified, NULL));
+        CHECK(verified.verified == 5 && verified.without_digest == 0 && verified.unknown_digest == 0);
+    }
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
+        CHECK(info.encoding == TENSLICE_ENCODING_ZSTD_SEEKABLE && info.decoded_length != UINT64_MAX);
+        EXPECT(TENSLICE_OK, tenslice_component_caps(&component, &caps));
+        CHECK(caps == (BUILT_IN ? decodes : 0));
+        EXPECT(TENSLICE_OK, tenslice_component_shard(&component, &shard));
+        CHECK(shard.data == NULL && shard.length == 0);
+        EXPECT(TENSLICE_NOT_IN_SHARD, tenslice_component_with_shard(&component, b.data, b.size, &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
+        CHECK(length == info.decoded_length); /* a single frame, or none */
+        EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
+        CHECK(length == info.decoded_length);
+        count++;
+        if (BUILT_IN || decoder != NULL) {
+            size_t size = (size_t)length;
+            unsigned char *whole = (unsigned char *)malloc(size + 1);
+            CHECK(whole != NULL);
+            EXPECT(TENSLICE_OK, tenslice_component_read_into(&component, decoder, whole, size, NULL, NULL));
+            EXPECT(TENSLICE_OK, tenslice_component_verify_with(&component, decoder, scratch, size, &verified, NULL));
+            CHECK(verified.verified == 1);
+            range(&component, decoder, whole, 0, size, 0);
+            range(&component, decoder, whole, size / 16 * 8, size / 32 * 8, size);
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT,
+                   tenslice_component_read_range(&component, decoder, size, whole, 8, scratch, size, NULL));
+            if (size > 8)
+                EXPECT(TENSLICE_OUT_OF_SCRATCH,
+                       tenslice_component_read_range(&component, decoder, 0, whole, 8, scratch, size - 1, &error));
+            free(whole);
+        }
+    }
+    CHECK(count == 5);
+    /* The table of the frames of the first, at the end of its bytes. */
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "pattern", 7, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
+    b.data[info.offset + info.length - 1] ^= 1;
+    EXPECT(TENSLICE_INVALID_SEEK_TABLE, tenslice_component_read_range(&component, decoder, 0, NULL, 0, NULL, 0, &error));
+    CHECK(error.item == TENSLICE_ITEM_SEEK_TABLE);
+    EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
+    CHECK(length == UINT64_MAX);
+    EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
+    CHECK(length == UINT64_MAX);
+    free(scratch);
+    free(b.data);
+}
+
+/* A component in another file: refused until it is bound to that file's bytes. */
+static void shards(const char *folder)
+{
+    blob b = load(folder, "v2/shards.zt"), other = load(folder, "v2/shards-base.zt");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_component component, bound;
+    tenslice_component_info info;
+    tenslice_verified verified;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    tenslice_str shard;
+    uint32_t caps;
+    int count = 0;
+
+    info.struct_size = sizeof info;
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
+        EXPECT(TENSLICE_OK, tenslice_component_shard(&component, &shard));
+        if (shard.data == NULL)
+            continue;
+        CHECK(shard.length > 0 && shard.length <= 64);
+        EXPECT(TENSLICE_OK, tenslice_component_caps(&component, &caps));
+        CHECK(caps == 0);
+        EXPECT(TENSLICE_IN_SHARD, tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, &error));
+        EXPECT(TENSLICE_IN_SHARD, tenslice_component_verify(&component, &verified, &error));
+        EXPECT(TENSLICE_OUT_OF_FILE, tenslice_component_with_shard(&component, other.data, 8, &bound, &error));
+        CHECK(error.item == TENSLICE_ITEM_SHARD);
+        EXPECT(TENSLICE_OK, tenslice_component_with_shard(&component, other.data, other.size, &bound, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_bytes(&bound, TENSLICE_ANY, &bytes, NULL));
+        CHECK((const unsigned char *)bytes.data == other.data + info.offset && bytes.length == info.length);
+        EXPECT(TENSLICE_OK, tenslice_component_verify(&bound, &verified, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_caps(&bound, &caps));
+        CHECK((caps & ~(uint32_t)TENSLICE_CAP_VERIFY)
+              == (TENSLICE_CAP_BYTES | TENSLICE_CAP_RANGE | TENSLICE_CAP_DECODE));
+        CHECK((caps & TENSLICE_CAP_VERIFY) != 0 ? verified.verified == 1 : verified.verified == 0);
+        count++;
+    }
+    CHECK(count > 0);
+    free(b.data);
+    free(other.data);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const files[] = {"v0.1/zstd.zt", "v0.1/big_endian.zt", "v0.1/sparse_real_layouts.zt", "v1.0/zstd.zt",
@@ -231,6 +375,8 @@ int main(int argc, char **argv)
 #endif
     sizes_and_answers(argv[1]);
     digests(argv[1]);
+    frames(argv[1], with);
+    shards(argv[1]);
     puts("decode: ok");
     return 0;
 }

@@ -92,6 +92,15 @@ void dense(const char *fixtures)
     CHECK(status_of([&] { return file.find("nothing"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.find("values"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.read_into({}); }) == TENSLICE_TOO_SMALL);
+    const auto data = get(tensor.data());
+    CHECK(data.caps() == (TENSLICE_CAP_BYTES | TENSLICE_CAP_RANGE | TENSLICE_CAP_DECODE));
+    CHECK(data.range_scratch_length() == 0U && data.verify_scratch_length() == 0U && data.shard().empty());
+    alignas(8) std::byte part[16];
+    CHECK(get(data.read_range(8, part)).size() == 16 && std::memcmp(part, decoded + 8, 16) == 0);
+    CHECK(status_of([&] { return data.read_range(length, part); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(status_of([&] { return data.with_shard({}); }) == TENSLICE_NOT_IN_SHARD);
+    CHECK(get(data.verify()).without_digest == 1 && get(file.verify()).verified == 0);
+    CHECK(file.verify_scratch_length() == 0U);
     CHECK(allocations == before);
     CHECK(tensor.name().to_string() == "t.float64");
     std::free(b.data);

@@ -121,6 +121,29 @@ static tenslice_status component_read_into(unsigned char **at, const memory *of)
                                         AT(uint64_t, 3), NULL);
 }
 
+static tenslice_status component_read_range(unsigned char **at, const memory *of)
+{
+    return tenslice_component_read_range(AT(tenslice_component, 2), AT(tenslice_decoder, 3), 0, at[0], of[0].size, at[1],
+                                         of[1].size, NULL);
+}
+
+static tenslice_status component_verify(unsigned char **at, const memory *of)
+{
+    return tenslice_component_verify_with(AT(tenslice_component, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
+                                          AT(tenslice_verified, 3), NULL);
+}
+
+static tenslice_status file_verify(unsigned char **at, const memory *of)
+{
+    return tenslice_file_verify_with(AT(tenslice_file, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
+                                     AT(tenslice_verified, 3), NULL);
+}
+
+static tenslice_status with_shard(unsigned char **at, const memory *of)
+{
+    return tenslice_component_with_shard(&component, at[0], of[0].size, AT(tenslice_component, 1), NULL);
+}
+
 static tenslice_status tensor_read_into(unsigned char **at, const memory *of)
 {
     return tenslice_tensor_read_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
@@ -279,6 +302,7 @@ int main(int argc, char **argv)
     tenslice_error error;
     tenslice_decoder decoder;
     tenslice_sparse sparse;
+    tenslice_verified verified;
     tenslice_tens_chunk chunk;
     tenslice_blz_info blz;
     tenslice_train train;
@@ -288,6 +312,8 @@ int main(int argc, char **argv)
     char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are no part of it */
 
     CHECK(argc == 2);
+    memset(&verified, 0, sizeof verified);
+    verified.struct_size = sizeof verified;
     memset(&decoder, 0, sizeof decoder);
     decoder.decode = decode;
 
@@ -308,6 +334,10 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
+    TRY(TENSLICE_OK, 2, component_read_range, ROOM(8), ROOM(64), OF(component), OF(decoder));
+    TRY(TENSLICE_OK, 1, component_verify, ROOM(64), OF(component), OF(decoder), OF(verified));
+    TRY(TENSLICE_OK, 1, file_verify, ROOM(64), OF(file), OF(decoder), OF(verified));
+    TRY(TENSLICE_NOT_IN_SHARD, 1, with_shard, {data.data, data.length}, OUT(tenslice_component));
     /* An empty range overlaps nothing, and the error is written last. */
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
                                                   (tenslice_error *)(void *)arena));

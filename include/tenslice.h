@@ -93,6 +93,8 @@ enum {
     TENSLICE_ENCODED = 109, /**< the component is stored encoded */
     TENSLICE_WRONG_RANK = 110, /**< the number of indices differs from the number of dimensions */
     TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index is outside its dimension, or a region ends before it begins */
+    TENSLICE_IN_SHARD = 112, /**< the bytes are in another file, a shard */
+    TENSLICE_NOT_IN_SHARD = 113, /**< the bytes are in the file itself, not in a shard */
     TENSLICE_TRUNCATED = 200, /**< unexpected end of input */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */
@@ -147,6 +149,19 @@ enum {
     TENSLICE_INVALID_ALIGNMENT = 251, /**< the format does not allow this alignment */
     TENSLICE_INVALID_OFFSET = 252, /**< the tensor does not begin where the one before it ends */
     TENSLICE_PARTIAL_BLOCK = 253, /**< the innermost dimension is not a whole number of blocks */
+    TENSLICE_MANIFEST_HASH = 254, /**< the manifest does not match its hash in the footer */
+    TENSLICE_NOT_SHORTEST = 255, /**< a value is not encoded in the fewest bytes */
+    TENSLICE_INDEFINITE_LENGTH = 256, /**< a length is left open; it must be stated first */
+    TENSLICE_KEY_ORDER = 257, /**< the keys are not in the order of their encoded bytes */
+    TENSLICE_TAGGED = 258, /**< a value has a tag; the format allows none */
+    TENSLICE_UNKNOWN_SHARD = 259, /**< a component is in a shard that the file does not list */
+    TENSLICE_UNEXPECTED_COMPONENT = 260, /**< the layout does not allow this component */
+    TENSLICE_MISSING_MAGIC = 261, /**< the file does not end with the bytes that its format requires */
+    TENSLICE_MISALIGNED_OFFSET = 262, /**< the offset is not a multiple of the alignment */
+    TENSLICE_NAME_LENGTH = 263, /**< a name is empty, or longer than the format allows */
+    TENSLICE_SHARD_SIZE = 264, /**< a shard is smaller than any file of the format */
+    TENSLICE_OVER_FOOTER = 265, /**< the bytes overlap the footer */
+    TENSLICE_OUT_OF_SHARD = 266, /**< the bytes reach past those that the shard has */
     TENSLICE_UNKNOWN_FORMAT = 300, /**< this is not a known kind of tensor file */
     TENSLICE_UNSUPPORTED_FORMAT = 301, /**< files of this kind are not supported yet */
     TENSLICE_NOT_BUILT_IN = 302, /**< the library was built without support for this */
@@ -168,6 +183,10 @@ enum {
     TENSLICE_INVALID_ROW_POINTERS = 405, /**< the row pointers do not increase from 0 to the number of values */
     TENSLICE_INDEX_OUT_OF_RANGE = 406, /**< an index is outside the shape */
     TENSLICE_PACKED_LENGTH = 407, /**< the length does not match a whole number of indices and values */
+    TENSLICE_INVALID_SEEK_TABLE = 408, /**< there is no seek table, or it contradicts itself or the frames */
+    TENSLICE_INVALID_FRAME = 409, /**< a frame is not as the encoding requires */
+    TENSLICE_INVALID_ELEMENT = 410, /**< an element has bits that its type does not allow */
+    TENSLICE_INDEX_ORDER = 411, /**< the indices of a row do not increase */
     TENSLICE_TOO_SMALL = 500, /**< the destination is too small */
     TENSLICE_OUT_OF_SCRATCH = 501, /**< the scratch memory is too small */
     TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds the maximum number of segments */
@@ -280,6 +299,10 @@ enum {
     TENSLICE_ITEM_ORDER = 42, /**< element order */
     TENSLICE_ITEM_ENTRY = 43, /**< entry */
     TENSLICE_ITEM_ALIGNMENT = 44, /**< alignment */
+    TENSLICE_ITEM_SHARD = 45, /**< shard */
+    TENSLICE_ITEM_SHARDS = 46, /**< shards */
+    TENSLICE_ITEM_FRAME = 47, /**< frame */
+    TENSLICE_ITEM_SEEK_TABLE = 48, /**< seek table */
 };
 
 /** How the components of a tensor represent it. */
@@ -293,6 +316,7 @@ enum {
     TENSLICE_LAYOUT_TENSOR_TRAIN = 6, /**< tensor_train */
     TENSLICE_LAYOUT_CHUNKED = 7, /**< chunked */
     TENSLICE_LAYOUT_BLOCKS = 8, /**< blocks */
+    TENSLICE_LAYOUT_MICROSCALING = 9, /**< microscaling */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 
@@ -315,6 +339,7 @@ enum {
     TENSLICE_ENCODING_ZLIB = 2, /**< zlib */
     TENSLICE_ENCODING_BLOSC = 3, /**< blosc2 */
     TENSLICE_ENCODING_DEFLATE = 4, /**< deflate */
+    TENSLICE_ENCODING_ZSTD_SEEKABLE = 5, /**< zt.zstd-seekable/1 */
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 
@@ -336,10 +361,18 @@ enum {
     TENSLICE_VALUE_DECIMAL = 14, /**< decimal number */
 };
 
+/** What can be done with a component, as bits: tenslice_component_caps. */
+enum {
+    TENSLICE_CAP_BYTES = 1, /**< tenslice_component_bytes returns its bytes in place */
+    TENSLICE_CAP_RANGE = 2, /**< tenslice_component_read_range reads a range of them */
+    TENSLICE_CAP_DECODE = 4, /**< tenslice_component_read_into decodes it, or copies it */
+    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify_with compares it with a digest */
+};
+
 /** Warnings, as bits: what is not an error, but worth a look. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
-    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; the storage dtype is used */
+    TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; only the storage dtype is known */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name appears twice; find returns the first */
     TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check does */
@@ -668,8 +701,8 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user,
  */
 typedef struct {
     /**
-     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD and, for chunks of Blosc2, also for
-     * TENSLICE_ENCODING_ZLIB.
+     * The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
+     * TENSLICE_ENCODING_ZSTD_SEEKABLE) and, for chunks of Blosc2, also for TENSLICE_ENCODING_ZLIB.
      */
     tenslice_decode decode;
     /**
@@ -696,7 +729,7 @@ typedef struct {
      */
     uint32_t warnings;
     /**
-     * Components whose stored bytes match their digest.
+     * Components whose bytes match their digest.
      */
     uint64_t verified;
     /**
@@ -1562,14 +1595,48 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
                                               tenslice_error *error);
 
 /**
+ * Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
+ * flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
+ * damaged.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_caps(const tenslice_component *component,
+                                        uint32_t *caps);
+
+/**
+ * Sets `shard` to the name of the file that the bytes of a component are in, where that is another one; to NULL and 0
+ * where it is not. Such a component has its place in that file, and is read after tenslice_component_with_shard or
+ * tenslice_component_with_bytes. Only zTensor 2 has shards. A name has 1 to 64 letters, digits, dots, hyphens and
+ * underscores and does not begin with a dot, so that it names a file in the same folder.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_shard(const tenslice_component *component,
+                                         tenslice_str *shard);
+
+/**
+ * Makes `bound` the same component over all the bytes of the shard that it is in. It is valid for as long as these
+ * bytes, and what the file was opened from, stay in place. Constant cost: nothing compares the shard with what the file
+ * says about it; check its size and digest once, before its components are bound.
+ *
+ * Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_with_shard(const tenslice_component *component,
+                                              const void *data,
+                                              size_t length,
+                                              tenslice_component *bound,
+                                              tenslice_error *error);
+
+/**
  * Decodes the elements of a component into the `capacity` bytes at `destination`: in stored order, in this machine's
  * byte order. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
  * written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
  * destination.
  *
- * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY;
- * CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the contents of the destination are
- * unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
+ * Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY;
+ * CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the
+ * contents of the destination are unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
  * INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component,
@@ -1578,6 +1645,40 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
                                              size_t capacity,
                                              uint64_t *length,
                                              tenslice_error *error);
+
+/**
+ * Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
+ * copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that are
+ * wanted in part into `scratch`, which has the memory that tenslice_component_range_scratch reports and may be NULL where
+ * that is 0. `decoder` may be NULL to use the built-in one; the caller's is asked for TENSLICE_ENCODING_ZSTD, a frame at
+ * a time, and should check the frame's checksum.
+ *
+ * The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table of
+ * all frames, 8 or 12 bytes each.
+ *
+ * Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
+ * number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY,
+ * INVALID_HANDLE, INVALID_ARGUMENT; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM,
+ * CHECKSUM_MISMATCH, then the contents of the destination are unspecified.
+ */
+tenslice_status tenslice_component_read_range(const tenslice_component *component,
+                                              const tenslice_decoder *decoder,
+                                              uint64_t offset,
+                                              void *destination,
+                                              size_t capacity,
+                                              void *scratch,
+                                              size_t scratch_length,
+                                              tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else
+ * what the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
+ * are not in memory, an invalid table of frames. Linear in that table.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_component_range_scratch(const tenslice_component *component,
+                                                 uint64_t *length);
 
 /**
  * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
@@ -1618,26 +1719,74 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
                                           tenslice_error *error);
 
 /**
- * Verifies a component against its digest: reads all its stored bytes. Exactly one of the counts is 1.
+ * Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is one
+ * of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
  *
- * Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
- * where the library was built without digests.
+ * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
+ * OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without digests.
  */
 tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_verified *verified,
                                           tenslice_error *error);
 
 /**
+ * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
+ * frame at a time into `scratch`, which has the memory that tenslice_component_verify_scratch reports and may be NULL
+ * where that is 0. `decoder` may be NULL to use the built-in one.
+ *
+ * Errors: those of tenslice_component_verify and of tenslice_component_read_into.
+ */
+tenslice_status tenslice_component_verify_with(const tenslice_component *component,
+                                               const tenslice_decoder *decoder,
+                                               void *scratch,
+                                               size_t scratch_length,
+                                               tenslice_verified *verified,
+                                               tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
+ * they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
+ * bytes are not in memory, or the table of frames is invalid. Linear in that table.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ */
+tenslice_status tenslice_component_verify_scratch(const tenslice_component *component,
+                                                  uint64_t *length);
+
+/**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
- * Reads all their stored bytes, repeatedly where several share them: the cost is the sum of their lengths, which may
- * exceed the file's.
+ * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
+ * file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
  *
  * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS.
+ * INVALID_ROW_POINTERS, INDEX_ORDER.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file,
                                      tenslice_verified *verified,
                                      tenslice_error *error);
+
+/**
+ * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
+ * not encoded. `scratch` must have the memory that tenslice_file_verify_scratch reports, and may be NULL where that is 0.
+ * `decoder` may be NULL to use the built-in one.
+ *
+ * Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
+ */
+tenslice_status tenslice_file_verify_with(const tenslice_file *file,
+                                          const tenslice_decoder *decoder,
+                                          void *scratch,
+                                          size_t scratch_length,
+                                          tenslice_verified *verified,
+                                          tenslice_error *error);
+
+/**
+ * Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
+ * UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ */
+tenslice_status tenslice_file_verify_scratch(const tenslice_file *file,
+                                             uint64_t *length);
 
 /**
  * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets

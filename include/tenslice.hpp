@@ -633,6 +633,64 @@ public:
         const auto status = tenslice_component_read_into(&handle_, decoder, dst.data(), dst.size(), &length, &why);
         return detail::finish(status, why, length);
     }
+    /** What can be done with it here and now: TENSLICE_CAP_ flags. */
+    std::uint32_t caps() const noexcept
+    {
+        std::uint32_t caps = 0;
+        (void)tenslice_component_caps(&handle_, &caps);
+        return caps;
+    }
+    /**
+     * Reads a range of what read_into writes, from byte `offset` on: as many bytes as `dst` has. `scratch` has
+     * range_scratch_length() bytes.
+     */
+    result<span<std::byte>> read_range(std::uint64_t offset, span<std::byte> dst, span<std::byte> scratch = {},
+                                       const tenslice_decoder *decoder = nullptr) const
+    {
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_read_range(&handle_, decoder, offset, dst.data(), dst.size(),
+                                                          scratch.data(), scratch.size(), &why);
+        return detail::finish(status, why, dst);
+    }
+    /** How much scratch memory read_range needs at most; none where no range can be read. */
+    std::optional<std::uint64_t> range_scratch_length() const noexcept
+    {
+        std::uint64_t length = UINT64_MAX;
+        (void)tenslice_component_range_scratch(&handle_, &length);
+        return length == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(length);
+    }
+    /** Compares it with its digest: one of the counts is 1. `scratch` has verify_scratch_length() bytes. */
+    result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
+    {
+        tenslice_verified verified{};
+        verified.struct_size = sizeof verified;
+        tenslice_error why = detail::no_details;
+        const auto status =
+            tenslice_component_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
+        return detail::finish(status, why, verified);
+    }
+    /** How much scratch memory verify needs; none where it cannot be verified. */
+    std::optional<std::uint64_t> verify_scratch_length() const noexcept
+    {
+        std::uint64_t length = UINT64_MAX;
+        (void)tenslice_component_verify_scratch(&handle_, &length);
+        return length == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(length);
+    }
+    /** The name of the file that its bytes are in, where that is another one, a shard; empty where it is not. */
+    std::string_view shard() const noexcept
+    {
+        tenslice_str shard{};
+        (void)tenslice_component_shard(&handle_, &shard);
+        return detail::view(shard);
+    }
+    /** This component over all bytes of the shard that it is in, whose size and digest the caller has checked. */
+    result<component> with_shard(span<const std::byte> shard) const
+    {
+        tenslice_component bound{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_with_shard(&handle_, shard.data(), shard.size(), &bound, &why);
+        return detail::finish(status, why, component(bound));
+    }
     /** This component over bytes that the caller has read from the place that info() states. */
     result<component> with_bytes(span<const std::byte> bytes) const
     {
@@ -858,6 +916,23 @@ public:
         tenslice_error why = detail::no_details;
         const auto status = tenslice_file_find(&handle_, name.data(), name.size(), &found, &why);
         return detail::finish(status, why, tensor(found));
+    }
+    /** Compares all components with their digests. `scratch` has verify_scratch_length() bytes. */
+    result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
+    {
+        tenslice_verified verified{};
+        verified.struct_size = sizeof verified;
+        tenslice_error why = detail::no_details;
+        const auto status =
+            tenslice_file_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
+        return detail::finish(status, why, verified);
+    }
+    /** How much scratch memory verify needs; none where a component cannot be verified. */
+    std::optional<std::uint64_t> verify_scratch_length() const noexcept
+    {
+        std::uint64_t length = UINT64_MAX;
+        (void)tenslice_file_verify_scratch(&handle_, &length);
+        return length == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(length);
     }
     const tenslice_file &handle() const noexcept { return handle_; }
 

@@ -1,16 +1,23 @@
 //! A component: a named run of bytes, one of those that make up a tensor.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec::digest`, `decode`, `format`.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec`, `decode`, `format`.
 #![forbid(unsafe_code)]
+
+mod range;
+#[cfg(feature = "digest")]
+mod verify;
+
+pub use range::Caps;
+#[cfg(feature = "digest")]
+pub use verify::Verification;
 
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
-#[cfg(feature = "capi")]
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
-#[cfg(feature = "digest")]
-use crate::codec::digest::{self, Spelled};
+#[cfg(all(feature = "npz", feature = "digest"))]
+use crate::codec::digest::Digest;
 use crate::decode::{DecodeError, Decoder};
 use crate::element::{Element, Elements, typed};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,17 +36,6 @@ pub struct Component<'a> {
     format: Format,
     /// Whether the input holds only the bytes of this component, rather than the file.
     is_bound: bool,
-}
-
-/// The outcome of verifying a component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verification {
-    /// The stored bytes match the digest.
-    Verified,
-    /// The file states no digest for the component.
-    NoDigest,
-    /// The digest is of an unknown kind.
-    UnknownDigest,
 }
 
 impl<'a> Component<'a> {
@@ -126,13 +122,34 @@ impl<'a> Component<'a> {
         self.record.digest
     }
 
+    /// Returns the name of the file that its bytes are in, where that is another one: a shard. Such a component has a
+    /// place ([`extent`](Self::extent)) in that file, and is read after [`with_shard`](Self::with_shard) or
+    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 has shards.
+    #[must_use]
+    pub const fn shard(&self) -> Option<&'a str> {
+        match self.shard_text() {
+            Some(name) => Some(name.as_str()),
+            None => None,
+        }
+    }
+
+    pub(crate) const fn shard_text(&self) -> Option<Utf8<'a>> {
+        #[cfg(feature = "ztensor2")]
+        return self.record.shard;
+        #[cfg(not(feature = "ztensor2"))]
+        None
+    }
+
     /// Returns its bytes as stored, possibly encoded.
     ///
     /// # Errors
-    /// `NotInMemory` where the file was opened from a source none of whose segments has them all: read
+    /// `InShard` where they are in another file. `NotInMemory` where the file was opened from a source none of whose segments has them all: read
     /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add them to the source
     /// instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
+        if !self.is_bound && self.shard_text().is_some() {
+            return Err(self.error(ErrorKind::InShard, Item::Component));
+        }
         let offset = if self.is_bound { 0 } else { self.record.extent.offset };
         let bytes = self.input.get(Extent::new(offset, self.record.extent.length));
         bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
@@ -142,12 +159,12 @@ impl<'a> Component<'a> {
     ///
     /// # Errors
     /// `Encoded` where they have to be decoded first, `UnsupportedEncoding` where no decoder for them exists here,
-    /// `NotInMemory`.
+    /// `InShard`, `NotInMemory`.
     #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
-            Encoding::Zstd | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
+            Encoding::Zstd | Encoding::ZstdSeekable | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
                 Err(self.error(ErrorKind::Encoded, Item::Component))
             }
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
@@ -207,9 +224,10 @@ impl<'a> Component<'a> {
     /// length, try with some size, and with more after `TooSmall`.
     ///
     /// # Errors
-    /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `NotInMemory`; `Encoded` for
-    /// chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes. `CorruptStream`,
-    /// `DecodedLength`, `ChecksumMismatch`, `PartialElement`: the contents of `dst` are unspecified then.
+    /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `InShard`, `NotInMemory`; `Encoded`
+    /// for chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes. `CorruptStream`,
+    /// `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`: the contents of `dst`
+    /// are unspecified then.
     pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst)
     }
@@ -220,11 +238,7 @@ impl<'a> Component<'a> {
     /// Those of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Item::Component);
-        let stored = match self.record.encoding {
-            Encoding::Other => return Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
-            Encoding::Blosc => return Err(self.error(ErrorKind::Encoded, Item::Component)),
-            _ => self.stored()?,
-        };
+        let stored = self.to_decode()?;
         let known = match self.record.decoded_length {
             Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
             None => None,
@@ -233,17 +247,20 @@ impl<'a> Component<'a> {
             Some(length) => dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
             None => dst,
         };
-        let length = if self.record.encoding == Encoding::Raw {
-            dst.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
-            dst.len()
-        } else {
-            decoder.decode(self.record.encoding, stored, dst).map_err(|error| match error {
+        let length = match self.record.encoding {
+            Encoding::Raw => {
+                dst.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+                dst.len()
+            }
+            #[cfg(feature = "ztensor2")]
+            Encoding::ZstdSeekable => self.read_frames(decoder, stored, dst)?,
+            encoding => decoder.decode(encoding, stored, dst).map_err(|error| match error {
                 DecodeError::Malformed => fail(ErrorKind::CorruptStream),
                 DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
                 DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
                 DecodeError::DoesNotFit if known.is_some() => fail(ErrorKind::DecodedLength),
                 DecodeError::DoesNotFit => fail(ErrorKind::TooSmall),
-            })?
+            })?,
         };
         if known.is_some_and(|known| known != length) {
             return Err(fail(ErrorKind::DecodedLength));
@@ -251,7 +268,7 @@ impl<'a> Component<'a> {
         let decoded = dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
         #[cfg(all(feature = "npz", feature = "digest"))]
         if let (Some((sum, _)), true) = (self.record.crc32, self.record.encoding != Encoding::Raw) {
-            if !digest::Digest::Crc32(sum).is_of(decoded) {
+            if !Digest::Crc32(sum).is_of(decoded) {
                 return Err(fail(ErrorKind::ChecksumMismatch));
             }
         }
@@ -264,27 +281,12 @@ impl<'a> Component<'a> {
         Ok(decoded)
     }
 
-    /// Verifies its stored bytes against its digest. A digest of decoded bytes, as compressed NPZ entries have, is
-    /// checked by [`read_into`](Self::read_into) instead.
-    ///
-    /// # Errors
-    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `NotInMemory`.
-    #[cfg(feature = "digest")]
-    pub fn verify(&self) -> Result<Verification> {
-        let fail = |kind| Err(self.error(kind, Item::Digest));
-        #[cfg(feature = "npz")]
-        if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
-        {
-            let stored = self.input.get(extent).ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))?;
-            let is_same = digest::Digest::Crc32(sum).is_of(stored);
-            return if is_same { Ok(Verification::Verified) } else { fail(ErrorKind::DigestMismatch) };
-        }
-        let Some(text) = self.digest() else { return Ok(Verification::NoDigest) };
-        match digest::spelled(text) {
-            Spelled::Unknown => Ok(Verification::UnknownDigest),
-            Spelled::Invalid => fail(ErrorKind::InvalidDigest),
-            Spelled::Known(digest) if digest.is_of(self.stored()?) => Ok(Verification::Verified),
-            Spelled::Known(_) => fail(ErrorKind::DigestMismatch),
+    /// Returns its stored bytes, if [`read_into`](Self::read_into) decodes such.
+    fn to_decode(&self) -> Result<&'a [u8]> {
+        match self.record.encoding {
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
+            _ => self.stored(),
         }
     }
 
@@ -302,6 +304,24 @@ impl<'a> Component<'a> {
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
+    /// Returns this component over the bytes of the [shard](Self::shard) that it is in, of all that file. Constant cost:
+    /// nothing compares the shard with what the file says about it; its size and digest are checked once, before the
+    /// components are bound.
+    ///
+    /// # Errors
+    /// `NotInShard`; `OutOfFile` where the shard is too short.
+    pub fn with_shard<'b>(&self, shard: &'b [u8]) -> Result<Component<'b>>
+    where
+        'a: 'b,
+    {
+        if self.shard_text().is_none() {
+            return Err(self.error(ErrorKind::NotInShard, Item::Component));
+        }
+        let bytes = self.record.extent.of(shard, 0);
+        let bytes = bytes.ok_or_else(|| self.error(ErrorKind::OutOfFile, Item::Shard))?;
+        Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
+    }
+
     /// Returns its elements as a column of numbers; where they are stored encoded, they are decoded to the front of
     /// `scratch`, which is then shortened to the remainder.
     pub(crate) fn column<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<Column<'s>>
@@ -311,8 +331,19 @@ impl<'a> Component<'a> {
         // A blob that also holds indices has no dtype of its own, but its values have.
         let dtype = self.record.dtype.or(self.record.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
+        let is_native = self.record.encoding != Encoding::Raw && self.record.dtype.is_some();
+        let order = if is_native { ByteOrder::NATIVE } else { self.record.order };
+        Ok(Column::new(self.decoded(decoder, scratch)?, dtype, order))
+    }
+
+    /// Returns its bytes; where they are stored encoded, they are decoded to the front of `scratch`, in this machine's byte
+    /// order, and `scratch` is shortened to the remainder.
+    pub(crate) fn decoded<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<&'s [u8]>
+    where
+        'a: 's,
+    {
         if self.record.encoding == Encoding::Raw {
-            return Ok(Column::new(self.whole_bytes()?, dtype, self.record.order));
+            return self.whole_bytes();
         }
         let out_of_scratch = |kind| match kind {
             ErrorKind::TooSmall => ErrorKind::OutOfScratch,
@@ -326,8 +357,7 @@ impl<'a> Component<'a> {
         let parts = dst.split_at_mut_checked(length);
         let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
         *scratch = rest;
-        let order = if self.record.dtype.is_some() { ByteOrder::NATIVE } else { self.record.order };
-        Ok(Column::new(decoded, dtype, order))
+        Ok(decoded)
     }
 
     fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {
@@ -354,3 +384,6 @@ impl<'a> Component<'a> {
         Error::at(kind, self.format, item, self.record.at).after_entry(self.record.entry_distance)
     }
 }
+
+#[cfg(all(test, feature = "ztensor2", feature = "digest"))]
+mod tests;

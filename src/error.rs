@@ -80,6 +80,8 @@ kinds! {
         Encoded = 109, "the component is stored encoded", ITEM Encoding;
         WrongRank = 110, "the number of indices differs from the number of dimensions";
         NoSuchElement = 111, "an index is outside its dimension, or a region ends before it begins";
+        InShard = 112, "the bytes are in another file, a shard";
+        NotInShard = 113, "the bytes are in the file itself, not in a shard";
 
         Truncated = 200, "unexpected end of input", ITEM FileSize;
         ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;
@@ -135,6 +137,19 @@ kinds! {
         InvalidAlignment = 251, "the format does not allow this alignment";
         InvalidOffset = 252, "the tensor does not begin where the one before it ends";
         PartialBlock = 253, "the innermost dimension is not a whole number of blocks", ALONE Sizes;
+        ManifestHash = 254, "the manifest does not match its hash in the footer", ALONE Nothing;
+        NotShortest = 255, "a value is not encoded in the fewest bytes";
+        IndefiniteLength = 256, "a length is left open; it must be stated first";
+        KeyOrder = 257, "the keys are not in the order of their encoded bytes", ALONE Found;
+        Tagged = 258, "a value has a tag; the format allows none";
+        UnknownShard = 259, "a component is in a shard that the file does not list", ALONE Found;
+        UnexpectedComponent = 260, "the layout does not allow this component", ALONE Found;
+        MissingMagic = 261, "the file does not end with the bytes that its format requires", ALONE Nothing;
+        MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
+        NameLength = 263, "a name is empty, or longer than the format allows", ITEM Nothing;
+        ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
+        OverFooter = 265, "the bytes overlap the footer", ALONE Place;
+        OutOfShard = 266, "the bytes reach past those that the shard has", ALONE Place;
 
         UnknownFormat = 300, "this is not a known kind of tensor file";
         UnsupportedFormat = 301, "files of this kind are not supported yet";
@@ -158,6 +173,10 @@ kinds! {
         InvalidRowPointers = 405, "the row pointers do not increase from 0 to the number of values";
         IndexOutOfRange = 406, "an index is outside the shape";
         PackedLength = 407, "the length does not match a whole number of indices and values";
+        InvalidSeekTable = 408, "there is no seek table, or it contradicts itself or the frames";
+        InvalidFrame = 409, "a frame is not as the encoding requires", ALONE Nothing;
+        InvalidElement = 410, "an element has bits that its type does not allow";
+        IndexOrder = 411, "the indices of a row do not increase";
 
         TooSmall = 500, "the destination is too small";
         OutOfScratch = 501, "the scratch memory is too small";

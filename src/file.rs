@@ -1,12 +1,16 @@
 //! An open file of any format.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `format`, `tensor`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `codec`, `decode`, `format`, `tensor`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::source::{Need, ParseContext, Source};
+#[cfg(feature = "digest")]
+use crate::codec::BuiltIn;
+#[cfg(feature = "digest")]
+use crate::decode::Decoder;
 use crate::error::{Error, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, dispatch, formats};
 use crate::place::Format;
@@ -164,12 +168,30 @@ impl<'a> File<'a> {
     /// Those of [`Tensor::verify`], for the first tensor that fails.
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
+        self.verify_with(&mut BuiltIn::default(), &mut [])
+    }
+
+    /// Verifies all tensors, as [`Tensor::verify_with`] does, with a decoder and with memory for components whose digest is
+    /// one of decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::verify_with`], for the first tensor that fails.
+    #[cfg(feature = "digest")]
+    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut tensors = self.tensors();
         for tensor in tensors.by_ref() {
-            verified.add_all(tensor.verify()?);
+            verified.add_all(tensor.verify_with(decoder, scratch)?);
         }
         tensors.error().map_or(Ok(verified), Err)
+    }
+
+    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
+    /// where one of them [cannot be verified](crate::Component::verify_scratch_length).
+    #[cfg(feature = "digest")]
+    #[must_use]
+    pub fn verify_scratch_length(&self) -> Option<u64> {
+        self.tensors().try_fold(0, |most: u64, tensor| Some(tensor.verify_scratch_length()?.max(most)))
     }
 }
 

@@ -160,7 +160,9 @@ pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
 #[cfg(feature = "gguf")]
 pub use codec::blocks;
-pub use component::{Component, Verification};
+#[cfg(feature = "digest")]
+pub use component::Verification;
+pub use component::{Caps, Component};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Result};

@@ -3,7 +3,14 @@
 //! Depends on `error`, `bytes`, `vocab`, `element`, `float`, `codec::blocks`, `decode`, `component`, `tensor`.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ztensor2")]
+mod microscaling;
+
+#[cfg(feature = "ztensor2")]
+use self::microscaling::Scaled;
 use crate::bytes::num::{product, to_u64, to_usize};
+#[cfg(all(feature = "gguf", feature = "ztensor2"))]
+use crate::bytes::num::{quotient, remainder};
 use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::{self, BlockType};
@@ -12,22 +19,26 @@ use crate::decode::Decoder;
 use crate::element::{Element, Elements};
 use crate::error::{ErrorKind, Result};
 use crate::float;
+#[cfg(all(feature = "gguf", feature = "ztensor2"))]
+use crate::place::Format;
 use crate::tensor::Tensor;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
 
 impl Tensor<'_> {
     /// Reads the whole tensor as numbers, converted to `f32`, and returns the part of `dst` written: one for each
-    /// element, in the order in which [`read_into`](Self::read_into) writes them, or in which quantized blocks store them.
+    /// element, in the order in which [`read_into`](Self::read_into) writes them, or in which blocks of numbers store them:
+    /// the quantized ones of GGUF, and the microscaling formats, both of which zTensor 2 has, too.
     /// Booleans become 0 and 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an
     /// `f64` beyond its range becomes infinite.
     ///
-    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none where the numbers are
-    /// stored as they are. The cost is that of [`read_into`](Self::read_into), and linear in the elements.
+    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none where nothing is
+    /// encoded. The cost is that of [`read_into`](Self::read_into), and linear in the elements.
     ///
     /// # Errors
     /// `WrongType` where the elements are no real numbers (complex ones, several lanes), or have 128 bits; `ForeignEndian`
-    /// for quantized blocks in a big-endian file that contain larger numbers than bytes; `TooSmall`, `OutOfScratch`, and
-    /// those of [`read_into`](Self::read_into).
+    /// for quantized blocks in a big-endian file that contain larger numbers than bytes; `UnsupportedLayout` for blocks of
+    /// an unknown type, or whose attributes in zTensor 2 are not as the type requires; `TooSmall`, `OutOfScratch`, and those
+    /// of [`read_into`](Self::read_into).
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
@@ -55,12 +66,23 @@ impl Tensor<'_> {
         dst: &'d mut [f32],
         scratch: &mut [u8],
     ) -> Result<&'d mut [f32]> {
-        let kind = self.kind()?;
         let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
         let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Microscaling {
+            Scaled::of(self)?.read(decoder, dst, scratch)?;
+            return Ok(dst);
+        }
+        let kind = self.kind()?;
         if let Some(data) = self.raw_data() {
             self.convert(data.bytes()?, data.byte_order(), kind, 0, dst)?;
+            return Ok(dst);
+        }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Blocks {
+            let (data, mut scratch) = (self.stored_data()?, scratch);
+            self.convert(data.decoded(decoder, &mut scratch)?, data.byte_order(), kind, 0, dst)?;
             return Ok(dst);
         }
         let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
@@ -72,11 +94,17 @@ impl Tensor<'_> {
         Ok(dst)
     }
 
-    /// Returns how much scratch memory [`read_f32_into`](Self::read_f32_into) needs, in bytes: none for dense data that is
-    /// stored raw, and for quantized blocks; otherwise what [`read_into`](Self::read_into) writes and needs. `None` where
-    /// the file does not state it.
+    /// Returns how much scratch memory [`read_f32_into`](Self::read_f32_into) needs, in bytes: none for dense data and for
+    /// blocks of numbers that are stored raw, the decoded length of encoded blocks; otherwise what
+    /// [`read_into`](Self::read_into) writes and needs. `None` where the file does not state it.
     #[must_use]
     pub fn f32_scratch_length(&self) -> Option<u64> {
+        #[cfg(feature = "ztensor2")]
+        match self.layout() {
+            Layout::Microscaling => return Scaled::of(self).ok()?.scratch_length(),
+            Layout::Blocks if self.raw_data().is_none() => return self.stored_data().ok()?.decoded_length(),
+            _ => {}
+        }
         if self.raw_data().is_some() {
             return Some(0);
         }
@@ -90,13 +118,17 @@ impl Tensor<'_> {
     /// `NoSuchElement` where there are not as many, `NotDense`, `Encoded`, `WrongType`, `ForeignEndian`, and those of
     /// [`Component::bytes`].
     pub fn read_f32_range(&self, first: u64, dst: &mut [f32]) -> Result<()> {
-        let kind = self.kind()?;
-        let data = self.stored_data()?;
-        let bytes = data.bytes()?;
         let count = self.shape().element_count().unwrap_or(0);
         if first.checked_add(to_u64(dst.len())).is_none_or(|end| end > count) {
             return Err(self.error(ErrorKind::NoSuchElement));
         }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Microscaling {
+            return Scaled::of(self)?.read_range(first, dst);
+        }
+        let kind = self.kind()?;
+        let data = self.stored_data()?;
+        let bytes = data.bytes()?;
         self.convert(bytes, data.byte_order(), kind, first, dst)
     }
 
@@ -104,13 +136,37 @@ impl Tensor<'_> {
     fn kind(&self) -> Result<Kind> {
         #[cfg(feature = "gguf")]
         if let Some(block) = self.block_type() {
+            #[cfg(feature = "ztensor2")]
+            self.check_block(block)?;
             return Ok(Kind::Block(block));
+        }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Blocks {
+            return Err(self.error(ErrorKind::UnsupportedLayout)); // of a type that is unknown or not built in
         }
         let is_real = |dtype: &DType| {
             let is_single = dtype.number() == *dtype;
             is_single && !matches!(*dtype, DType::C64 | DType::C128 | DType::F128 | DType::U128 | DType::I128)
         };
         self.dtype().filter(is_real).map(Kind::Number).ok_or_else(|| self.error(ErrorKind::WrongType))
+    }
+
+    /// Checks that a tensor of zTensor 2 states its blocks to be as large as those of that type (`gguf.<type>/1`), and has
+    /// as many bytes.
+    #[cfg(all(feature = "gguf", feature = "ztensor2"))]
+    fn check_block(&self, block: BlockType) -> Result<()> {
+        if self.file_format() != Format::Ztensor2 {
+            return Ok(());
+        }
+        let (attributes, count) = (self.attributes(), self.shape().element_count());
+        let is_stated = attributes.get_u64("elems_per_block") == Some(block.elements())
+            && attributes.get_u64("block_bytes") == Some(block.bytes());
+        let is_whole = count.is_some_and(|count| remainder(count, block.elements()) == 0);
+        if !is_stated || !is_whole {
+            return Err(self.error(ErrorKind::UnsupportedLayout));
+        }
+        let length = product(count.map(|count| quotient(count, block.elements())), block.bytes());
+        if self.stored_data()?.decoded_length() == length { Ok(()) } else { Err(self.error(ErrorKind::SizeMismatch)) }
     }
 
     /// The component of a dense tensor, or of one in quantized blocks.

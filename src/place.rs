@@ -74,5 +74,9 @@ pinned! {
         Order = 42, "element order";
         Entry = 43, "entry";
         Alignment = 44, "alignment";
+        Shard = 45, "shard";
+        Shards = 46, "shards";
+        Frame = 47, "frame";
+        SeekTable = 48, "seek table";
     }
 }

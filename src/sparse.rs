@@ -176,6 +176,24 @@ impl<'a> Sparse<'a> {
         Ok(())
     }
 
+    /// Whether the columns of each row increase, once the pointers have been checked.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) fn rows_increase(&self) -> bool {
+        let Indices::Rows { pointers, columns } = self.indices else { return true };
+        let (mut row_end, mut row, mut last) = (0, 0_u64, None);
+        (0..self.count).all(|k| {
+            while row_end <= k {
+                row = row.saturating_add(1);
+                let Some(end) = pointers.index(row) else { return false };
+                (row_end, last) = (end, None);
+            }
+            let column = columns.index(k);
+            let is_larger = last.is_none() || column > last;
+            last = column;
+            is_larger
+        })
+    }
+
     /// Checks that linear indices are inside the shape, and whether they are sorted.
     fn check_places(&mut self, places: Column<'a>) -> Option<()> {
         let elements = self.shape.element_count()?;

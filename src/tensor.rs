@@ -21,6 +21,8 @@ use crate::decode::Decoder;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{AnyFile, Cursor, FileFormat, HAS_DENSE, HAS_SPARSE, TensorRecord, dispatch};
+#[cfg(feature = "ztensor2")]
+use crate::place::Format;
 use crate::place::Item;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
@@ -96,7 +98,11 @@ impl<'a> Tensor<'a> {
         if self.layout() != Layout::Blocks {
             return None;
         }
-        BlockType::from_layout_name(self.record.layout_name.bytes())
+        let name = self.record.layout_name.bytes();
+        // The layouts of zTensor 2 have versions: `gguf.q4_k/1`.
+        #[cfg(feature = "ztensor2")]
+        let name = name.strip_suffix(b"/1").unwrap_or(name);
+        BlockType::from_layout_name(name)
     }
 
     /// Returns its index among the tensors of the file, counted from 0.
@@ -324,7 +330,7 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// `UnsupportedLayout` where it is not sparse. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`,
-    /// `PackedLength` where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
+    /// `PackedLength`, in zTensor 2 `IndexOrder`, where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -367,6 +373,11 @@ impl<'a> Tensor<'a> {
         };
         let mut sparse = sparse.ok_or_else(|| self.error(uneven))?;
         sparse.check(|kind| self.error(kind))?;
+        // zt.sparse_csr/1, Validation. Other formats do not say.
+        #[cfg(feature = "ztensor2")]
+        if self.file_format() == Format::Ztensor2 && !sparse.rows_increase() {
+            return Err(self.error(ErrorKind::IndexOrder));
+        }
         Ok(sparse)
     }
 
@@ -399,10 +410,20 @@ impl<'a> Tensor<'a> {
     /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).
     #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
+        self.verify_with(&mut BuiltIn::default(), &mut [])
+    }
+
+    /// Verifies it as [`verify`](Self::verify) does, with a decoder and with memory for components whose digest is one of
+    /// decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
+    ///
+    /// # Errors
+    /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse).
+    #[cfg(feature = "digest")]
+    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut components = self.components();
         for component in components.by_ref() {
-            verified.add(component.verify()?);
+            verified.add(component.verify_with(decoder, scratch)?);
         }
         if let Some(error) = components.error() {
             return Err(error);
@@ -411,6 +432,20 @@ impl<'a> Tensor<'a> {
             verified.warnings = self.sparse(&mut [])?.warnings();
         }
         Ok(verified)
+    }
+
+    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
+    /// where one of them [cannot be verified](Component::verify_scratch_length).
+    #[cfg(feature = "digest")]
+    #[must_use]
+    pub fn verify_scratch_length(&self) -> Option<u64> {
+        self.components().try_fold(0, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
+    }
+
+    /// The format of the file that it is in.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) const fn file_format(&self) -> Format {
+        self.file.format()
     }
 
     /// Creates an error of the tensor as a whole.

@@ -357,6 +357,9 @@ pinned! {
         Chunked = 7, "chunked";
         /// Blocks of quantized numbers. The name of the layout states their type.
         Blocks = 8, "blocks";
+        /// Small floats, and a power of two for each block of them that scales it: the microscaling formats of the Open
+        /// Compute Project.
+        Microscaling = 9, "microscaling";
         /// A layout that the file names but this library does not know: its components are listed, their meaning is
         /// unknown.
         Other = 255, "other";
@@ -376,6 +379,9 @@ pinned! {
         Blosc = 3, "blosc2";
         /// A raw deflate stream (RFC 1951), as in archives.
         Deflate = 4, "deflate";
+        /// Frames of Zstandard that are decoded one by one, and a table of them: any range can be read without what is
+        /// before it. A [`Decoder`](crate::Decoder) is asked for [`Zstd`](Self::Zstd), a frame at a time.
+        ZstdSeekable = 5, "zt.zstd-seekable/1";
         /// An encoding unknown to this library; the file gives it a name.
         Other = 255, "other";
     }

@@ -12,7 +12,7 @@ pinned! {
     /// file.
     Warning: u8 {
         MisalignedOffset = 0, "an offset is not a multiple of the format's alignment";
-        UnknownLogicalType = 1, "a logical type is unknown; the storage dtype is used";
+        UnknownLogicalType = 1, "a logical type is unknown; only the storage dtype is known";
         UnknownDigest = 2, "a digest is of a kind that cannot be verified";
         RepeatedName = 3, "a tensor name appears twice; find returns the first";
         RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check does";

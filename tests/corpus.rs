@@ -86,7 +86,8 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
             assert_eq!(component.decoded_length(), Some(length), "{context}");
         }
         let hash = part["data_sha256"].as_str();
-        if let (Encoding::Raw, Some(hash)) = (component.encoding(), hash) {
+        // Those in another file have none there: tests/ztensor2.rs reads them.
+        if let (Encoding::Raw, Some(hash), None) = (component.encoding(), hash, component.shard()) {
             assert_eq!(sha256(component), hash, "{context}");
         }
     }
@@ -154,7 +155,8 @@ fn messages() {
     // There are no cases of formats that are not built in. Folders of other names have zTensor files.
     let is_read = |line: &&str| {
         let folder = line.split('/').next().unwrap();
-        folder.starts_with('v') || folder == "bad" || is_built_in(folder)
+        let is_2 = line.starts_with("v2/") || line.starts_with("bad/v2/");
+        (folder.starts_with('v') || folder == "bad") && (!is_2 || is_built_in("ztensor2")) || is_built_in(folder)
     };
     if std::env::var_os("TENSLICE_UPDATE").is_some() {
         std::fs::write(path, &messages).unwrap();

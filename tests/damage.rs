@@ -16,7 +16,8 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
         (Ok(whole), Ok(parts)) => {
             assert_eq!(describe(&whole), describe(&parts), "{context}");
             for tensor in whole.tensors() {
-                for component in tensor.components() {
+                // Those in another file: tests/ztensor2.rs.
+                for component in tensor.components().filter(|component| component.shard().is_none()) {
                     assert!(component.extent().is_within(bytes.len() as u64), "{context}");
                     assert_eq!(component.stored().unwrap().len() as u64, component.extent().length, "{context}");
                 }

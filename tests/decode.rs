@@ -41,7 +41,10 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
 
 /// Reads all of a file; the first error that a caller who trusts nothing finds.
 fn read_all(file: &File<'_>) -> Result<(), Error> {
-    file.verify()?;
+    if is_any_in_shard(file) {
+        return Ok(()); // tests/ztensor2.rs reads those
+    }
+    with_room(file.verify_scratch_length(), |scratch| file.verify_with(&mut BuiltIn::default(), scratch))?;
     for tensor in file.tensors() {
         for component in tensor.components() {
             let decoded = decoded(&component)?;
@@ -57,10 +60,15 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether bytes of components are in other files.
+fn is_any_in_shard(file: &File<'_>) -> bool {
+    file.tensors().flat_map(|tensor| tensor.components()).any(|component| component.shard().is_some())
+}
+
 /// Whether it can be materialized at all.
 fn is_known(tensor: &Tensor<'_>) -> bool {
     match tensor.layout() {
-        Layout::QuantizedGroup | Layout::Packed | Layout::Blocks | Layout::Other => false,
+        Layout::QuantizedGroup | Layout::Packed | Layout::Blocks | Layout::Microscaling | Layout::Other => false,
         Layout::TensorTrain => tensor.dense_length().is_some(),
         _ => true,
     }
@@ -92,7 +100,7 @@ fn decoded_data_is_what_the_side_cars_say() {
         for (tensor, expected) in file.tensors().zip(expected) {
             for component in tensor.components() {
                 let Some(hash) = expected["data_sha256"][component.role()].as_str() else { continue };
-                if component.encoding() == Encoding::Other {
+                if component.encoding() == Encoding::Other || component.shard().is_some() {
                     continue;
                 }
                 let mut bytes = decoded(&component).unwrap_or_else(|error| panic!("{}: {error}", case.name()));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenslice::{ByteOrder, DType, Encoding, ErrorKind, Format, Item, Layout, Order, ValueKind, Warning};
+use tenslice::{ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Item, Layout, Order, ValueKind, Warning};
 
 fn sources() -> Vec<(String, String)> {
     fn below(folder: &Path, root: &Path, all: &mut Vec<(String, String)>) {
@@ -125,6 +125,14 @@ fn the_codes_are_pinned() {
     list("Encoding", Encoding::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("ValueKind", ValueKind::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Warning", Warning::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    let none = Caps::default();
+    let caps = [
+        ("bytes", Caps { bytes: true, ..none }),
+        ("range", Caps { range: true, ..none }),
+        ("decode", Caps { decode: true, ..none }),
+        ("verify", Caps { verify: true, ..none }),
+    ];
+    list("Caps", caps.iter().map(|(name, caps)| (*name, caps.bits().into())).collect());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/codes.txt");
     let recorded = fs::read_to_string(path).unwrap();
     // Nothing that is recorded may change; TENSLICE_UPDATE=1 records additions.

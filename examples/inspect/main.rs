@@ -4,6 +4,7 @@
 
 mod model;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File as Handle;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -14,8 +15,8 @@ use half::{bf16, f16};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Value,
-    Verification, Warning, b2nd, blz, gguf, tens,
+    Attributes, BuiltIn, ByteOrder, Component, DType, Element, Encoding, Error, ErrorKind, File, Layout, Order,
+    Tensor, Value, Verification, Warning, b2nd, blz, gguf, tens, ztensor2,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -30,6 +31,7 @@ Shows what is in tensor files, or why they are refused.
     A FILE may be the index of a model in several files, such as model.safetensors.index.json:
     all files that it names are shown, and must have the tensors that it says. With the first
     part of a split GGUF model, such as model-00001-of-00003.gguf, all parts are shown.
+    A zTensor 2 file may refer to shards: shard NAME of model.zt is model-NAME.zt beside it.
 
     --digest     read all data: verify digests, decode, check sparse indices; with --json also
                  print the SHA-256 of the decoded data
@@ -222,7 +224,8 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
         let entries = file.as_npz().map_or(0, |npz| npz.entries().count());
         let words = usize::try_from(file.tensor_count()).unwrap_or(usize::MAX).max(roles).max(entries);
-        let words = words.max(file.attributes().count()).max(1);
+        let components = file.as_ztensor2().map_or(0, |_| file.tensors().map(|t| t.components().count()).sum());
+        let words = words.max(components).max(file.attributes().count()).max(1);
         warnings = file.check(&mut vec![0; words])?;
     }
     if file.as_gguf().and_then(|gguf| gguf.split()).is_some_and(|split| split.index == 0) {
@@ -237,7 +240,8 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
     if (options.digest || options.tensor.is_some()) && !options.no_limit {
         check_limit(&file)?;
     }
-    let mut reader = options.digest.then(|| Reader::new(total));
+    let shards = if options.digest || options.tensor.is_some() { shards(path, &file)? } else { HashMap::new() };
+    let mut reader = options.digest.then(|| Reader { shards: &shards, ..Reader::new(total) });
     if options.json {
         let tensors = file.tensors().map(|tensor| tensor_json(&file, &tensor, reader.as_mut()));
         let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
@@ -248,6 +252,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
             "version": file.version(),
             "warnings": warnings.iter().chain(found).map(Warning::text).collect::<Vec<_>>(),
             "attributes": attributes_json(file.attributes()),
+            "shards": file.as_ztensor2().map(|file| shards_json(&file)),
             "tens": file.as_tens().map(|tens| tens_json(&tens)),
             "blz": file.as_blz().map(|blz| blz_json(&blz)),
             "b2nd": file.as_b2nd().map(|b2nd| b2nd_json(&b2nd)),
@@ -257,7 +262,7 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         return Ok(());
     }
     let verdict = match &options.tensor {
-        Some(name) => details(out, path, bytes, &file, &file.find(name)?, reader.as_mut())?,
+        Some(name) => details(out, path, bytes, &file, &file.find(name)?, reader.as_mut(), &shards)?,
         None => table(out, path, &file, reader.as_mut())?,
     };
     let found = found(reader.as_ref());
@@ -268,6 +273,45 @@ fn inspect(out: &mut impl Write, path: &Path, bytes: &[u8], options: &Options) -
         writeln!(out, "warning: {}{}", warning.text(), first.unwrap_or_default())?;
     }
     verdict.map_err(Failure::ApiError)
+}
+
+/// Maps the shards of a zTensor 2 file that are beside it, by their names, and holds them to be what it says. Those that
+/// are missing are left out. A name has no character that leads out of the folder, or the file has not been opened.
+fn shards(path: &Path, file: &File<'_>) -> Result<HashMap<String, Mapping>, Failure> {
+    let mut all = HashMap::new();
+    let Some(file) = file.as_ztensor2() else { return Ok(all) };
+    for shard in file.shards() {
+        let Some(place) = shard_path(path, shard.name) else { continue };
+        let fail = |kind, message| Failure::InFile(place.display().to_string(), kind, message, None);
+        let bytes = match map(&place) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(fail("Io", error.to_string())),
+        };
+        if let Err(error) = file.check_shard(shard.name, &bytes) {
+            return Err(fail(error.kind().name(), format!("this is not the shard that the file means: {error}")));
+        }
+        all.insert(shard.name.into(), bytes);
+    }
+    Ok(all)
+}
+
+/// Where the shard of that name is: `model-NAME.zt` beside `model.zt`, as the reference implementation has it.
+fn shard_path(path: &Path, name: &str) -> Option<PathBuf> {
+    let is_plain = !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let stem = path.file_stem().filter(|_| is_plain)?.to_string_lossy();
+    Some(path.with_file_name(format!("{stem}-{name}.zt")))
+}
+
+/// A component with its bytes, where they are in a shard; `None` where that is missing.
+fn with_shard<'b, 'a: 'b>(
+    component: &Component<'a>,
+    shards: &'b HashMap<String, Mapping>,
+) -> Result<Option<Component<'b>>, Error> {
+    match component.shard() {
+        None => Ok(Some(*component)),
+        Some(name) => shards.get(name).map(|bytes| component.with_shard(bytes)).transpose(),
+    }
 }
 
 /// Chunks may decode to far more than the bytes of their file.
@@ -292,13 +336,14 @@ fn check_limit(file: &File<'_>) -> Result<(), Failure> {
 }
 
 /// The warnings from reading the data.
-fn found(reader: Option<&Reader>) -> impl Iterator<Item = Warning> + use<> {
+fn found(reader: Option<&Reader<'_>>) -> impl Iterator<Item = Warning> + use<> {
     let bits = reader.map_or(0, |reader| reader.warnings);
     Warning::ALL.iter().copied().filter(move |warning| warning.bit() & bits != 0)
 }
 
 /// Reads all data, with progress on a terminal if that takes a while.
-struct Reader {
+struct Reader<'s> {
+    shards: &'s HashMap<String, Mapping>,
     /// The warnings, as bits.
     warnings: u32,
     total: u64,
@@ -315,10 +360,18 @@ struct Reading {
     verdict: Result<(), Error>,
 }
 
-impl Reader {
+static NO_SHARDS: std::sync::LazyLock<HashMap<String, Mapping>> = std::sync::LazyLock::new(HashMap::new);
+
+impl Reader<'_> {
     fn new(total: u64) -> Self {
         const WORTH_SHOWING: u64 = 1 << 28;
-        Self { warnings: 0, total, done: 0, is_shown: total > WORTH_SHOWING && io::stderr().is_terminal() }
+        Self {
+            shards: &NO_SHARDS,
+            warnings: 0,
+            total,
+            done: 0,
+            is_shown: total > WORTH_SHOWING && io::stderr().is_terminal(),
+        }
     }
 
     /// Reads all of a tensor: digests, streams, sparse indices.
@@ -333,7 +386,22 @@ impl Reader {
             return reading;
         }
         for component in tensor.components() {
-            let (state, result) = match component.verify() {
+            let (component, is_whole) = match with_shard(&component, self.shards) {
+                Ok(Some(bound)) => (bound, true),
+                Ok(None) => (component, false),
+                Err(error) => {
+                    reading.verdict = reading.verdict.and(Err(error));
+                    (component, false)
+                }
+            };
+            if !is_whole {
+                reading.digests.push("in a shard that is not here");
+                continue;
+            }
+            let verified = with_room(component.verify_scratch_length(), |scratch| {
+                component.verify_with(&mut BuiltIn::default(), scratch)
+            });
+            let (state, result) = match verified {
                 Ok(Verification::Verified) => ("verified", Ok(())),
                 Ok(Verification::NoDigest) => ("", Ok(())),
                 Ok(_) => ("of unknown kind", Ok(())),
@@ -352,7 +420,8 @@ impl Reader {
             reading.verdict = reading.verdict.and(result).and(decoded);
             self.add(component.extent().length);
         }
-        if reading.verdict.is_ok() && is_sparse(tensor) {
+        let is_here = tensor.components().all(|component| component.shard().is_none());
+        if reading.verdict.is_ok() && is_sparse(tensor) && is_here {
             let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings().bits()));
             reading.verdict = checked.map(|warnings| self.warnings |= warnings);
         }
@@ -412,7 +481,7 @@ impl Reader {
 }
 
 /// Clears the progress from the terminal.
-impl Drop for Reader {
+impl Drop for Reader<'_> {
     fn drop(&mut self) {
         if self.is_shown {
             let _ = write!(io::stderr(), "\r{:60}\r", "");
@@ -454,7 +523,7 @@ fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
 }
 
-fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader>) -> Result<Json, Error> {
+fn tensor_json(file: &File<'_>, tensor: &Tensor<'_>, reader: Option<&mut Reader<'_>>) -> Result<Json, Error> {
     let reading = reader.map(|reader| reader.read(file, tensor));
     if let Some(reading) = &reading {
         reading.verdict?;
@@ -514,6 +583,7 @@ fn f32_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
 /// little-endian order.
 fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
     match tensor.layout() {
+        Layout::Dense if tensor.data()?.shard().is_some() => Ok(None),
         Layout::Dense => sha256(&tensor.data()?).map(Some),
         Layout::IndexValue => {
             let pairs = tensor.sparse(&mut [])?;
@@ -541,6 +611,7 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
         "dtype": component.dtype().map(DType::name),
         "storage_dtype": component.storage_dtype().map(DType::name),
         "byte_order": component.byte_order().text(),
+        "shard": component.shard(),
         "offset": if component.encoding() == Encoding::Blosc { None } else { Some(component.extent().offset) },
         "length": component.extent().length,
         "encoding": component.encoding_name(),
@@ -549,9 +620,15 @@ fn component_json(component: &Component<'_>, digest_state: Option<&str>) -> Resu
         "digest_state": digest_state,
         "sha256": match (digest_state, component.encoding()) {
             (None, _) | (_, Encoding::Blosc) => None,
+            _ if component.shard().is_some() => None,
             _ => Some(sha256(component)?),
         },
     }))
+}
+
+/// The shards of a zTensor 2 file.
+fn shards_json(file: &ztensor2::Ztensor2File<'_>) -> Json {
+    file.shards().map(|shard| json!({"name": shard.name, "size": shard.size, "digest": shard.digest})).collect()
 }
 
 /// The TENS-specific data.
@@ -656,6 +733,14 @@ fn print_format(out: &mut impl Write, file: &File<'_>) -> io::Result<()> {
         if let Some(split) = gguf.split() {
             let gguf::Split { index, count, tensors } = split;
             writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index + 1)?;
+        }
+    }
+    if let Some(ztensor2) = file.as_ztensor2() {
+        if ztensor2.is_shard() {
+            writeln!(out, "  a shard: bytes for other files, without tensors of its own")?;
+        }
+        for shard in ztensor2.shards() {
+            writeln!(out, "  shard        \"{}\", {}, {}", printable(shard.name), size(shard.size), shard.digest)?;
         }
     }
     if let Some(npy) = file.as_npy() {
@@ -789,10 +874,12 @@ fn table(
     out: &mut impl Write,
     path: &Path,
     file: &File<'_>,
-    mut reader: Option<&mut Reader>,
+    mut reader: Option<&mut Reader<'_>>,
 ) -> Result<Result<(), Error>, Failure> {
     let total: u64 = file.tensors().map(|tensor| stored(&tensor)).sum();
-    let version = file.version().map(|version| format!(" {}", printable(version))).unwrap_or_default();
+    // "ztensor 2" has it already.
+    let version = file.version().filter(|version| !file.format().text().ends_with(version));
+    let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
     let count = file.tensor_count();
     let s = if count == 1 { "" } else { "s" };
     writeln!(out, "{}: {}{version}, {count} tensor{s}, {} stored", path.display(), file.format(), size(total))?;
@@ -835,7 +922,8 @@ fn details(
     bytes: &[u8],
     file: &File<'_>,
     tensor: &Tensor<'_>,
-    reader: Option<&mut Reader>,
+    reader: Option<&mut Reader<'_>>,
+    shards: &HashMap<String, Mapping>,
 ) -> Result<Result<(), Error>, Failure> {
     let reading = reader.map(|reader| reader.read(file, tensor));
     writeln!(out, "{}: tensor \"{}\"", path.display(), printable(&tensor.name().to_string()))?;
@@ -882,7 +970,12 @@ fn details(
         return Ok(reading.map_or(Ok(()), |reading| reading.verdict));
     }
     for component in tensor.components() {
-        writeln!(out, "  {}", printable(component.role()))?;
+        write!(out, "  {}", printable(component.role()))?;
+        if let Some(shard) = component.shard() {
+            write!(out, ", in shard \"{}\"", printable(shard))?;
+        }
+        writeln!(out)?;
+        let component = with_shard(&component, shards)?.unwrap_or(component);
         match with_room(component.decoded_length(), |room| {
             let elements = match component.encoding() {
                 Encoding::Blosc => with_room(tensor.scratch_length(), |scratch| {

@@ -85,7 +85,7 @@ pub fn inspect(out: &mut impl Write, path: &Path, text: &[u8], options: &Options
         let verdict = match &options.tensor {
             Some(tensor) => {
                 let tensor = file.find(tensor).map_err(of_error)?;
-                details(out, &shard, &bytes, &file, &tensor, reader.as_mut()).map_err(in_shard)?
+                details(out, &shard, &bytes, &file, &tensor, reader.as_mut(), &super::NO_SHARDS).map_err(in_shard)?
             }
             None => table(out, &shard, &file, reader.as_mut()).map_err(in_shard)?,
         };
@@ -152,7 +152,8 @@ pub fn inspect_parts(
             }
             Some(name) => {
                 if let Ok(tensor) = file.find(name) {
-                    let verdict = details(out, &shard, &mappings[index], file, &tensor, reader.as_mut());
+                    let verdict =
+                        details(out, &shard, &mappings[index], file, &tensor, reader.as_mut(), &super::NO_SHARDS);
                     return verdict.map_err(in_part)?.map_err(|error| of_error(index, error));
                 }
             }

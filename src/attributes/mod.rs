@@ -3,7 +3,7 @@
 //! Depends on `error`, `bytes`, `codec`. Each format writes them in its own way; users see them alike.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "ztensor")]
+#[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 mod cbor;
 #[cfg(feature = "gguf")]
 mod gguf;
@@ -171,7 +171,7 @@ pub struct Attributes<'a>(Inner<'a>);
 #[derive(Clone, Copy, Debug)]
 enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
-    #[cfg(feature = "ztensor")]
+    #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
@@ -188,7 +188,7 @@ impl<'a> Attributes<'a> {
     pub fn error(&self) -> Option<Error> {
         match &self.0 {
             Inner::None(_) => None,
-            #[cfg(feature = "ztensor")]
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.error(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.error(),
@@ -287,7 +287,7 @@ impl<'a> Iterator for Attributes<'a> {
     fn next(&mut self) -> Option<Attribute<'a>> {
         match &mut self.0 {
             Inner::None(_) => None,
-            #[cfg(feature = "ztensor")]
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.next(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.next(),

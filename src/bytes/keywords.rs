@@ -43,6 +43,21 @@ impl Keywords {
         Found::NOTHING
     }
 
+    /// Looks up `word`, and takes it and those before it off the list; `None` where it is not in the list, which then stays
+    /// as it is.
+    #[cfg(feature = "ztensor2")]
+    #[inline]
+    pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
+        let mut left = *self;
+        while let Some((known, number)) = left.split_first() {
+            if known == word {
+                *self = left;
+                return Some(number);
+            }
+        }
+        None
+    }
+
     /// Returns the number of `word`; [`UNKNOWN`] where it is not in the list.
     pub(crate) fn number_of(self, word: &[u8]) -> u8 {
         self.find(word).number()

@@ -154,3 +154,56 @@ pub extern "C" fn tenslice_component_with_bytes(
         Ok(OK)
     })
 }
+
+/// Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
+/// flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
+/// damaged.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
+    plain(|| {
+        let flags = component.get()?.caps().bits();
+        caps.writable()?.set(flags);
+        Ok(OK)
+    })
+}
+
+/// Sets `shard` to the name of the file that the bytes of a component are in, where that is another one; to NULL and 0
+/// where it is not. Such a component has its place in that file, and is read after tenslice_component_with_shard or
+/// tenslice_component_with_bytes. Only zTensor 2 has shards. A name has 1 to 64 letters, digits, dots, hyphens and
+/// underscores and does not begin with a dot, so that it names a file in the same folder.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_shard(
+    component: Handle<tenslice_component>,
+    shard: Out<tenslice_str>,
+) -> tenslice_status {
+    plain(|| {
+        let name = tenslice_str::of(component.get()?.shard_text());
+        shard.writable()?.set(name);
+        Ok(OK)
+    })
+}
+
+/// Makes `bound` the same component over all the bytes of the shard that it is in. It is valid for as long as these
+/// bytes, and what the file was opened from, stay in place. Constant cost: nothing compares the shard with what the file
+/// says about it; check its size and digest once, before its components are bound.
+///
+/// Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short; INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_with_shard(
+    component: Handle<tenslice_component>,
+    data: Array<'static, c_void>,
+    length: Length,
+    bound: Out<tenslice_component>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
+        let component = details.of(component.with_shard(data))?;
+        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has been read
+        Ok(OK)
+    })
+}

@@ -5,18 +5,20 @@ use core::ffi::c_void;
 use super::component::tenslice_component;
 use super::file::tenslice_file;
 use super::pointer::{
-    Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Scratch, ScratchLength, buffers,
+    Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
 #[cfg(not(feature = "digest"))]
 use super::status::ApiError;
 use super::status::{Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
+#[cfg(not(feature = "digest"))]
+use crate::error::Error;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
 use crate::{BuiltIn, DecodeError, Decoder};
 #[cfg(feature = "digest")]
-use crate::{Verification, Verified};
+use crate::{Component, Verification, Verified};
 
 /// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the
 /// front of the `capacity` bytes at `destination`, and sets `length` to the number of decoded bytes. Must not trust a
@@ -57,8 +59,8 @@ pub type tenslice_decode_with_dictionary = Option<
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_decoder {
-    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD and, for chunks of Blosc2, also for
-    /// TENSLICE_ENCODING_ZLIB.
+    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
+    /// TENSLICE_ENCODING_ZSTD_SEEKABLE) and, for chunks of Blosc2, also for TENSLICE_ENCODING_ZLIB.
     pub decode: tenslice_decode,
     /// Passed to the functions.
     pub user: *mut c_void,
@@ -157,9 +159,9 @@ pub(super) fn report_length(
 /// written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
 /// destination.
 ///
-/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, NOT_IN_MEMORY;
-/// CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the contents of the destination are
-/// unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
+/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY;
+/// CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the
+/// contents of the destination are unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
 /// INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_into(
@@ -178,6 +180,57 @@ pub extern "C" fn tenslice_component_read_into(
         report_length(details, &length, component.decoded_length(), || {
             component.read_into_with(&mut decoder, destination).map(|written| written.len())
         })
+    })
+}
+
+/// Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
+/// copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that are
+/// wanted in part into `scratch`, which has the memory that tenslice_component_range_scratch reports and may be NULL where
+/// that is 0. `decoder` may be NULL to use the built-in one; the caller's is asked for TENSLICE_ENCODING_ZSTD, a frame at
+/// a time, and should check the frame's checksum.
+///
+/// The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table of
+/// all frames, 8 or 12 bytes each.
+///
+/// Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
+/// number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY,
+/// INVALID_HANDLE, INVALID_ARGUMENT; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM,
+/// CHECKSUM_MISMATCH, then the contents of the destination are unspecified.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_read_range(
+    component: Handle<tenslice_component>,
+    decoder: OptionalIn<tenslice_decoder>,
+    offset: u64,
+    destination: Buffer<c_void>,
+    capacity: Capacity,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let (destination, scratch) =
+            buffers((destination, capacity), (scratch, scratch_length), &[component.memory(), decoder.memory()])?;
+        let component = *component.get()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        details.of(component.read_range_into_with(&mut decoder, offset, destination, scratch))?;
+        Ok(OK)
+    })
+}
+
+/// Sets `length` to how many bytes of scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else
+/// what the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
+/// are not in memory, an invalid table of frames. Linear in that table.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_range_scratch(
+    component: Handle<tenslice_component>,
+    length: Out<u64>,
+) -> tenslice_status {
+    plain(|| {
+        let needed = component.get()?.range_scratch_length().unwrap_or(u64::MAX);
+        length.writable()?.set(needed);
+        Ok(OK)
     })
 }
 
@@ -255,7 +308,7 @@ pub struct tenslice_verified {
     pub struct_size: u32,
     /// Warnings about the data: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// Components whose stored bytes match their digest.
+    /// Components whose bytes match their digest.
     pub verified: u64,
     /// Components for which the file states no digest.
     pub without_digest: u64,
@@ -276,10 +329,23 @@ impl From<Verified> for tenslice_verified {
     }
 }
 
-/// Verifies a component against its digest: reads all its stored bytes. Exactly one of the counts is 1.
+/// Fills `verified` with the outcome for a component.
+#[cfg(feature = "digest")]
+fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<tenslice_verified> {
+    let mut counts = Verified::default();
+    match component.verify_with(decoder, scratch)? {
+        Verification::Verified => counts.verified = 1,
+        Verification::NoDigest => counts.without_digest = 1,
+        Verification::UnknownDigest => counts.unknown_digest = 1,
+    }
+    Ok(counts.into())
+}
+
+/// Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is one
+/// of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
 ///
-/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN
-/// where the library was built without digests.
+/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
+/// OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without digests.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify(
     component: Handle<tenslice_component>,
@@ -291,13 +357,7 @@ pub extern "C" fn tenslice_component_verify(
         let verified = verified.writable()?;
         #[cfg(feature = "digest")]
         {
-            let mut counts = Verified::default();
-            match details.of(component.verify())? {
-                Verification::Verified => counts.verified = 1,
-                Verification::NoDigest => counts.without_digest = 1,
-                Verification::UnknownDigest => counts.unknown_digest = 1,
-            }
-            verified.fill(counts.into());
+            verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
             Ok(OK)
         }
         #[cfg(not(feature = "digest"))]
@@ -308,12 +368,71 @@ pub extern "C" fn tenslice_component_verify(
     })
 }
 
+/// Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
+/// frame at a time into `scratch`, which has the memory that tenslice_component_verify_scratch reports and may be NULL
+/// where that is 0. `decoder` may be NULL to use the built-in one.
+///
+/// Errors: those of tenslice_component_verify and of tenslice_component_read_into.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_verify_with(
+    component: Handle<tenslice_component>,
+    decoder: OptionalIn<tenslice_decoder>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    verified: InfoOut<tenslice_verified>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let others = &[component.memory(), decoder.memory(), verified.memory()];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let component = *component.get()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        let verified = verified.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            verified.fill(details.of(verify(&component, &mut decoder, scratch))?);
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (component, &mut decoder, scratch, verified, details);
+            Err(ApiError::new(ErrorKind::NotBuiltIn))
+        }
+    })
+}
+
+/// Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
+/// they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
+/// bytes are not in memory, or the table of frames is invalid. Linear in that table.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_component_verify_scratch(
+    component: Handle<tenslice_component>,
+    length: Out<u64>,
+) -> tenslice_status {
+    plain(|| {
+        let component = component.get()?;
+        let length = length.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            length.set(component.verify_scratch_length().unwrap_or(u64::MAX));
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (component, length);
+            Err(Error::new(ErrorKind::NotBuiltIn))
+        }
+    })
+}
+
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
-/// Reads all their stored bytes, repeatedly where several share them: the cost is the sum of their lengths, which may
-/// exceed the file's.
+/// Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
+/// file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
 ///
 /// Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
-/// INVALID_ROW_POINTERS.
+/// INVALID_ROW_POINTERS, INDEX_ORDER.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,
@@ -332,6 +451,60 @@ pub extern "C" fn tenslice_file_verify(
         {
             let _ = (file, verified, details);
             Err(ApiError::new(ErrorKind::NotBuiltIn))
+        }
+    })
+}
+
+/// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
+/// not encoded. `scratch` must have the memory that tenslice_file_verify_scratch reports, and may be NULL where that is 0.
+/// `decoder` may be NULL to use the built-in one.
+///
+/// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_verify_with(
+    file: Handle<tenslice_file>,
+    decoder: OptionalIn<tenslice_decoder>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    verified: InfoOut<tenslice_verified>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let scratch = scratch.with_length(scratch_length, &[file.memory(), decoder.memory(), verified.memory()])?;
+        let file = *file.get()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        let verified = verified.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            verified.fill(details.of(file.verify_with(&mut decoder, scratch))?.into());
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (file, &mut decoder, scratch, verified, details);
+            Err(ApiError::new(ErrorKind::NotBuiltIn))
+        }
+    })
+}
+
+/// Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
+/// UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
+    plain(|| {
+        let file = file.get()?;
+        let length = length.writable()?;
+        #[cfg(feature = "digest")]
+        {
+            length.set(file.verify_scratch_length().unwrap_or(u64::MAX));
+            Ok(OK)
+        }
+        #[cfg(not(feature = "digest"))]
+        {
+            let _ = (file, length);
+            Err(Error::new(ErrorKind::NotBuiltIn))
         }
     })
 }

@@ -7,9 +7,11 @@
 pub(crate) mod blosclz;
 #[cfg(feature = "gguf")]
 pub mod blocks;
-#[cfg(feature = "ztensor")]
+#[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
-#[cfg(any(feature = "ztensor", feature = "digest"))]
+#[cfg(feature = "ztensor2")]
+pub(crate) mod cbor_strict;
+#[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "digest"))]
 pub(crate) mod digest;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;
@@ -19,8 +21,12 @@ pub(crate) mod json;
 pub(crate) mod lz4;
 #[cfg(feature = "npy")]
 pub(crate) mod npy;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod xxh3;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]
@@ -31,11 +37,24 @@ use crate::vocab::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
 /// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard
-/// it keeps the dictionary that was set last, in parsed form, until another is set.
+/// it keeps the dictionary that was set last, in parsed form, until another is set, and libzstd's own memory.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    zstd: zstd::Memory,
+    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
     dictionary: Option<zstd::Dictionary>,
+}
+
+impl BuiltIn {
+    /// Whether a decoder for streams of that encoding is built in.
+    pub(crate) const fn decodes(encoding: Encoding) -> bool {
+        match encoding {
+            Encoding::Zstd => cfg!(any(feature = "zstd", feature = "zstd-c")),
+            Encoding::Zlib | Encoding::Deflate => cfg!(feature = "zlib"),
+            _ => false,
+        }
+    }
 }
 
 impl Decoder for BuiltIn {
@@ -43,7 +62,7 @@ impl Decoder for BuiltIn {
         let _ = (stored, &dst); // unused where nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => zstd::decode(stored, dst),
+            Encoding::Zstd => self.zstd.decode(stored, dst),
             #[cfg(feature = "zlib")]
             Encoding::Zlib => zlib::decode(stored, dst),
             #[cfg(feature = "zlib")]
@@ -76,6 +95,19 @@ impl Decoder for BuiltIn {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, dst),
             _ => Err(DecodeError::Unsupported),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuiltIn, DecodeError, Decoder, Encoding};
+
+    #[test]
+    fn what_is_said_to_be_decoded_is_decoded() {
+        for &encoding in Encoding::ALL {
+            let is_refused = BuiltIn::default().decode(encoding, &[], &mut []) == Err(DecodeError::Unsupported);
+            assert_eq!(BuiltIn::decodes(encoding), !is_refused, "{encoding}");
         }
     }
 }

@@ -29,7 +29,12 @@ pub mod safetensors;
 pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
+#[cfg(feature = "ztensor2")]
+pub mod ztensor2;
 
+#[cfg(feature = "ztensor2")]
+#[allow(unused_imports)] // by a build with that format alone
+pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
 
 use crate::attributes::Attributes;
@@ -70,6 +75,8 @@ macro_rules! formats {
                 as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
             "gguf" Gguf gguf::GgufFile [0 b"GGUF"]
                 as_gguf "Returns the GGUF-specific view; `None` for a file of another format.";
+            "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
+                as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
         }
     };
 }
@@ -250,7 +257,6 @@ macro_rules! any_file {
         /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
         const MAGICS: Keywords = keywords![bytes
             $($($magic => Format::$variant.code(),)*)*
-            b"\x89ZT2\r\n\x1a\n" => Format::Ztensor2.code(),
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
             b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
             b"\x1f\x8b" => Format::Gzip.code(),

@@ -117,6 +117,18 @@ impl<'a> TensorRecord<'a> {
     }
 }
 
+/// What the bytes of a component may be, besides what its digest says.
+#[cfg(feature = "ztensor2")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Anything.
+    Any,
+    /// 0 and 1.
+    Bools,
+    /// The upper half of the last byte is 0: an odd number of elements of 4 bits.
+    OddHalves,
+}
+
 /// What a format reports about a component: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComponentRecord<'a> {
@@ -140,6 +152,12 @@ pub(crate) struct ComponentRecord<'a> {
     /// CRC-32 of the bytes stored in that extent, once decoded: those of the component, and possibly more.
     #[cfg(feature = "npz")]
     pub(crate) crc32: Option<(u32, Extent)>,
+    /// The file that the extent is in, if it is another one, as this file spells its name.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) shard: Option<Utf8<'a>>,
+    /// What is verified of the decoded bytes; the digest is one of the stored bytes where that is `None`.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) decoded: Option<Contents>,
     /// `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
     /// Where its record is in the file, and how many bytes before that the record of its tensor begins: [`NO_ENTRY`]
@@ -173,6 +191,10 @@ impl<'a> ComponentRecord<'a> {
             digest: None,
             #[cfg(feature = "npz")]
             crc32: None,
+            #[cfg(feature = "ztensor2")]
+            shard: None,
+            #[cfg(feature = "ztensor2")]
+            decoded: None,
             warnings: 0,
             at,
             entry_distance,

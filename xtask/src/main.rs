@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tenslice::{
-    ByteOrder, DType, Encoding, ErrorKind, Format, Item, Layout, MAX_SEGMENTS, Order, ValueKind, Warning,
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Item, Layout, MAX_SEGMENTS, Order, ValueKind, Warning,
 };
 
 fn main() -> ExitCode {
@@ -205,6 +205,17 @@ fn codes() -> Result<String, Box<dyn Error>> {
     section(&mut out, "The kind of a value of an attribute.", "VALUE_", ValueKind::ALL, |v| {
         (v.name(), v.code().into(), v.text())
     })?;
+    writeln!(out, "\n/** What can be done with a component, as bits: tenslice_component_caps. */\nenum {{")?;
+    let none = Caps::default();
+    for (name, caps, text) in [
+        ("BYTES", Caps { bytes: true, ..none }, "tenslice_component_bytes returns its bytes in place"),
+        ("RANGE", Caps { range: true, ..none }, "tenslice_component_read_range reads a range of them"),
+        ("DECODE", Caps { decode: true, ..none }, "tenslice_component_read_into decodes it, or copies it"),
+        ("VERIFY", Caps { verify: true, ..none }, "tenslice_component_verify_with compares it with a digest"),
+    ] {
+        writeln!(out, "    TENSLICE_CAP_{name} = {}, /**< {text} */", caps.bits())?;
+    }
+    writeln!(out, "}};")?;
     section(&mut out, "Warnings, as bits: what is not an error, but worth a look.", "WARNING_", Warning::ALL, |v| {
         (v.name(), 1 << v.code(), v.text())
     })?;

@@ -1,0 +1,613 @@
+//! CBOR in its deterministic encoding (RFC 8949 section 4.2.1), from borrowed bytes: shortest heads, definite lengths,
+//! the keys of a map in the order of their encoded bytes, and so distinct; no tags.
+//!
+//! Depends on `place`, `error`, `bytes`. minicbor does not tell how wide a head was. Records are read key by key, any
+//! other value is skipped without recursion, and everything that is read or skipped is held to these rules. Positions
+//! count from the start of the bytes read.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use crate::bytes::keywords::Keywords;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::error::{Error, ErrorKind, NO_ENTRY};
+use crate::place::{Format, Item};
+
+/// How deep a value may be: the outermost is at depth 0, what it contains at depth 1.
+const MAX_DEPTH: usize = 32;
+
+/// The first fault, and where it is.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    kind: ErrorKind,
+    item: Item,
+    at: u32,
+    entry_distance: u32,
+}
+
+/// The known keys of a record, in the order of their encoded bytes: the shorter first. Each has the number of the
+/// [`Item`] that its value is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    pub(crate) keys: Keywords,
+    /// The items that must be there, as bits.
+    pub(crate) required: u64,
+}
+
+/// Declares the [`Fields`] of a record.
+macro_rules! fields {
+    ({ $($key:literal: $item:ident),* $(,)? } required $($needed:ident)*) => {
+        $crate::codec::cbor_strict::Fields {
+            keys: keywords!($($key: Item::$item.code()),*),
+            required: $($crate::codec::cbor_strict::bit(Item::$needed) |)* 0,
+        }
+    };
+}
+pub(crate) use fields;
+
+/// The bit of an item in a set of them.
+pub(crate) const fn bit(item: Item) -> u64 {
+    #[allow(clippy::as_conversions)] // widens
+    1_u64.wrapping_shl(item.code() as u32) // below 64: only those are used this way
+}
+
+/// A map being read as a record of known keys.
+pub(crate) struct Record<'a> {
+    /// Those that may still come.
+    keys: Keywords,
+    /// How many pairs are left.
+    left: u32,
+    /// The items that must still come, as bits.
+    required: u64,
+    at: u32,
+    /// The last key, as encoded, and whether it is one of the known ones.
+    last: &'a [u8],
+    is_last_known: bool,
+}
+
+/// Reads a value after the other. Where a call returns nothing, the reader holds the fault.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    rest: &'a [u8],
+    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`] where
+    /// there is none).
+    pub(crate) item: Item,
+    pub(crate) entry: u32,
+    fault: Option<Fault>,
+}
+
+/// The major types, in the bits of the first byte of a head.
+const UNSIGNED: u8 = 0x00;
+const NEGATIVE: u8 = 0x20;
+const BYTES: u8 = 0x40;
+const TEXT: u8 = 0x60;
+const ARRAY: u8 = 0x80;
+const MAP: u8 = 0xa0;
+const TAG: u8 = 0xc0;
+const SIMPLE: u8 = 0xe0;
+
+/// The heads of simple values, and of floating-point numbers.
+const FALSE: u8 = 0xf4;
+const TRUE: u8 = 0xf5;
+const NULL: u8 = 0xf6;
+const HALF: u8 = 0xf9;
+const SINGLE: u8 = 0xfa;
+const DOUBLE: u8 = 0xfb;
+/// The bits of the only NaN.
+const NAN: u64 = 0x7e00;
+
+const fn major(head: u8) -> u8 {
+    head & 0xe0
+}
+
+/// A container that is being skipped.
+struct Level<'a> {
+    /// How many items are left: of a map keys and values.
+    left: u32,
+    is_map: bool,
+    /// What begins with the current item.
+    item: &'a [u8],
+    /// The last key, as encoded.
+    last: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads on from `position`. There are less than 4 GiB of bytes.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
+        let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
+        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, fault: None }
+    }
+
+    /// The position of the next byte.
+    #[inline]
+    pub(crate) fn position(&self) -> u32 {
+        u32::try_from(self.bytes.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
+    }
+
+    /// The bytes that have not been read.
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The error of a call that returned nothing, in a file whose CBOR begins at `start`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn error(&self, format: Format, start: u64) -> Error {
+        let Some(fault) = self.fault else { return Error::at(ErrorKind::Malformed, format, Item::Manifest, start) };
+        Error::at(fault.kind, format, fault.item, start.saturating_add(fault.at.into()))
+            .after_entry(fault.entry_distance)
+    }
+
+    /// Stops with a fault at `at`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stop_at<T>(&mut self, kind: ErrorKind, at: u32) -> Option<T> {
+        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
+        self.fault = Some(Fault { kind, item: self.item, at, entry_distance });
+        None
+    }
+
+    /// Stops with a fault of `item`, which is at `at`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stop_in<T>(&mut self, item: Item, kind: ErrorKind, at: u32) -> Option<T> {
+        self.item = item;
+        self.stop_at(kind, at)
+    }
+
+    /// Stops with a fault of what begins where `rest` does.
+    #[cold]
+    #[inline(never)]
+    fn stop<T>(&mut self, kind: ErrorKind, rest: &'a [u8]) -> Option<T> {
+        self.rest = rest;
+        let at = self.position();
+        self.stop_at(kind, at)
+    }
+
+    /// Reads a head: returns its first byte, and the number that follows.
+    #[inline]
+    fn head(&mut self) -> Option<(u8, u64)> {
+        match self.rest {
+            [head, rest @ ..] if head & 0x1f < 24 => {
+                self.rest = rest;
+                Some((*head, u64::from(head & 0x1f)))
+            }
+            rest => self.wide_head(rest),
+        }
+    }
+
+    /// Reads a head of more than one byte, or one that is malformed.
+    #[inline(never)]
+    fn wide_head(&mut self, start: &'a [u8]) -> Option<(u8, u64)> {
+        let [head, rest @ ..] = start else { return self.stop(ErrorKind::Truncated, start) };
+        let info = head & 0x1f;
+        if info > 27 {
+            let may_be_open = info == 31 && matches!(major(*head), BYTES..=MAP);
+            let kind = if may_be_open { ErrorKind::IndefiniteLength } else { ErrorKind::Malformed };
+            return self.stop(kind, start);
+        }
+        let width = 1_u32.wrapping_shl(u32::from(info).wrapping_sub(24));
+        let Some((number, rest)) = to_usize(width.into()).and_then(|width| rest.split_at_checked(width)) else {
+            return self.stop(ErrorKind::Truncated, start);
+        };
+        let number = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
+        let fits_in_less = match *head {
+            // Any NaN is the one in 16 bits.
+            HALF => is_nan(number, F16) && number != NAN,
+            SINGLE => is_nan(number, F32) || fits(number, F32, F16),
+            DOUBLE => is_nan(number, F64) || fits(number, F64, F32),
+            SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
+            // In the first byte itself, or in half the bytes.
+            _ if width == 1 => number < 24,
+            _ => number.wrapping_shr(width.wrapping_mul(4)) == 0,
+        };
+        if fits_in_less {
+            return self.stop(ErrorKind::NotShortest, start);
+        }
+        self.rest = rest;
+        Some((*head, number))
+    }
+
+    /// Reads the head of a value that must be of a given type, and returns its number.
+    #[inline]
+    fn head_of(&mut self, expected: u8) -> Option<u64> {
+        let start = self.rest;
+        let (head, number) = self.head()?;
+        if major(head) != expected {
+            return self.wrong_type(head, start);
+        }
+        Some(number)
+    }
+
+    /// Stops at a value of a type that is not expected: a tag is none.
+    #[cold]
+    #[inline(never)]
+    fn wrong_type<T>(&mut self, head: u8, start: &'a [u8]) -> Option<T> {
+        self.stop(if major(head) == TAG { ErrorKind::Tagged } else { ErrorKind::UnexpectedType }, start)
+    }
+
+    /// Reads an integer from 0 to 2^64 - 1.
+    #[inline]
+    pub(crate) fn unsigned(&mut self) -> Option<u64> {
+        self.head_of(UNSIGNED)
+    }
+
+    /// Reads a text string.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Option<Utf8<'a>> {
+        let start = self.rest;
+        let length = self.head_of(TEXT)?;
+        let text = self.take(length, start)?;
+        Utf8::checked(text).or_else(|| self.stop(ErrorKind::InvalidUtf8, start))
+    }
+
+    /// Reads that many bytes of a string that begins where `start` does.
+    #[inline]
+    fn take(&mut self, length: u64, start: &'a [u8]) -> Option<&'a [u8]> {
+        let split = to_usize(length).and_then(|length| self.rest.split_at_checked(length));
+        let Some((bytes, rest)) = split else { return self.stop(ErrorKind::Truncated, start) };
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    /// Reads the head of an array, and returns how many items it has.
+    #[inline]
+    pub(crate) fn array(&mut self) -> Option<u32> {
+        let start = self.rest;
+        let count = self.head_of(ARRAY)?;
+        self.count(count, 1, start)
+    }
+
+    /// Reads the head of a map, and returns how many pairs it has.
+    #[inline]
+    pub(crate) fn map(&mut self) -> Option<u32> {
+        let start = self.rest;
+        let count = self.head_of(MAP)?;
+        self.count(count, 2, start)
+    }
+
+    /// Holds a count to what is left: everything counted takes at least `least` bytes.
+    #[inline]
+    fn count(&mut self, count: u64, least: u64, start: &'a [u8]) -> Option<u32> {
+        match u32::try_from(count) {
+            Ok(short) if count.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
+            _ => self.stop(ErrorKind::CountTooLarge, start),
+        }
+    }
+
+    /// Begins a record: a map with the known keys `fields`.
+    #[inline]
+    pub(crate) fn record(&mut self, fields: &'static Fields) -> Option<Record<'a>> {
+        let at = self.position();
+        let left = self.map()?;
+        Some(Record { keys: fields.keys, left, required: fields.required, at, last: &[], is_last_known: false })
+    }
+
+    /// Returns the next known field of `record`, a map at that depth, with the reader at its value; at the end,
+    /// [`Item::File`]. Unknown keys are skipped with their values.
+    #[inline(never)]
+    pub(crate) fn field(&mut self, record: &mut Record<'a>, depth: usize) -> Option<Item> {
+        while let Some(left) = record.left.checked_sub(1) {
+            record.left = left;
+            self.item = Item::Key;
+            let start = self.rest;
+            let known = self.known_key(&mut record.keys);
+            if known.is_none() {
+                self.skip_value(depth.saturating_add(1))?;
+            }
+            let encoded = until(start, self.rest);
+            // Known keys are in order among themselves: they are looked for from the last one on.
+            if known.is_none() || !record.is_last_known {
+                self.hold_order(record.last, encoded, start)?;
+            }
+            (record.last, record.is_last_known) = (encoded, known.is_some());
+            if let Some(item) = known {
+                record.required &= !bit(item);
+                self.item = item;
+                return Some(item);
+            }
+            self.item = Item::Value;
+            self.skip_value(depth.saturating_add(1))?;
+        }
+        if record.required == 0 { Some(Item::File) } else { self.stop_missing(record) }
+    }
+
+    /// Reads a key if it is one of those in the list, and takes it and those before it off the list.
+    #[inline]
+    fn known_key(&mut self, keys: &mut Keywords) -> Option<Item> {
+        let [head, rest @ ..] = self.rest else { return None };
+        let length = usize::from(head.wrapping_sub(TEXT)); // of a known key below 24
+        let (key, rest) = rest.split_at_checked(length)?;
+        let number = keys.take_until(key)?;
+        self.rest = rest;
+        Item::from_code(number)
+    }
+
+    /// Stops with the first item that a record lacks.
+    #[cold]
+    #[inline(never)]
+    fn stop_missing<T>(&mut self, record: &Record<'_>) -> Option<T> {
+        let missing = u8::try_from(record.required.trailing_zeros()).ok().and_then(Item::from_code);
+        self.stop_in(missing.unwrap_or(Item::Key), ErrorKind::MissingKey, record.at)
+    }
+
+    /// Reads a key of a map whose keys are all text strings and not empty: one that comes after `last`, which it then
+    /// takes the place of, and which is empty before the first.
+    #[inline]
+    pub(crate) fn key(&mut self, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
+        let start = self.rest;
+        let key = self.text()?;
+        if !last.is_empty() && !comes_before(last, key.bytes()) {
+            let kind = match (*last == key.bytes(), self.item) {
+                (true, Item::Name) => ErrorKind::RepeatedName,
+                (true, _) => ErrorKind::RepeatedKey,
+                _ => ErrorKind::KeyOrder,
+            };
+            return self.stop(kind, start);
+        }
+        *last = key.bytes();
+        Some(key)
+    }
+
+    /// Stops unless a key, which begins where `start` does, comes after another; both as encoded.
+    #[inline(never)]
+    fn hold_order(&mut self, last: &[u8], key: &[u8], start: &'a [u8]) -> Option<()> {
+        match last.cmp(key) {
+            Ordering::Less => Some(()),
+            Ordering::Equal => self.stop(ErrorKind::RepeatedKey, start),
+            Ordering::Greater => self.stop(ErrorKind::KeyOrder, start),
+        }
+    }
+
+    /// Replaces the fault by the first one in the encoding of all the bytes, if there is any: what is not encoded as it must
+    /// be says nothing.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn prefer_fault_of_encoding(&mut self) {
+        let mut all = Self::new(self.bytes, 0);
+        if all.skip_value(0).is_some() && !all.rest.is_empty() {
+            all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
+        }
+        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, own.kind) == (other.at, other.kind));
+        if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Skips a value at that depth.
+    #[inline(never)] // the levels stay off the stack of callers
+    pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
+        let mut levels = heapless::Vec::<Level<'a>, { MAX_DEPTH + 1 }>::new();
+        loop {
+            let start = self.rest;
+            if depth.saturating_add(levels.len()) > MAX_DEPTH {
+                return self.stop(ErrorKind::TooDeep, start);
+            }
+            let (head, number) = self.head()?;
+            let inside = match major(head) {
+                UNSIGNED | NEGATIVE => None,
+                BYTES => {
+                    self.take(number, start)?;
+                    None
+                }
+                TEXT => {
+                    if !is_utf8(self.take(number, start)?) {
+                        return self.stop(ErrorKind::InvalidUtf8, start);
+                    }
+                    None
+                }
+                ARRAY => Some((self.count(number, 1, start)?, false)),
+                MAP => Some((self.count(number, 2, start)?, true)),
+                SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => None,
+                _ => return self.wrong_type(head, start),
+            };
+            let mut is_complete = inside.is_none();
+            if let Some((count, is_map)) = inside {
+                let left = if is_map { count.saturating_mul(2) } else { count };
+                if levels.push(Level { left, is_map, item: self.rest, last: &[] }).is_err() {
+                    return self.stop(ErrorKind::TooDeep, start);
+                }
+            }
+            // Leave the containers that are complete: each was an item of the one around it.
+            loop {
+                let Some(level) = levels.last_mut() else { return Some(()) };
+                if is_complete {
+                    level.left = level.left.saturating_sub(1);
+                    let is_key = level.is_map && level.left & 1 != 0;
+                    if is_key {
+                        let key = until(level.item, self.rest);
+                        self.hold_order(level.last, key, level.item)?;
+                        level.last = key;
+                    }
+                }
+                if level.left > 0 {
+                    level.item = self.rest;
+                    break;
+                }
+                levels.pop();
+                is_complete = true;
+            }
+        }
+    }
+}
+
+/// Whether one text string is before another as a key: as encoded, where the length comes first.
+#[inline]
+pub(crate) fn comes_before(key: &[u8], other: &[u8]) -> bool {
+    key.len() < other.len() || key.len() == other.len() && key < other
+}
+
+/// The bytes from where `start` begins to where `end` does, which is further on.
+#[inline]
+fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
+    start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
+}
+
+/// Whether the bits of a floating-point number, with a mantissa of that many bits and exponents up to `bias`, are those
+/// of a NaN.
+fn is_nan(bits: u64, (mantissa, bias): Float) -> bool {
+    let fraction = bits & low_bits(mantissa);
+    let exponent = bits.wrapping_shr(mantissa) & exponents(bias);
+    exponent == exponents(bias) && fraction != 0
+}
+
+/// A floating-point type: how many bits its mantissa has, and its largest exponent.
+type Float = (u32, u64);
+const F16: Float = (10, 15);
+const F32: Float = (23, 127);
+const F64: Float = (52, 1023);
+
+/// The mask of as many bits.
+const fn low_bits(count: u32) -> u64 {
+    1_u64.wrapping_shl(count).wrapping_sub(1)
+}
+
+/// The mask of the stored exponents.
+const fn exponents(bias: u64) -> u64 {
+    bias.wrapping_mul(2).wrapping_add(1)
+}
+
+/// Whether a number that is no NaN has the same value in a narrower type.
+fn fits(bits: u64, (mantissa, bias): Float, (narrow_mantissa, narrow_bias): Float) -> bool {
+    let fraction = bits & low_bits(mantissa);
+    let stored = bits.wrapping_shr(mantissa) & exponents(bias);
+    if stored == 0 || stored == exponents(bias) {
+        return fraction == 0; // zero, and infinity; what is smaller than the normal numbers is too small
+    }
+    // How far above the smallest exponent of a normal number of the narrower type.
+    let smallest = bias.wrapping_sub(narrow_bias).wrapping_add(1);
+    let below = smallest.saturating_sub(stored); // subnormal there, with as many bits less
+    let dropped = u64::from(mantissa).wrapping_sub(narrow_mantissa.into()).wrapping_add(below);
+    let is_in_range = stored <= bias.wrapping_add(narrow_bias) && below <= narrow_mantissa.into();
+    is_in_range && u32::try_from(dropped).is_ok_and(|dropped| fraction & low_bits(dropped) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// Skips a value that is all of the bytes; the kind of the fault, if any.
+    fn skip(bytes: &[u8]) -> Result<(), ErrorKind> {
+        let mut reader = Reader::new(bytes, 0);
+        match reader.skip_value(1) {
+            Some(()) if reader.rest().is_empty() => Ok(()),
+            Some(()) => Err(ErrorKind::TrailingBytes),
+            None => Err(reader.fault.unwrap().kind),
+        }
+    }
+
+    #[test]
+    fn values_have_one_encoding() {
+        use ErrorKind::*;
+        let all: &[(&[u8], Result<(), ErrorKind>)] = &[
+            (b"\x17", Ok(())),
+            (b"\x18\x17", Err(NotShortest)),
+            (b"\x18\x18", Ok(())),
+            (b"\x19\x00\xff", Err(NotShortest)),
+            (b"\x19\x01\x00", Ok(())),
+            (b"\x1a\x00\x00\xff\xff", Err(NotShortest)),
+            (b"\x1a\x00\x01\x00\x00", Ok(())),
+            (b"\x1b\x00\x00\x00\x00\xff\xff\xff\xff", Err(NotShortest)),
+            (b"\x1b\x00\x00\x00\x01\x00\x00\x00\x00", Ok(())),
+            (b"\x1b\xff\xff\xff\xff\xff\xff\xff\xff", Ok(())),
+            (b"\x38\x17", Err(NotShortest)),
+            (b"\x78\x01a", Err(NotShortest)),
+            (b"\x61a", Ok(())),
+            (b"\x61\xff", Err(InvalidUtf8)),
+            (b"\x41\xff", Ok(())),
+            (b"\x42\xff", Err(Truncated)),
+            (b"", Err(Truncated)),
+            (b"\x19\x01", Err(Truncated)),
+            (b"\x5f\x41a\xff", Err(IndefiniteLength)),
+            (b"\x7f\x61a\xff", Err(IndefiniteLength)),
+            (b"\x9f\xff", Err(IndefiniteLength)),
+            (b"\xbf\xff", Err(IndefiniteLength)),
+            (b"\xff", Err(Malformed)),
+            (b"\x1f", Err(Malformed)),
+            (b"\x1c", Err(Malformed)),
+            (b"\xc0\x00", Err(Tagged)),
+            (b"\xf4", Ok(())),
+            (b"\xf5", Ok(())),
+            (b"\xf6", Ok(())),
+            (b"\xf7", Err(UnexpectedType)),
+            (b"\xe0", Err(UnexpectedType)),
+            (b"\xf8\xff", Err(Malformed)),
+            (b"\xf9\x7e\x00", Ok(())),
+            (b"\xf9\x7e\x01", Err(NotShortest)),
+            (b"\xf9\xfe\x00", Err(NotShortest)),
+            (b"\xf9\x7c\x00", Ok(())),
+            (b"\xfa\x7f\xc0\x00\x00", Err(NotShortest)),
+            (b"\xfa\x7f\x80\x00\x00", Err(NotShortest)),
+            (b"\x82\x00", Err(CountTooLarge)),
+            (b"\x82\x00\x00", Ok(())),
+            (b"\xa1\x00", Err(CountTooLarge)),
+            (b"\xa2\x00\x00\x01\x00", Ok(())),
+            (b"\xa2\x01\x00\x00\x00", Err(KeyOrder)),
+            (b"\xa2\x00\x00\x00\x00", Err(RepeatedKey)),
+            (b"\xa2\x61a\x00\x80\x00", Ok(())), // a text string, then a list
+            (b"\xa2\x82\x01\x02\x00\x82\x01\x01\x00", Err(KeyOrder)), // lists as keys
+            (b"\xa2\x82\x01\x01\xa1\x01\x00\x82\x01\x02\x00", Ok(())), // with a map between
+            (b"\xa2\x61b\x00\x61a\x00", Err(KeyOrder)),
+            (b"\xa2\x61b\x00\x62aa\x00", Ok(())),
+            (b"\x81\xa2\x61b\x00\x61b\x00", Err(RepeatedKey)),
+        ];
+        for (bytes, expected) in all {
+            assert_eq!(skip(bytes), *expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn values_are_nested_no_deeper_than_32() {
+        for (levels, expected) in [(31, Ok(())), (32, Err(ErrorKind::TooDeep)), (1000, Err(ErrorKind::TooDeep))] {
+            let mut lists = vec![0x81; levels];
+            lists.push(0);
+            assert_eq!(skip(&lists), expected, "{levels}");
+            let mut maps = [0xa1, 0].repeat(levels);
+            maps.push(0);
+            assert_eq!(skip(&maps), expected, "{levels}");
+            let keys = [vec![0xa1; levels], vec![0; levels + 1]].concat();
+            assert_eq!(skip(&keys), expected, "{levels}");
+        }
+    }
+
+    /// Every number of 16 bits widened, and numbers beside them.
+    #[test]
+    fn floats_have_the_shortest_form_that_keeps_their_value() {
+        let mut count = 0;
+        let mut check = |bits: u64| {
+            let wide = f64::from_bits(bits);
+            let single = wide as f32;
+            let is_single = f64::from(single) == wide;
+            let half = half::f16::from_f32(single);
+            let is_half = half.to_f32() == single;
+            let encoded = [&[DOUBLE][..], &bits.to_be_bytes()].concat();
+            let expected = if is_single || wide.is_nan() { Err(ErrorKind::NotShortest) } else { Ok(()) };
+            assert_eq!(skip(&encoded), expected, "{wide:e}");
+            if is_single {
+                let encoded = [&[SINGLE][..], &single.to_bits().to_be_bytes()].concat();
+                let expected = if is_half { Err(ErrorKind::NotShortest) } else { Ok(()) };
+                assert_eq!(skip(&encoded), expected, "{single:e}");
+                count += 1;
+            }
+        };
+        for bits in 0..=u16::MAX {
+            let wide = half::f16::from_bits(bits).to_f64().to_bits();
+            for other in [0, 1, 1 << 28, 1 << 29, 1 << 30, 1 << 41, 1 << 42, 1 << 43, 1 << 51] {
+                check(wide);
+                check(wide ^ other);
+                check(wide.wrapping_add(other));
+            }
+        }
+        for exponent in 0..2048 {
+            for fraction in [0, 1, 1 << 28, 1 << 29, 1 << 42, 1 << 51, (1 << 52) - 1] {
+                check(exponent << 52 | fraction);
+                check(1 << 63 | exponent << 52 | fraction);
+            }
+        }
+        assert!(count > 100_000, "{count}");
+    }
+}

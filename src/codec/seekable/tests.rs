@@ -1,0 +1,364 @@
+//! Streams that libzstd wrote, whole, cut, changed and made up.
+//!
+//! Depends on what it tests.
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+use super::{Result, Seekable};
+use crate::decode::{DecodeError, Decoder};
+use crate::error::ErrorKind;
+use crate::vocab::Encoding;
+
+/// A frame of that content; a size in its header only where it is stated.
+fn frame(content: &[u8], level: i32, has_checksum: bool, has_size: bool) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), level).unwrap();
+    encoder.include_checksum(has_checksum).unwrap();
+    if has_size {
+        encoder.set_pledged_src_size(Some(content.len() as u64)).unwrap();
+    }
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The table of frames, each given by its stored length, its content and perhaps a checksum.
+fn table(frames: &[(usize, usize, Option<u32>)]) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for (stored, content, checksum) in frames {
+        entries.extend((*stored as u32).to_le_bytes());
+        entries.extend((*content as u32).to_le_bytes());
+        entries.extend(checksum.iter().flat_map(|sum| sum.to_le_bytes()));
+    }
+    let has_checksums = frames.iter().any(|(.., checksum)| checksum.is_some());
+    let mut table = vec![0x5e, 0x2a, 0x4d, 0x18];
+    table.extend((entries.len() as u32 + 9).to_le_bytes());
+    table.extend(entries);
+    table.extend((frames.len() as u32).to_le_bytes());
+    table.extend([if has_checksums { 0x80 } else { 0 }, 0xb1, 0xea, 0x92, 0x8f]);
+    table
+}
+
+/// Frames and their table.
+fn joined(frames: &[(Vec<u8>, usize)], has_checksums: bool) -> Vec<u8> {
+    let entry = |(frame, content): &(Vec<u8>, usize)| {
+        let checksum = u32::from_le_bytes(*frame.last_chunk().unwrap());
+        (frame.len(), *content, has_checksums.then_some(checksum))
+    };
+    let entries: Vec<_> = frames.iter().map(entry).collect();
+    let mut stream: Vec<u8> = frames.iter().flat_map(|(frame, _)| frame.clone()).collect();
+    stream.extend(table(&entries));
+    stream
+}
+
+/// A stream of `content` as the reference implementation writes it, `chunk` bytes a frame.
+pub(crate) fn stream(content: &[u8], chunk: usize) -> Vec<u8> {
+    let frames: Vec<_> = content.chunks(chunk).map(|part| (frame(part, 3, true, false), part.len())).collect();
+    joined(&frames, false)
+}
+
+/// Bytes that compress, and bytes that do not.
+pub(crate) fn content(length: usize) -> Vec<u8> {
+    let mut seed = 1_u32;
+    let byte = |i: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if i % 1000 < 600 { (i / 50) as u8 } else { (seed >> 24) as u8 }
+    };
+    (0..length).map(byte).collect()
+}
+
+/// libzstd, which counts what it is asked for.
+#[derive(Default)]
+pub(crate) struct Libzstd {
+    pub(crate) calls: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Decoder for Libzstd {
+    fn decode(
+        &mut self,
+        encoding: Encoding,
+        stored: &[u8],
+        dst: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
+        assert_eq!(encoding, Encoding::Zstd);
+        self.calls += 1;
+        self.bytes += dst.len();
+        zstd::bulk::decompress_to_buffer(stored, dst).map_err(|error| match error.to_string() {
+            text if text.contains("checksum") => DecodeError::Checksum,
+            text if text.contains("too small") => DecodeError::DoesNotFit,
+            _ => DecodeError::Malformed,
+        })
+    }
+}
+
+fn whole(stream: &[u8], length: Option<u64>) -> Result<Vec<u8>> {
+    let seekable = Seekable::open(stream, length)?;
+    let mut dst = vec![0xee; seekable.length() as usize];
+    seekable.read(&mut Libzstd::default(), 0, &mut dst, &mut [])?;
+    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    {
+        let mut other = vec![0xdd; dst.len()];
+        seekable.read(&mut crate::codec::BuiltIn::default(), 0, &mut other, &mut []).unwrap();
+        assert!(other == dst);
+    }
+    Ok(dst)
+}
+
+#[test]
+fn whole_streams() {
+    let content = content(300_000);
+    for length in [0, 1, 2, 99, 100, 101, 1000, 131_071, 131_072, 131_073, 300_000] {
+        for chunk in [1, 3, 100, 4096, 131_072, 300_000, 1 << 20] {
+            if length / chunk > 200 {
+                continue;
+            }
+            let content = &content[..length];
+            let stream = stream(content, chunk);
+            assert_eq!(whole(&stream, Some(length as u64)).unwrap(), content, "{length} by {chunk}");
+            assert_eq!(whole(&stream, None).unwrap(), content);
+            for wrong in [length as u64 + 1, (length as u64).wrapping_sub(1), u64::MAX] {
+                assert_eq!(whole(&stream, Some(wrong)), Err(ErrorKind::DecodedLength));
+            }
+        }
+    }
+    assert_eq!(stream(&[], 1).len(), 17); // the table alone
+}
+
+/// Levels, stated sizes, and checksums in the table.
+#[test]
+fn forms_of_streams() {
+    let content = content(10_000);
+    for level in [-5, 1, 3, 19] {
+        for (has_size, has_checksums) in [(false, false), (true, false), (false, true), (true, true)] {
+            let part = |part: &[u8]| (frame(part, level, true, has_size), part.len());
+            let frames: Vec<_> = content.chunks(300).map(part).collect();
+            assert_eq!(whole(&joined(&frames, has_checksums), Some(10_000)).unwrap(), content);
+        }
+    }
+}
+
+#[test]
+fn ranges() {
+    let content = content(1050);
+    for chunk in [1, 7, 100, 105, 2000] {
+        let stream = stream(&content, chunk);
+        let seekable = Seekable::open(&stream, Some(1050)).unwrap();
+        let largest = seekable.largest_frame() as usize;
+        assert_eq!(largest, chunk.min(1050));
+        for start in (0..=1050).step_by(if chunk < 100 { 35 } else { 5 }) {
+            for length in [0, 1, 2, 6, 7, 8, 99, 100, 101, 210, 1049, 1050] {
+                let end = start + length;
+                let (mut dst, mut scratch, mut decoder) = (vec![0; length], vec![0; largest], Libzstd::default());
+                let read = seekable.read(&mut decoder, start as u64, &mut dst, &mut scratch);
+                if end > 1050 {
+                    assert_eq!((read, decoder.calls), (Err(ErrorKind::NoSuchElement), 0));
+                    continue;
+                }
+                assert_eq!(read, Ok(()));
+                assert_eq!(dst, content[start..end], "{start}..{end} by {chunk}");
+                // Only the frames that have a share are decoded, each of them once.
+                let touched = if length == 0 { 0 } else { (end - 1) / chunk - start / chunk + 1 };
+                assert_eq!(decoder.calls, touched, "{start}..{end} by {chunk}");
+                // Where one is wanted in part, it takes memory, and nothing is written without.
+                let is_even = start % chunk == 0 && (end % chunk == 0 || end == 1050) || length == 0;
+                dst.fill(0xaa);
+                let read = seekable.read(&mut decoder, start as u64, &mut dst, &mut []);
+                assert_eq!(read.is_ok(), is_even, "{start}..{end} by {chunk}");
+                if !is_even {
+                    assert_eq!((read, dst), (Err(ErrorKind::OutOfScratch), vec![0xaa; length]));
+                }
+            }
+        }
+        let mut decoder = Libzstd::default();
+        assert_eq!(seekable.read(&mut decoder, u64::MAX, &mut [0], &mut [0; 2000]), Err(ErrorKind::NoSuchElement));
+    }
+}
+
+#[test]
+fn every_truncation_and_every_mutation() {
+    let content = content(500);
+    for has_checksums in [false, true] {
+        let frames: Vec<_> = content.chunks(120).map(|part| (frame(part, 3, true, true), part.len())).collect();
+        let stream = joined(&frames, has_checksums);
+        for end in 0..stream.len() {
+            assert!(whole(&stream[..end], Some(500)).is_err(), "{end}");
+            assert!(whole(&stream[end + 1..], Some(500)).is_err(), "{end}");
+        }
+        let (mut refused, mut accepted) = (0, Vec::new());
+        let mut changed = stream.clone();
+        for at in 0..stream.len() {
+            for bit in 0..8 {
+                changed[at] ^= 1 << bit;
+                // What is still accepted has the same content: in a frame's descriptor a bit without a use, and the one
+                // that makes a size of one byte a window.
+                match whole(&changed, Some(500)) {
+                    Ok(decoded) => {
+                        assert_eq!(decoded, content, "{at} {bit}");
+                        accepted.push(bit);
+                    }
+                    Err(_) => refused += 1,
+                }
+                changed[at] ^= 1 << bit;
+            }
+        }
+        assert_eq!(accepted, [[4, 5]; 5].concat());
+        assert_eq!(refused + 10, stream.len() * 8);
+    }
+}
+
+#[test]
+fn tables_that_lie() {
+    let content = content(1000);
+    let parts: Vec<_> = content.chunks(300).map(|part| (frame(part, 3, true, false), part.len())).collect();
+    let all: Vec<u8> = parts.iter().flat_map(|(frame, _)| frame.clone()).collect();
+    let honest: Vec<_> = parts.iter().map(|(frame, content)| (frame.len(), *content, None)).collect();
+    let with = |entries: &[(usize, usize, Option<u32>)]| {
+        let stream = [all.clone(), table(entries)].concat();
+        whole(&stream, None)
+    };
+    assert!(with(&honest).is_ok());
+    let lie = |change: fn(&mut Vec<(usize, usize, Option<u32>)>)| {
+        let mut entries = honest.clone();
+        change(&mut entries);
+        with(&entries)
+    };
+    let table_error = Err(ErrorKind::InvalidSeekTable);
+    // Lengths that do not add up, or are not where the frames are.
+    assert_eq!(lie(|entries| entries[0].0 += 1), table_error);
+    assert_eq!(lie(|entries| entries[3].0 -= 1), table_error);
+    assert_eq!(lie(|entries| entries[0].0 = u32::MAX as usize), table_error);
+    assert_eq!(lie(|entries| entries.truncate(3)), table_error);
+    assert_eq!(lie(|entries| entries.push((0, 0, None))), table_error); // the one before is not as long as the others
+    assert_eq!(
+        lie(|entries| {
+            entries[1].0 += 1;
+            entries[2].0 -= 1;
+        }),
+        Err(ErrorKind::InvalidFrame)
+    );
+    // Contents that are not equal, too large, or not what the frames have.
+    assert_eq!(lie(|entries| entries[1].1 -= 1), table_error);
+    assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = (16 << 20) + 1)), table_error);
+    assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = 16 << 20)), Err(ErrorKind::InvalidFrame));
+    // No size in the frames: that of a raw block tells, or else what they decode to.
+    let disagree = [table_error.clone(), Err(ErrorKind::InvalidFrame)];
+    assert!(disagree.contains(&lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = 299))));
+    assert!(disagree.contains(&lie(|entries| entries[3].1 += 1)));
+    assert!(disagree.contains(&lie(|entries| entries[3].1 -= 1)));
+    let zeros = frame(&[0; 1000], 3, true, false);
+    for size in [999, 1001] {
+        assert!(disagree.contains(&whole(&joined(&[(zeros.clone(), size)], false), None)));
+    }
+    let text = b"to be or not to be, that is the question; to be or not to be".repeat(3);
+    for size in [text.len() - 1, text.len() + 1] {
+        assert_eq!(whole(&joined(&[(frame(&text, 19, true, false), size)], false), None), table_error);
+    }
+    assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.2 = Some(5))), table_error);
+
+    // A table that is none.
+    let stream = [all.clone(), table(&honest)].concat();
+    let at = all.len();
+    for (offset, byte) in [(0, 0x50), (3, 0x19), (4, 0), (8 + 32 + 4, 1), (8 + 32 + 4, 0x81), (8 + 32 + 8, 0)] {
+        let mut changed = stream.clone();
+        changed[at + offset] = byte;
+        assert_eq!(whole(&changed, None), table_error, "{offset}");
+    }
+    let mut changed = stream.clone();
+    changed[at + 8 + 32..][..4].fill(0xff); // 4294967295 frames
+    assert_eq!(whole(&changed, None), table_error);
+    assert_eq!(whole(&[&stream[..], &[0]].concat(), None), table_error);
+    assert_eq!(whole(&all, None), table_error);
+    // Bytes before the frames, and between them and the table.
+    assert_eq!(whole(&[&[0], &stream[..]].concat(), None), table_error);
+}
+
+/// A frame must be a single one, with a checksum, without a dictionary, and say nothing else than the table.
+#[test]
+fn frames_that_are_not_as_required() {
+    let content = content(300);
+    let good = frame(&content, 3, true, true);
+    let refused = |frame: &[u8], size: usize| {
+        let stream = joined(&[(frame.to_vec(), size)], false);
+        assert_eq!(whole(&stream, None), Err(ErrorKind::InvalidFrame));
+        let seekable = Seekable::open(&stream, None).unwrap();
+        assert_eq!(
+            seekable.read(&mut Libzstd::default(), 0, &mut [0], &mut vec![0; size]),
+            Err(ErrorKind::InvalidFrame)
+        );
+    };
+    assert!(whole(&joined(&[(good.clone(), 300)], true), Some(300)).is_ok());
+    refused(&frame(&content, 3, false, true), 300);
+    refused(&good, 301);
+    refused(&good, 299);
+    refused(&[&good[..], &good[..]].concat(), 600);
+    refused(&[&good[..], &[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]].concat(), 300);
+    refused(&[&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0], &good[..]].concat(), 300);
+    refused(&good[..good.len() - 1], 300);
+    let mut with_dictionary = good.clone();
+    with_dictionary[4] |= 1;
+    with_dictionary.insert(5, 7);
+    refused(&with_dictionary, 300);
+    let mut reserved = good.clone();
+    reserved[4] |= 8;
+    refused(&reserved, 300);
+    // A block of the reserved kind, and one that is too large: header, window, one block, checksum.
+    for block in [[7, 0, 0], [0x09, 0x00, 0x10]] {
+        let mut made_up = vec![0x28, 0xb5, 0x2f, 0xfd, 4, 0x58];
+        made_up.extend(block);
+        made_up.resize(made_up.len() + (1 << 17) + 1, 0);
+        made_up.extend([0; 4]);
+        refused(&made_up, 300);
+    }
+    // No frame of 16 MiB fits in a few bytes: it takes a block for each 128 KiB.
+    refused(&frame(&content, 3, true, false), 1 << 20);
+}
+
+/// Empty frames, which no rule forbids: each is decoded once by a reading of all, none by a range beside them.
+#[test]
+fn empty_frames() {
+    let empty = (frame(&[], 3, true, false), 0);
+    let stream = joined(&vec![empty.clone(); 50], true);
+    assert_eq!(whole(&stream, Some(0)), Ok(vec![]));
+    let last = (frame(&[1, 2, 3], 3, true, false), 3);
+    let stream = joined(&[empty.clone(), empty, last], false);
+    assert_eq!(whole(&stream, Some(3)), Ok(vec![1, 2, 3]));
+    let mut decoder = Libzstd::default();
+    let mut byte = [0];
+    Seekable::open(&stream, None).unwrap().read(&mut decoder, 1, &mut byte, &mut [0; 3]).unwrap();
+    assert_eq!((byte, decoder.calls), ([2], 1));
+}
+
+/// Reading all of a stream decodes every frame once; a range, as many bytes as its frames have.
+#[test]
+fn work() {
+    let content = content(1 << 20);
+    for chunk in [1 << 10, 1 << 14, 1 << 20] {
+        let stream = stream(&content, chunk);
+        let seekable = Seekable::open(&stream, None).unwrap();
+        let (mut dst, mut scratch) = (vec![0; 1 << 20], vec![0; chunk]);
+        let mut decoder = Libzstd::default();
+        seekable.read(&mut decoder, 0, &mut dst, &mut []).unwrap();
+        assert_eq!((decoder.calls, decoder.bytes), ((1 << 20) / chunk, 1 << 20));
+        let mut decoder = Libzstd::default();
+        seekable.read(&mut decoder, 5, &mut dst[..100], &mut scratch).unwrap();
+        assert_eq!((decoder.calls, decoder.bytes), (1, chunk));
+        let mut all = Vec::new();
+        let mut decoder = Libzstd::default();
+        #[cfg(feature = "digest")]
+        {
+            seekable
+                .each(&mut decoder, &mut scratch, |content, is_last| {
+                    all.extend_from_slice(content);
+                    assert_eq!(is_last, all.len() == 1 << 20);
+                })
+                .unwrap();
+            assert!(all == content && decoder.bytes == 1 << 20);
+            let too_small = seekable.each(&mut decoder, &mut scratch[1..], |_, _| panic!());
+            assert_eq!(too_small, Err(ErrorKind::OutOfScratch));
+        }
+        let _ = (&mut all, &mut decoder);
+    }
+}

@@ -1,0 +1,173 @@
+//! Verifying a component against its digest: of its stored bytes or, in zTensor 2, of the decoded ones.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `codec`, `decode`, `format`.
+#![forbid(unsafe_code)]
+
+use super::Component;
+use crate::codec::BuiltIn;
+use crate::codec::digest::{self, Digest, Spelled};
+use crate::decode::Decoder;
+use crate::error::{ErrorKind, Result};
+#[cfg(feature = "ztensor2")]
+use crate::format::Contents;
+use crate::place::Item;
+use crate::vocab::Encoding;
+
+/// The outcome of verifying a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verification {
+    /// The bytes match the digest.
+    Verified,
+    /// The file states no digest for the component.
+    NoDigest,
+    /// The digest is of an unknown kind.
+    UnknownDigest,
+}
+
+/// What there is to verify.
+enum Check<'a> {
+    /// Bytes as they are.
+    Stored(Digest, &'a [u8]),
+    /// What these bytes decode to, where they are encoded.
+    #[cfg(feature = "ztensor2")]
+    Decoded(Option<Digest>, Contents, &'a [u8]),
+    Nothing(Verification),
+}
+
+impl<'a> Component<'a> {
+    /// Verifies its bytes against its digest. That of zTensor 2 is one of the decoded bytes, for which
+    /// [`verify_with`](Self::verify_with) takes memory. The CRC-32 of compressed NPZ entries is checked by
+    /// [`read_into`](Self::read_into) instead.
+    ///
+    /// # Errors
+    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `InShard`,
+    /// `NotInMemory`, `OutOfScratch` where decoding takes memory.
+    pub fn verify(&self) -> Result<Verification> {
+        self.verify_with(&mut BuiltIn::default(), &mut [])
+    }
+
+    /// Verifies its bytes as [`verify`](Self::verify) does; where the digest is one of decoded bytes, they are decoded by
+    /// `decoder`, a frame at a time, into `scratch`, which has
+    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes. Of zTensor 2, the values of booleans and the unused
+    /// half of an odd number of 4-bit elements are checked, too.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify), `InvalidElement`, and those of [`read_into`](Self::read_into).
+    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verification> {
+        let _ = (&decoder, &scratch); // unused without zTensor 2
+        match self.to_verify()? {
+            Check::Nothing(outcome) => Ok(outcome),
+            Check::Stored(digest, stored) if digest.is_of(stored) => Ok(Verification::Verified),
+            Check::Stored(..) => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
+            #[cfg(feature = "ztensor2")]
+            Check::Decoded(digest, contents, stored) => {
+                self.verify_decoded(digest, contents, stored, decoder, scratch)
+            }
+        }
+    }
+
+    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: none for what is stored as it was
+    /// digested, else that of the largest frame, at most 16 MiB. `None` where it cannot be verified: its bytes are not in
+    /// memory, or the table of frames is invalid. Linear in that table.
+    #[must_use]
+    pub fn verify_scratch_length(&self) -> Option<u64> {
+        match self.to_verify().ok()? {
+            #[cfg(feature = "ztensor2")]
+            Check::Decoded(_, _, stored) if self.record.encoding != Encoding::Raw => {
+                Some(self.frames(stored).ok()?.largest_frame())
+            }
+            _ => Some(0),
+        }
+    }
+
+    /// Whether there is a digest that is checked.
+    pub(super) fn is_verified(&self) -> bool {
+        match self.to_verify() {
+            Ok(Check::Stored(..)) => true,
+            #[cfg(feature = "ztensor2")]
+            Ok(Check::Decoded(Some(_), ..)) => {
+                self.record.encoding == Encoding::Raw || BuiltIn::decodes(Encoding::Zstd)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns what there is to verify.
+    fn to_verify(&self) -> Result<Check<'a>> {
+        #[cfg(feature = "npz")]
+        if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
+        {
+            let stored = self.input.get(extent);
+            let stored = stored.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))?;
+            return Ok(Check::Stored(Digest::Crc32(sum), stored));
+        }
+        let spelled = |text: &str| {
+            #[cfg(feature = "ztensor2")]
+            if self.record.decoded.is_some() {
+                return digest::spelled_strictly(text);
+            }
+            digest::spelled(text)
+        };
+        let digest = match self.digest().map(spelled) {
+            None => None,
+            Some(Spelled::Known(digest)) => Some(digest),
+            Some(Spelled::Unknown) => return Ok(Check::Nothing(Verification::UnknownDigest)),
+            Some(Spelled::Invalid) => return Err(self.error(ErrorKind::InvalidDigest, Item::Digest)),
+        };
+        #[cfg(feature = "ztensor2")]
+        if let Some(contents) = self.record.decoded.filter(|contents| digest.is_some() || *contents != Contents::Any)
+        {
+            return match self.record.encoding {
+                Encoding::Raw | Encoding::ZstdSeekable => Ok(Check::Decoded(digest, contents, self.stored()?)),
+                _ => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            };
+        }
+        match digest {
+            Some(digest) => Ok(Check::Stored(digest, self.stored()?)),
+            None => Ok(Check::Nothing(Verification::NoDigest)),
+        }
+    }
+
+    /// Verifies what `stored` decodes to, frame by frame, and then that its elements are valid.
+    #[cfg(feature = "ztensor2")]
+    fn verify_decoded(
+        &self,
+        digest: Option<Digest>,
+        contents: Contents,
+        stored: &[u8],
+        decoder: &mut dyn Decoder,
+        scratch: &mut [u8],
+    ) -> Result<Verification> {
+        let mut is_valid = true;
+        let mut check = |part: &[u8], is_last: bool| {
+            is_valid &= match contents {
+                Contents::Any => true,
+                Contents::Bools => part.iter().all(|byte| *byte <= 1),
+                Contents::OddHalves => !is_last || part.last().is_none_or(|byte| *byte < 16),
+            }
+        };
+        let is_same = if self.record.encoding == Encoding::Raw {
+            check(stored, true);
+            digest.is_none_or(|digest| digest.is_of(stored))
+        } else {
+            let mut running = digest.as_ref().map(digest::Running::like);
+            let read = self.frames(stored)?.each(decoder, scratch, |content, is_last| {
+                check(content, is_last);
+                if let Some(running) = &mut running {
+                    running.add(content);
+                }
+            });
+            read.map_err(|kind| self.frame_error(kind))?;
+            match (running, digest) {
+                (Some(running), Some(digest)) => running.is(&digest),
+                _ => true,
+            }
+        };
+        match digest {
+            _ if !is_same => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
+            _ if !is_valid => Err(self.error(ErrorKind::InvalidElement, Item::Component)),
+            Some(_) => Ok(Verification::Verified),
+            None => Ok(Verification::NoDigest),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The entry of a tensor and the record of a component.
+//!
+//! Depends on `super`, `codec::cbor_strict`. The code that reads them also checks them.
+#![forbid(unsafe_code)]
+
+use super::layout::{self, Measures, Volume};
+use super::places::Pass;
+use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
+use crate::bytes::extent::Extent;
+use crate::bytes::keywords::keywords;
+use crate::bytes::num::to_u64;
+use crate::bytes::utf8::Utf8;
+use crate::codec::cbor_strict::{Fields, Reader, fields};
+use crate::distinct::Item as _;
+use crate::error::ErrorKind;
+use crate::format::{ComponentRecord, Contents, TensorRecord};
+use crate::place::Item;
+use crate::warning::Warning;
+
+/// Section 3.3.
+pub(super) const OBJECT: &Fields = &fields!({
+    "parts": Components,
+    "shape": Shape,
+    "layout": Layout,
+    "attributes": Attributes,
+} required Components Shape Layout);
+
+/// Section 3.4.
+pub(super) const PART: &Fields = &fields!({
+    "blob": Offset,
+    "type": LogicalType,
+    "dtype": DType,
+    "shard": Shard,
+    "digest": Digest,
+    "encoding": Encoding,
+    "decoded_length": DecodedLength,
+} required Offset DType);
+
+/// How deep the records are in the manifest.
+const OBJECT_DEPTH: usize = 2;
+const PART_DEPTH: usize = 4;
+
+/// Reads the name of `item`, a key that comes after `last`, and holds it to the rules for names (section 3.5).
+#[inline]
+pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
+    let at = reader.position();
+    reader.item = item;
+    let name = reader.key(last)?;
+    let kind = match name.bytes() {
+        [] => ErrorKind::NameLength,
+        long if long.len() > MAX_NAME => ErrorKind::NameLength,
+        bytes if bytes.contains(&0) => ErrorKind::InvalidName,
+        _ => return Some(name),
+    };
+    reader.stop_at(kind, at)
+}
+
+/// Reads the attributes, a map at that depth. What is inside the values is held to the rules of CBOR alone.
+#[inline(never)]
+pub(super) fn attributes(reader: &mut Reader<'_>, depth: usize) -> Option<()> {
+    let (mut left, mut last) = (reader.map()?, &[][..]);
+    while left > 0 {
+        left = left.saturating_sub(1);
+        name(reader, Item::Key, &mut last)?;
+        reader.item = Item::Value;
+        reader.skip_value(depth.saturating_add(1))?;
+    }
+    Some(())
+}
+
+/// Reads the record of a tensor, with every check of it; in `pass`, which goes over all of them, also with those that
+/// depend on others.
+#[inline]
+pub(super) fn object<'a>(
+    manifest: &Manifest<'a>,
+    reader: &mut Reader<'a>,
+    tensor: &mut TensorRecord<'a>,
+    mut pass: Option<&mut Pass<'_, 'a>>,
+) -> Option<()> {
+    let (mut volume, mut parts) = (Volume::default(), Measures::NONE);
+    reader.item = Item::Tensor;
+    let mut record = reader.record(OBJECT)?;
+    loop {
+        match reader.field(&mut record, OBJECT_DEPTH)? {
+            Item::Components => components(manifest, reader, tensor, &mut parts, pass.as_deref_mut())?,
+            Item::Shape => volume = layout::shape(reader, tensor)?,
+            Item::Layout => {
+                tensor.layout_name = reader.text()?;
+                tensor.layout = layout::of_name(tensor.layout_name.bytes());
+            }
+            Item::Attributes => {
+                tensor.attributes = reader.position();
+                attributes(reader, OBJECT_DEPTH.saturating_add(1))?;
+            }
+            _ => return layout::check(reader, tensor, &volume, &parts),
+        }
+    }
+}
+
+/// Reads the components of a tensor.
+#[inline]
+fn components<'a>(
+    manifest: &Manifest<'a>,
+    reader: &mut Reader<'a>,
+    tensor: &mut TensorRecord<'a>,
+    parts: &mut Measures,
+    mut pass: Option<&mut Pass<'_, 'a>>,
+) -> Option<()> {
+    tensor.components = reader.position();
+    let (mut left, mut last) = (reader.map()?, &[][..]);
+    if left == 0 {
+        return reader.stop_at(ErrorKind::MissingComponent, tensor.components);
+    }
+    let mut part = ComponentRecord::blank();
+    while left > 0 {
+        left = left.saturating_sub(1);
+        let at = reader.position();
+        component(manifest, reader, &mut last, &mut part)?;
+        if let Some(pass) = pass.as_deref_mut() {
+            pass.add(reader, &part, at)?;
+        }
+        tensor.warnings |= u32::from(part.warnings);
+        parts.add(&part, at);
+    }
+    Some(())
+}
+
+/// Reads a component into `part`: its role, which comes after `last`, and its record.
+#[inline]
+pub(super) fn component<'a>(
+    manifest: &Manifest<'a>,
+    reader: &mut Reader<'a>,
+    last: &mut &'a [u8],
+    part: &mut ComponentRecord<'a>,
+) -> Option<()> {
+    let start = reader.position();
+    part.reset(manifest.offset(start), start.saturating_sub(reader.entry));
+    part.role = name(reader, Item::Role, last)?;
+    reader.item = Item::Component;
+    let record_at = reader.position();
+    let mut record = reader.record(PART)?;
+    let (mut blob_at, mut logical, mut encoding, mut decoded) = (start, None, None, None);
+    loop {
+        let item = reader.field(&mut record, PART_DEPTH)?;
+        let at = reader.position();
+        match item {
+            Item::Offset => {
+                blob_at = at;
+                part.extent = blob(reader)?;
+            }
+            Item::LogicalType => logical = Some((reader.text()?, at)),
+            Item::DType => part.storage = Some(layout::dtype(reader)?),
+            Item::Shard => part.shard = Some(shards::name(reader, None)?),
+            Item::Digest => {
+                let text = digest(reader)?;
+                if !is_known(text.bytes()) {
+                    part.warnings |= Warning::UnknownDigest.tensor_bit();
+                }
+                part.digest = Some(text);
+            }
+            Item::Encoding => encoding = Some(reader.text()?),
+            Item::DecodedLength => decoded = Some(reader.unsigned()?),
+            _ => break,
+        }
+    }
+    // Section 3.4: one of the two is nothing without the other.
+    match (encoding, decoded) {
+        (Some(name), Some(_)) => {
+            part.encoding_name = name;
+            part.encoding = layout::encoding(name.bytes());
+        }
+        (None, None) => decoded = Some(part.extent.length),
+        (None, _) => return reader.stop_in(Item::Encoding, ErrorKind::MissingKey, record_at),
+        _ => return reader.stop_in(Item::DecodedLength, ErrorKind::MissingKey, record_at),
+    }
+    part.decoded_length = decoded;
+    part.dtype = part.storage;
+    part.decoded = Some(Contents::Any);
+    if let Some((name, at)) = logical {
+        layout::logical_type(reader, part, name, at)?;
+    }
+    place(manifest, reader, part, blob_at)
+}
+
+/// Holds the bytes of a component, whose extent is at `at` of the manifest, to be where those of blobs may be (sections
+/// 2.4 and 3.6). How long the file is that a shard is in, only the table of shards tells.
+fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) -> Option<()> {
+    let extent = part.extent;
+    let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
+    let kind = if !is_aligned(extent.offset) {
+        ErrorKind::MisalignedOffset
+    } else if part.shard.is_some() {
+        return Some(());
+    } else if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
+        ErrorKind::OutOfFile
+    } else if !extent.is_within(manifest.data_end) {
+        ErrorKind::OverFooter
+    } else if extent.length > 0 && extent != own && extent.clashes_with(own) {
+        ErrorKind::OverManifest
+    } else {
+        return Some(());
+    };
+    reader.stop_in(Item::Offset, kind, at)
+}
+
+/// Reads an offset and a length.
+pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
+    let at = reader.position();
+    if reader.array()? != 2 {
+        return reader.stop_at(ErrorKind::UnexpectedType, at);
+    }
+    Some(Extent::new(reader.unsigned()?, reader.unsigned()?))
+}
+
+/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case.
+pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
+    let at = reader.position();
+    let digest = reader.text()?;
+    let colon = digest.bytes().iter().position(|byte| *byte == b':');
+    let parts = colon.and_then(|colon| digest.bytes().split_at_checked(colon));
+    if let Some((algorithm @ [_, ..], [_, digits @ ..])) = parts {
+        let are_digits = digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        if !digits.is_empty()
+            && are_digits
+            && algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'))
+        {
+            return Some(digest);
+        }
+    }
+    reader.stop_at(ErrorKind::InvalidDigest, at)
+}
+
+/// Whether a digest is of a kind that can be verified.
+fn is_known(digest: &[u8]) -> bool {
+    digest.starts_with(b"xxh3:") || digest.starts_with(b"sha256:")
+}

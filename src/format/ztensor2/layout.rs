@@ -1,0 +1,309 @@
+//! What the names of dtypes, encodings and layouts mean, and what each layout requires of its components.
+//!
+//! Depends on `super`, `codec::cbor_strict`. Each rule is here once, for both checking and reading.
+#![forbid(unsafe_code)]
+
+use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::num::product;
+use crate::bytes::utf8::Utf8;
+use crate::codec::cbor_strict::Reader;
+use crate::error::ErrorKind;
+use crate::format::{ComponentRecord, Contents, TensorRecord};
+use crate::place::Item;
+use crate::shape::Shape;
+use crate::vocab::{DType, Encoding, Layout};
+use crate::warning::Warning;
+
+/// The highest rank (section 3.3).
+const MAX_RANK: u32 = 64;
+
+/// Section 4.1: the types that are stored, the most frequent first.
+const DTYPES: Keywords = keywords![
+    "f32": DType::F32.short_code(),
+    "bf16": DType::BF16.short_code(),
+    "f16": DType::F16.short_code(),
+    "u8": DType::U8.short_code(),
+    "i8": DType::I8.short_code(),
+    "i32": DType::I32.short_code(),
+    "u32": DType::U32.short_code(),
+    "i64": DType::I64.short_code(),
+    "u64": DType::U64.short_code(),
+    "f64": DType::F64.short_code(),
+    "i16": DType::I16.short_code(),
+    "u16": DType::U16.short_code(),
+];
+
+/// Appendix A: the logical types.
+const LOGICAL_TYPES: Keywords = keywords![
+    "bool": DType::BOOL.short_code(),
+    "f8_e4m3fn": DType::F8_E4M3FN.short_code(),
+    "f8_e5m2": DType::F8_E5M2.short_code(),
+    "f8_e4m3fnuz": DType::F8_E4M3FNUZ.short_code(),
+    "f8_e5m2fnuz": DType::F8_E5M2FNUZ.short_code(),
+    "f8_e8m0": DType::F8_E8M0.short_code(),
+    "f4_e2m1": DType::F4_E2M1.short_code(),
+    "complex64": DType::C64.short_code(),
+    "complex128": DType::C128.short_code(),
+];
+
+/// The dtype that a logical type is stored as.
+fn storage_of(logical: DType) -> DType {
+    match logical {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        _ => DType::U8,
+    }
+}
+
+/// The dtype of that name among those that are stored.
+pub(super) fn storage_dtype(name: &[u8]) -> Option<DType> {
+    DType::from_keyword(DTYPES.number_of(name))
+}
+
+/// The dtype that the logical type of that name is.
+pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
+    DType::from_keyword(LOGICAL_TYPES.number_of(name))
+}
+
+/// Reads a dtype: one of those that are stored, and nothing else.
+pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
+    let at = reader.position();
+    let name = reader.text()?;
+    storage_dtype(name.bytes()).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
+}
+
+/// Sets the logical type of `part`, which is at `at`. What an unknown one means is not guessed.
+pub(super) fn logical_type(
+    reader: &mut Reader<'_>,
+    part: &mut ComponentRecord<'_>,
+    name: Utf8<'_>,
+    at: u32,
+) -> Option<()> {
+    part.dtype = logical_dtype(name.bytes());
+    match part.dtype {
+        None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
+        Some(logical) if part.storage != Some(storage_of(logical)) => {
+            return reader.stop_in(Item::LogicalType, ErrorKind::TypeMismatch, at);
+        }
+        Some(DType::BOOL) => part.decoded = Some(Contents::Bools),
+        Some(_) => {}
+    }
+    Some(())
+}
+
+/// The encoding of that name.
+pub(super) fn encoding(name: &[u8]) -> Encoding {
+    if name == Encoding::ZstdSeekable.text().as_bytes() { Encoding::ZstdSeekable } else { Encoding::Other }
+}
+
+const LAYOUTS: Keywords = keywords![
+    "dense": Layout::Dense.code(),
+    "zt.sparse_csr/1": Layout::SparseCsr.code(),
+    "zt.sparse_coo/1": Layout::SparseCoo.code(),
+    "zt.quant_group/1": Layout::QuantizedGroup.code(),
+    "zt.mx/1": Layout::Microscaling.code(),
+];
+
+/// The layout of that name (section 5).
+pub(super) fn of_name(name: &[u8]) -> Layout {
+    if name.starts_with(b"gguf.") && name.ends_with(b"/1") {
+        return Layout::Blocks;
+    }
+    Layout::from_code(LAYOUTS.number_of(name)).unwrap_or(Layout::Other)
+}
+
+/// The properties of a shape that layouts depend on.
+#[derive(Default)]
+pub(super) struct Volume {
+    at: u32,
+    /// The length of the first dimension, and the product of all.
+    rows: u64,
+    elements: u64,
+}
+
+/// Reads one dimension from the bytes of a shape.
+fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut reader = Reader::new(bytes, 0);
+    let length = reader.unsigned()?;
+    Some((length, reader.rest()))
+}
+
+/// Reads the shape of `tensor`. The product of the lengths, from left to right, has at most 64 bits, whatever the layout
+/// (section 3.3).
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<Volume> {
+    let at = reader.position();
+    let rank = reader.array()?;
+    if rank > MAX_RANK {
+        return reader.stop_at(ErrorKind::TooMany, at);
+    }
+    tensor.shape = Shape::new(reader.rest(), rank, read_dimension);
+    let (mut elements, mut rows) = (Some(1_u64), 0);
+    for dimension in 0..rank {
+        let length = reader.unsigned()?;
+        if dimension == 0 {
+            rows = length;
+        }
+        elements = product(elements, length);
+    }
+    let Some(elements) = elements else { return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, at) };
+    Some(Volume { at, rows, elements })
+}
+
+/// The properties of a component that layouts depend on. All zero if there is no such component.
+#[derive(Clone, Copy)]
+struct Measure {
+    /// Its position in the manifest, never 0 if it is present.
+    at: u32,
+    /// `None` where the logical type is unknown.
+    dtype: Option<DType>,
+    /// The decoded length in bytes.
+    length: u64,
+}
+
+impl Measure {
+    const NONE: Self = Self { at: 0, dtype: None, length: 0 };
+
+    fn stop(&self, reader: &mut Reader<'_>, kind: ErrorKind) -> Option<()> {
+        reader.stop_in(Item::Length, kind, self.at)
+    }
+
+    /// Holds it to be indices, and returns their size.
+    fn index_size(&self, reader: &mut Reader<'_>) -> Option<u64> {
+        match self.dtype {
+            Some(dtype @ (DType::U32 | DType::U64)) => Some(dtype.whole_size()),
+            _ => reader.stop_in(Item::DType, ErrorKind::IndexType, self.at),
+        }
+    }
+
+    /// Holds it to have as many elements, if their size is known.
+    fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>, kind: ErrorKind) -> Option<()> {
+        let Some(dtype) = self.dtype else { return Some(()) };
+        let length = count.and_then(|count| dtype.byte_length(count));
+        if length == Some(self.length) { Some(()) } else { self.stop(reader, kind) }
+    }
+}
+
+/// The roles that layouts require, as places in [`Measures`].
+const ROLES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
+
+/// The components whose roles a layout requires, how many there are of any role, and the last.
+pub(super) struct Measures {
+    of_role: [Measure; 5],
+    count: u32,
+    last: Measure,
+}
+
+impl Measures {
+    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last: Measure::NONE };
+
+    /// Adds a component, which is at `at`.
+    #[inline]
+    pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
+        self.last = Measure { at, dtype: part.dtype, length: part.decoded_length.unwrap_or(0) };
+        self.count = self.count.saturating_add(1);
+        let place = ROLES.number_of(part.role.bytes());
+        if let Some(place) = self.of_role.get_mut(usize::from(place)) {
+            *place = self.last;
+        }
+    }
+}
+
+/// Checks that the components of `tensor` are what its layout requires: section 5.1, and the profiles of the sparse
+/// layouts. Any other layout may have components of any role and length.
+#[inline]
+pub(super) fn check(
+    reader: &mut Reader<'_>,
+    tensor: &mut TensorRecord<'_>,
+    volume: &Volume,
+    parts: &Measures,
+) -> Option<()> {
+    let [data, ..] = &parts.of_role;
+    match tensor.layout {
+        Layout::Dense => {
+            tensor.dtype = data.dtype;
+            let length = data.dtype.map(|dtype| dtype.byte_length(volume.elements));
+            if data.at == 0 || parts.count > 1 {
+                return stop_parts(reader, tensor, parts);
+            }
+            match length {
+                Some(None) => reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at),
+                Some(Some(length)) if length != data.length => data.stop(reader, ErrorKind::SizeMismatch),
+                _ => Some(()),
+            }
+        }
+        Layout::SparseCsr | Layout::SparseCoo => check_sparse(reader, tensor, volume, parts),
+        _ => {
+            tensor.dtype = if parts.count == 1 { parts.last.dtype } else { None };
+            Some(())
+        }
+    }
+}
+
+/// Stops because components are missing, or too many.
+#[cold]
+#[inline(never)]
+fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measures) -> Option<()> {
+    let bits = match tensor.layout {
+        Layout::Dense => 0b00001,
+        Layout::SparseCsr => 0b01110,
+        _ => 0b10010_u32,
+    };
+    let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && bits.wrapping_shr(place) & 1 != 0;
+    let is_any_missing = parts.of_role.iter().zip(0_u32..).any(is_missing);
+    let kind = if is_any_missing { ErrorKind::MissingComponent } else { ErrorKind::UnexpectedComponent };
+    reader.stop_in(Item::Components, kind, tensor.components)
+}
+
+/// Checks the components of a sparse tensor: `zt.sparse_csr/1` as the reference implementation does, and
+/// `zt.sparse_coo/1`, of which that checks nothing, as far as it is needed to read it.
+#[inline(never)]
+fn check_sparse(
+    reader: &mut Reader<'_>,
+    tensor: &mut TensorRecord<'_>,
+    volume: &Volume,
+    parts: &Measures,
+) -> Option<()> {
+    let [_, values, indices, indptr, coords] = &parts.of_role;
+    tensor.dtype = values.dtype;
+    if tensor.layout == Layout::SparseCoo {
+        if values.at == 0 || coords.at == 0 {
+            return stop_parts(reader, tensor, parts);
+        }
+        let size = coords.index_size(reader)?;
+        // As many coordinates as values: one for each dimension.
+        let Some(dtype) = values.dtype.filter(|dtype| !dtype.is_packed()) else { return Some(()) };
+        if !dtype.is_whole(values.length) {
+            return values.stop(reader, ErrorKind::PartialElement);
+        }
+        let count = Some(values.length.wrapping_shr(dtype.log2_size()));
+        let length = product(product(count, tensor.shape.rank().into()), size);
+        return if length == Some(coords.length) { Some(()) } else { coords.stop(reader, ErrorKind::CountMismatch) };
+    }
+    if tensor.shape.rank() != 2 {
+        return reader.stop_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
+    }
+    if values.at == 0 || indices.at == 0 || indptr.at == 0 || parts.count != 3 {
+        return stop_parts(reader, tensor, parts);
+    }
+    indices.index_size(reader)?;
+    if indptr.dtype != indices.dtype {
+        return reader.stop_in(Item::DType, ErrorKind::IndexType, indptr.at);
+    }
+    let Some(dtype) = indices.dtype else { return Some(()) };
+    if !dtype.is_whole(indices.length) {
+        return indices.stop(reader, ErrorKind::PartialElement);
+    }
+    let Some(pointers) = volume.rows.checked_add(1).filter(|count| dtype.byte_length(*count).is_some()) else {
+        return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+    };
+    indptr.hold_to(reader, Some(pointers), ErrorKind::CountMismatch)?;
+    values.hold_to(reader, Some(indices.length.wrapping_shr(dtype.log2_size())), ErrorKind::SizeMismatch)
+}
+
+/// Sets what of a component depends on its tensor: whether half of its last byte is unused.
+pub(super) fn complete(tensor: &TensorRecord<'_>, part: &mut ComponentRecord<'_>) {
+    let is_packed = tensor.layout == Layout::Dense && part.dtype == Some(DType::F4_E2M1);
+    if is_packed && tensor.shape.element_count().is_some_and(|count| count & 1 != 0) {
+        part.decoded = Some(Contents::OddHalves);
+    }
+}

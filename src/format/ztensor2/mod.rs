@@ -1,0 +1,428 @@
+//! zTensor 2 (`.zt`).
+//!
+//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::{cbor_strict, xxh3}`,
+//! `attributes`, and the contract of `format`.
+//!
+//! ```text
+//! 0     magic, 8 bytes: 89 5A 54 32 0D 0A 1A 0A
+//! 4096  blobs, each at a multiple of 4096; one of them is the manifest, deterministic CBOR:
+//!         {"shards"?: {name: {size, digest}}, "objects": {name: object}, "attributes"?: map}
+//!         object: {"parts": {role: part}, "shape": [length], "layout": text, "attributes"?: map}      (entry.rs)
+//!         part: {"blob": [offset, length], "type"?, "dtype", "shard"?, "digest"?, "encoding"? and "decoded_length"?}
+//! -40   footer: offset, length and XXH3-64 of the manifest, u64 each; version 2, u32; u32 ignored; magic
+//! ```
+//!
+//! The rules are those of Draft 4 of the specification, as far as the reference implementation, the crate `ztensor`
+//! 2.1, holds files to them. A file without a manifest is a shard: blobs that other files refer to.
+#![forbid(unsafe_code)]
+
+mod entry;
+mod explain;
+mod layout;
+mod places;
+mod shards;
+
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use self::places::{Pass, Places};
+use self::shards::Table;
+pub use self::shards::{Shard, Shards};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use crate::attributes::Attributes;
+use crate::bytes::extent::{Extent, Region};
+use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::num::to_u64;
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+use crate::codec::xxh3;
+use crate::distinct::{Compared, Memory, Stack};
+use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
+use crate::place::{Format, Item};
+use crate::warning::{Warning, Warnings};
+
+const MAGIC: [u8; 8] = *b"\x89ZT2\r\n\x1a\n";
+
+/// The alignment of blobs, and the offset of the first one (section 2.4).
+const ALIGNMENT: u64 = 4096;
+
+/// The longest manifest (section 3.1).
+const MAX_MANIFEST: u64 = 1 << 30;
+
+/// The longest name of a tensor, role of a component, or key of an attribute (section 3.5).
+const MAX_NAME: usize = 1024;
+
+/// The length of the footer: no blob reaches into it.
+const FOOTER: u64 = 40;
+
+/// The length of the smallest file: the magic and the footer.
+const SMALLEST: u64 = 48;
+
+/// The end of a file (section 2.3).
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Footer {
+    offset: [u8; 8],
+    length: [u8; 8],
+    hash: [u8; 8],
+    version: [u8; 4],
+    reserved: [u8; 4],
+    magic: [u8; 8],
+}
+
+/// The manifest (section 3.2).
+const ROOT: &Fields = &fields!({ "shards": Shards, "objects": Tensors, "attributes": Attributes } required Tensors);
+
+/// A zTensor 2 file.
+#[derive(Clone, Copy, Debug)]
+pub struct Ztensor2File<'a> {
+    input: Input<'a>,
+    manifest: Manifest<'a>,
+    /// Positions in the manifest: of the table of shards, of the tensors, of the attributes; 0 where there are none.
+    shards: u32,
+    objects: u32,
+    attributes: u32,
+    /// How many components have bytes.
+    places: u32,
+    /// Whether it is known from their order that their bytes are the same or apart.
+    are_places_sorted: bool,
+}
+
+/// The manifest: its bytes, and where it and the data of the file end.
+#[derive(Clone, Copy, Debug)]
+struct Manifest<'a> {
+    /// Empty where there is none.
+    region: Region<'a>,
+    data_end: u64,
+}
+
+impl<'a> Manifest<'a> {
+    fn reader(&self, position: u32) -> Reader<'a> {
+        Reader::new(self.region.bytes, position)
+    }
+
+    /// A reader in the entry of `tensor`, for errors.
+    fn reader_in(&self, tensor: &TensorRecord<'_>, position: u32) -> Reader<'a> {
+        let mut reader = self.reader(position);
+        reader.entry = u32::try_from(tensor.at.wrapping_sub(self.region.start)).unwrap_or(NO_ENTRY);
+        reader
+    }
+
+    #[cold]
+    fn error(&self, reader: &Reader<'_>) -> Error {
+        reader.error(Format::Ztensor2, self.region.start)
+    }
+
+    /// The offset in the file of a position in the manifest.
+    fn offset(&self, position: u32) -> u64 {
+        self.region.start.wrapping_add(position.into())
+    }
+
+    fn attributes(&self, position: u32) -> Attributes<'a> {
+        if position == 0 {
+            return Attributes::NONE;
+        }
+        Attributes::cbor(self.region, Format::Ztensor2, position, Keywords::NONE)
+    }
+}
+
+/// The keys of a map that are left: the position of the next one, and how many there are.
+#[derive(Clone, Copy)]
+struct Keys {
+    at: u32,
+    left: u32,
+}
+
+impl<'a> Ztensor2File<'a> {
+    /// Returns the extent of the manifest in the file; empty where there is none.
+    #[must_use]
+    pub const fn manifest(&self) -> Extent {
+        Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
+    }
+
+    /// Returns whether the file has no manifest: it has only bytes for other files, which list it as a shard.
+    #[must_use]
+    pub const fn is_shard(&self) -> bool {
+        self.manifest.region.bytes.is_empty()
+    }
+
+    /// Returns an iterator over the shards: the other files that components may be in.
+    #[must_use]
+    pub fn shards(&self) -> Shards<'a> {
+        Shards::new(self.table())
+    }
+
+    /// Holds `bytes` to be all of the file that the shard of that name is, by its size and its digest, so that
+    /// [`Component::with_shard`](crate::Component::with_shard) can take them for every component in it. Linear in the
+    /// bytes. Returns whether the digest was compared: not if it is of an unknown kind, or without the feature `digest`.
+    ///
+    /// # Errors
+    /// `NotFound` where the file lists no such shard. `WrongLength`, `DigestMismatch`: it is another file.
+    /// `InvalidDigest` where the digest is misspelled.
+    pub fn check_shard(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        match self.table().find(name.as_bytes()) {
+            Some((shard, at)) => shards::check(&shard, bytes, self.manifest.offset(at)),
+            None => Err(Error::new(ErrorKind::NotFound)),
+        }
+    }
+
+    const fn table(&self) -> Table<'a> {
+        Table { region: self.manifest.region, position: self.shards }
+    }
+
+    /// The keys of a map whose head is at `position`.
+    fn keys(&self, position: u32) -> Keys {
+        let mut reader = self.manifest.reader(position);
+        let left = if position == 0 { None } else { reader.map() };
+        Keys { at: reader.position(), left: left.unwrap_or(0) }
+    }
+
+    /// Reads the manifest from its start; adds what is to be known of it to `summary`.
+    #[inline(never)] // keeps its stack frame out of what compares
+    fn read_manifest(
+        &mut self,
+        reader: &mut Reader<'a>,
+        summary: &mut Summary,
+        slots: &mut [u32],
+        may_defer: bool,
+    ) -> Option<()> {
+        let mut record = reader.record(ROOT)?;
+        loop {
+            let item = reader.field(&mut record, 0)?;
+            let at = reader.position();
+            match item {
+                Item::Shards => {
+                    self.shards = at;
+                    Table::check(reader)?;
+                }
+                Item::Tensors => {
+                    self.objects = at;
+                    self.read_objects(reader, summary, slots, may_defer)?;
+                    (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
+                }
+                Item::Attributes => {
+                    self.attributes = at;
+                    entry::attributes(reader, 1)?;
+                    reader.item = Item::Manifest;
+                }
+                _ => break,
+            }
+        }
+        let at = reader.position();
+        if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
+    }
+
+    /// Reads all tensors, with every check of each.
+    fn read_objects(
+        &mut self,
+        reader: &mut Reader<'a>,
+        summary: &mut Summary,
+        slots: &mut [u32],
+        may_defer: bool,
+    ) -> Option<()> {
+        let mut pass = Pass::new(self.table(), slots, may_defer);
+        let mut left = reader.map()?;
+        let (mut last, mut index) = (&[][..], 0_u32);
+        while left > 0 {
+            left = left.saturating_sub(1);
+            let mut tensor = TensorRecord::blank();
+            self.read_object(reader, &mut last, &mut tensor, Some(&mut pass))?;
+            summary.warnings.add_tensor(tensor.warnings, index);
+            index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
+        }
+        summary.tensor_count = index.into();
+        (self.places, self.are_places_sorted) = (pass.count, pass.are_sorted);
+        if !pass.are_shards_found {
+            summary.warnings.add(Warning::PlacesUnchecked);
+        }
+        Some(())
+    }
+
+    /// Reads the entry of a tensor, whose name comes after `last`.
+    #[inline]
+    fn read_object(
+        &self,
+        reader: &mut Reader<'a>,
+        last: &mut &'a [u8],
+        tensor: &mut TensorRecord<'a>,
+        pass: Option<&mut Pass<'_, 'a>>,
+    ) -> Option<()> {
+        let at = reader.position();
+        tensor.at = self.manifest.offset(at);
+        reader.entry = at;
+        tensor.name = entry::name(reader, Item::Name, last)?;
+        entry::object(&self.manifest, reader, tensor, pass)
+    }
+
+    /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        if self.are_places_sorted {
+            return Ok(());
+        }
+        let mut places = Places { file: self, error: None };
+        let start = places.start();
+        match memory.compare(&mut places, start, self.places)? {
+            Compared::Clash(at) => {
+                return Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at)));
+            }
+            Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
+            Compared::Distinct => {}
+        }
+        Ok(())
+    }
+}
+
+impl<'a> FileFormat<'a> for Ztensor2File<'a> {
+    const FORMAT: Format = Format::Ztensor2;
+    const HAS_SPARSE: bool = true;
+
+    /// Finds the manifest by the footer (section 8).
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
+        let (input, length) = (opening.input, opening.input.length());
+        let fail = |kind, item, at| Err(opening.fail((kind, Format::Ztensor2, item), at));
+        let data_end = length.saturating_sub(FOOTER);
+        if length < SMALLEST {
+            return fail(ErrorKind::Truncated, Item::Footer, length);
+        }
+        let footer: &Footer = opening.read(data_end, (ErrorKind::Truncated, Format::Ztensor2, Item::Footer))?;
+        let [offset, size, hash] = [footer.offset, footer.length, footer.hash].map(u64::from_le_bytes);
+        if footer.magic != MAGIC {
+            return fail(ErrorKind::MissingMagic, Item::Footer, length.saturating_sub(8));
+        }
+        if u32::from_le_bytes(footer.version) != 2 {
+            return fail(ErrorKind::UnsupportedVersion, Item::Version, data_end.saturating_add(24));
+        }
+        let extent = Extent::new(offset, size);
+        let is_absent = size == 0 && offset == 0 && hash == 0;
+        if size > MAX_MANIFEST {
+            return fail(ErrorKind::ManifestTooLarge, Item::Footer, data_end.saturating_add(8));
+        } else if !is_absent && (size == 0 || !extent.is_within(data_end)) {
+            return fail(ErrorKind::ManifestSize, Item::Footer, data_end);
+        } else if !is_absent && !is_aligned(offset) {
+            return fail(ErrorKind::MisalignedOffset, Item::Footer, data_end);
+        }
+        let bytes = opening.keep(extent)?;
+        if !is_absent && xxh3::hash(bytes) != hash {
+            return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
+        }
+        let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
+        Ok(Self { input, manifest, shards: 0, objects: 0, attributes: 0, places: 0, are_places_sorted: true })
+    }
+
+    /// Reads the manifest and checks everything but the contents of the blobs.
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        if self.is_shard() {
+            return Ok(());
+        }
+        let mut reader = self.manifest.reader(0);
+        let read = self.read_manifest(&mut reader, summary, &mut [0; shards::SLOTS], true);
+        if read.is_none() {
+            reader.prefer_fault_of_encoding();
+            return Err(self.manifest.error(&reader));
+        }
+        self.compare(&mut summary.warnings, &mut Stack)
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.input
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        Some("2")
+    }
+
+    fn attributes(&self) -> Attributes<'a> {
+        self.manifest.attributes(self.attributes)
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let Keys { at, left } = if cursor.index == 0 { self.keys(self.objects) } else { keys(cursor) };
+        let Some(left) = left.checked_sub(1) else { return Ok(false) };
+        let mut reader = self.manifest.reader(at);
+        tensor.index = cursor.index;
+        let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
+        read.ok_or_else(|| self.manifest.error(&reader))?;
+        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let Keys { at, mut left } = self.keys(self.objects);
+        let mut reader = self.manifest.reader(at);
+        let mut find = || {
+            while left > 0 {
+                left = left.saturating_sub(1);
+                let at = reader.position();
+                let found = reader.text()?.bytes();
+                if found == name {
+                    reader = self.manifest.reader(at);
+                    self.read_object(&mut reader, &mut &[][..], tensor, None)?;
+                    return Some(true);
+                }
+                if comes_before(name, found) {
+                    break;
+                }
+                reader.skip_value(2)?;
+                tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
+            }
+            Some(false)
+        };
+        match find() {
+            Some(true) => Ok(()),
+            Some(false) => Err(Error::new(ErrorKind::NotFound)),
+            None => Err(self.manifest.error(&reader)),
+        }
+    }
+
+    /// Compares all extents, exactly, and looks up all shards. `scratch` may have any size but 0; more of it takes less
+    /// time, up to one word per component.
+    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = warnings.without(Warning::PlacesUnchecked);
+        if !warnings.contains(Warning::PlacesUnchecked) {
+            return Ok(checked);
+        }
+        if scratch.is_empty() {
+            return Err(Error::new(ErrorKind::OutOfScratch));
+        }
+        let mut reader = self.manifest.reader(0);
+        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), scratch, false);
+        read.ok_or_else(|| self.manifest.error(&reader))?;
+        self.compare(&mut checked, scratch)?;
+        Ok(checked)
+    }
+
+    fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
+        self.manifest.attributes(tensor.attributes)
+    }
+
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let Keys { at, left } = if cursor.index == 0 { self.keys(tensor.components) } else { keys(cursor) };
+        let Some(left) = left.checked_sub(1) else { return Ok(false) };
+        let mut reader = self.manifest.reader_in(tensor, at);
+        let read = entry::component(&self.manifest, &mut reader, &mut &[][..], part);
+        read.ok_or_else(|| self.manifest.error(&reader))?;
+        layout::complete(tensor, part);
+        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+/// Whether a blob may begin at that offset of the file.
+const fn is_aligned(offset: u64) -> bool {
+    offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
+}
+
+/// The key at which an iteration in progress is.
+fn keys(cursor: &Cursor) -> Keys {
+    Keys { at: u32::try_from(cursor.at).unwrap_or(u32::MAX), left: cursor.left }
+}

@@ -1,0 +1,172 @@
+//! Where the bytes of all components are: the same or apart (section 2.4), and inside the shards that they are in.
+//!
+//! Depends on `super`, `codec::cbor_strict`, `distinct`.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use super::entry::OBJECT;
+use super::shards::{Index, Table};
+use super::{FOOTER, Keys, Ztensor2File, entry};
+use crate::bytes::extent::Extent;
+use crate::codec::cbor_strict::Reader;
+use crate::distinct::{self, Distinct};
+use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
+use crate::format::ComponentRecord;
+use crate::place::Item;
+
+/// Where the bytes of a component are; not of one without bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blob<'a> {
+    shard: Option<&'a [u8]>,
+    extent: Extent,
+}
+
+impl<'a> Blob<'a> {
+    fn of(part: &ComponentRecord<'a>) -> Self {
+        Self { shard: part.shard.map(|shard| shard.bytes()), extent: part.extent }
+    }
+}
+
+impl distinct::Item for Blob<'_> {
+    fn order(self, other: Self) -> Ordering {
+        self.shard.cmp(&other.shard).then_with(|| self.extent.order(other.extent))
+    }
+
+    /// Those that are the same do not.
+    fn clashes_with(self, other: Self) -> bool {
+        self != other && self.shard == other.shard && self.extent.clashes_with(other.extent)
+    }
+
+    fn hash(self) -> u32 {
+        0 // as that of every extent
+    }
+}
+
+/// What is known of the components read so far, in one pass over all of them.
+pub(super) struct Pass<'s, 'a> {
+    shards: Index<'s, 'a>,
+    /// Whether the shards are looked up: not on opening if they are too many for that.
+    pub(super) are_shards_found: bool,
+    last: Option<Blob<'a>>,
+    /// How many have bytes, and whether their order shows that they are the same or apart.
+    pub(super) count: u32,
+    pub(super) are_sorted: bool,
+}
+
+impl<'s, 'a> Pass<'s, 'a> {
+    /// Begins; `slots` are memory for the positions of shards. On opening, which `may_defer` to look them up.
+    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], may_defer: bool) -> Self {
+        let shards = Index::new(table, slots);
+        let are_shards_found = shards.is_fine() || !may_defer;
+        Self { shards, are_shards_found, last: None, count: 0, are_sorted: true }
+    }
+
+    /// Adds a component, which is at `at`.
+    #[inline]
+    pub(super) fn add(&mut self, reader: &mut Reader<'a>, part: &ComponentRecord<'a>, at: u32) -> Option<()> {
+        if part.shard.is_some() {
+            self.find_shard(reader, part, at)?;
+        }
+        let blob = Blob::of(part);
+        if blob.extent.length == 0 {
+            return Some(());
+        }
+        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
+        let follows = |last: Blob<'a>| {
+            let distance = blob.extent.offset.checked_sub(last.extent.offset);
+            let is_apart = distance.is_some_and(|distance| distance >= last.extent.length);
+            if blob.shard == last.shard { is_apart || blob == last } else { last.shard < blob.shard }
+        };
+        self.are_sorted &= self.last.is_none_or(follows);
+        self.last = Some(blob);
+        Some(())
+    }
+
+    /// Holds a component to be inside the shard that it is in.
+    #[inline(never)]
+    fn find_shard(&mut self, reader: &mut Reader<'a>, part: &ComponentRecord<'a>, at: u32) -> Option<()> {
+        let Some(name) = part.shard.filter(|_| self.are_shards_found) else { return Some(()) };
+        let Some(size) = self.shards.size(name) else {
+            return reader.stop_in(Item::Shard, ErrorKind::UnknownShard, at);
+        };
+        if !part.extent.is_within(size.saturating_sub(FOOTER)) {
+            return reader.stop_in(Item::Offset, ErrorKind::OutOfShard, at);
+        }
+        Some(())
+    }
+}
+
+/// The extents of all components that have bytes, by their positions in the manifest.
+pub(super) struct Places<'r, 'a> {
+    pub(super) file: &'r Ztensor2File<'a>,
+    pub(super) error: Option<Error>,
+}
+
+/// The next tensor, and the next component of the one before it.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    objects: Keys,
+    parts: Keys,
+}
+
+impl<'a> Places<'_, 'a> {
+    pub(super) fn start(&self) -> Place {
+        Place { objects: self.file.keys(self.file.objects), parts: Keys { at: 0, left: 0 } }
+    }
+
+    /// Reads the component at `place`, whose position it also returns; `None` after the last.
+    fn read(&self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, u32)>> {
+        let mut part = ComponentRecord::blank();
+        loop {
+            while let Some(left) = place.parts.left.checked_sub(1) {
+                let at = place.parts.at;
+                *reader = self.file.manifest.reader(at);
+                entry::component(&self.file.manifest, reader, &mut &[][..], &mut part)?;
+                place.parts = Keys { at: reader.position(), left };
+                if part.extent.length > 0 {
+                    return Some(Some((Blob::of(&part), at)));
+                }
+            }
+            let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
+            *reader = self.file.manifest.reader(place.objects.at);
+            reader.text()?;
+            let mut record = reader.record(OBJECT)?;
+            loop {
+                match reader.field(&mut record, 2)? {
+                    Item::File => break,
+                    Item::Components => place.parts = self.file.keys(reader.position()),
+                    _ => {}
+                }
+                reader.skip_value(3)?;
+            }
+            place.objects = Keys { at: reader.position(), left };
+        }
+    }
+}
+
+impl<'a> Distinct for Places<'_, 'a> {
+    type Item = Blob<'a>;
+    type Place = Place;
+
+    fn next(&mut self, place: &mut Place) -> Option<(Blob<'a>, u32)> {
+        let mut reader = self.file.manifest.reader(0);
+        let next = self.read(&mut reader, place);
+        if next.is_none() {
+            self.error = Some(self.file.manifest.error(&reader));
+        }
+        next.flatten()
+    }
+
+    fn at(&self, position: u32) -> Blob<'a> {
+        let mut part = ComponentRecord::blank();
+        let mut reader = self.file.manifest.reader(position);
+        reader.entry = NO_ENTRY;
+        let _ = entry::component(&self.file.manifest, &mut reader, &mut &[][..], &mut part); // it has been read before
+        Blob::of(&part)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}

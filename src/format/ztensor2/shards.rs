@@ -1,0 +1,244 @@
+//! The table of shards: the other files that components may be in (section 7).
+//!
+//! Depends on `super`, `codec::cbor_strict`.
+#![forbid(unsafe_code)]
+
+use core::iter::FusedIterator;
+
+use super::{Keys, SMALLEST, entry};
+use crate::bytes::extent::Region;
+use crate::bytes::keywords::keywords;
+use crate::bytes::num::{count_of, to_u64, to_usize};
+use crate::bytes::utf8::Utf8;
+use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+#[cfg(feature = "digest")]
+use crate::codec::digest::{self, Spelled};
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Format, Item};
+
+/// Section 7.1.
+pub(super) const SHARD: &Fields = &fields!({ "size": Length, "digest": Digest } required Length Digest);
+
+/// How deep the record of a shard is in the manifest.
+const DEPTH: usize = 2;
+
+/// The longest name of a shard.
+const MAX_NAME: usize = 64;
+
+/// How many positions of shards are remembered on opening.
+pub(super) const SLOTS: usize = 32;
+
+/// How many shards there may be on opening from one whose position is remembered to the next.
+const MAX_STEP: u32 = 32;
+
+/// A file that has bytes of components, as the file that refers to it lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shard<'a> {
+    /// A name without path: letters, digits, `.`, `_` and `-`, and no dot at its start. What file that is the program
+    /// decides.
+    pub name: &'a str,
+    /// The length of that file in bytes.
+    pub size: u64,
+    /// The digest of all bytes of that file, such as `xxh3:` or `sha256:` and hexadecimal digits.
+    pub digest: &'a str,
+}
+
+/// What is read of a shard.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) name: Utf8<'a>,
+    size: u64,
+    digest: Utf8<'a>,
+}
+
+/// The table, in the manifest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table<'a> {
+    pub(super) region: Region<'a>,
+    /// 0 if there is none.
+    pub(super) position: u32,
+}
+
+/// Reads the name of a shard: a key that comes after `last`, or the name that a component states.
+pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> Option<Utf8<'a>> {
+    let at = reader.position();
+    reader.item = Item::Shard;
+    let name = match last {
+        Some(last) => reader.key(last)?,
+        None => reader.text()?,
+    };
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let kind = match name.bytes() {
+        [] => ErrorKind::NameLength,
+        long if long.len() > MAX_NAME => ErrorKind::NameLength,
+        [b'.', ..] => ErrorKind::InvalidName,
+        bytes if bytes.iter().all(is_allowed) => return Some(name),
+        _ => ErrorKind::InvalidName,
+    };
+    reader.stop_at(kind, at)
+}
+
+/// Reads the entry of a shard, whose name comes after `last`.
+fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>> {
+    let name = name(reader, Some(last))?;
+    let (mut size, mut text) = (0, Utf8::new(""));
+    let mut record = reader.record(SHARD)?;
+    loop {
+        let item = reader.field(&mut record, DEPTH)?;
+        let at = reader.position();
+        match item {
+            Item::Length => {
+                size = reader.unsigned()?;
+                if size < SMALLEST {
+                    return reader.stop_at(ErrorKind::ShardSize, at);
+                }
+            }
+            Item::Digest => text = entry::digest(reader)?,
+            _ => return Some(Record { name, size, digest: text }),
+        }
+    }
+}
+
+/// Holds `bytes` to be all of the file that `shard` describes; `at` is the offset of what is said about it. Whether its
+/// digest has been compared, which it is not if it is of an unknown kind or the feature `digest` is off.
+pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
+    let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Item::Shard, at));
+    if to_u64(bytes.len()) != shard.size {
+        return fail(ErrorKind::WrongLength);
+    }
+    #[cfg(feature = "digest")]
+    match digest::spelled_strictly(shard.digest.as_str()) {
+        Spelled::Unknown => {}
+        Spelled::Invalid => return fail(ErrorKind::InvalidDigest),
+        Spelled::Known(digest) if digest.is_of(bytes) => return Ok(true),
+        Spelled::Known(_) => return fail(ErrorKind::DigestMismatch),
+    }
+    Ok(false)
+}
+
+impl<'a> Table<'a> {
+    /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
+    pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
+        let mut keys = self.keys();
+        loop {
+            let at = keys.at;
+            let record = self.read(&mut keys)?;
+            if record.name.bytes() == name {
+                return Some((record, at));
+            }
+        }
+    }
+
+    /// Reads the table at the reader's position.
+    pub(super) fn check(reader: &mut Reader<'a>) -> Option<()> {
+        let (mut left, mut last) = (reader.map()?, &[][..]);
+        while left > 0 {
+            left = left.saturating_sub(1);
+            shard(reader, &mut last)?;
+        }
+        Some(())
+    }
+
+    /// The entries.
+    fn keys(&self) -> Keys {
+        let mut reader = Reader::new(self.region.bytes, self.position);
+        let left = if self.position == 0 { None } else { reader.map() };
+        Keys { at: reader.position(), left: left.unwrap_or(0) }
+    }
+
+    /// Reads an entry.
+    fn read(&self, keys: &mut Keys) -> Option<Record<'a>> {
+        keys.left = keys.left.checked_sub(1)?;
+        let mut reader = Reader::new(self.region.bytes, keys.at);
+        let record = shard(&mut reader, &mut &[][..])?;
+        keys.at = reader.position();
+        Some(record)
+    }
+}
+
+/// The shards by name: they are in order, and the positions of some of them, evenly spread, are remembered.
+pub(super) struct Index<'s, 'a> {
+    table: Table<'a>,
+    positions: &'s [u32],
+    /// How many shards there are from one that is remembered to the next.
+    step: u32,
+    last: Option<Record<'a>>,
+}
+
+impl<'s, 'a> Index<'s, 'a> {
+    /// Fills `slots` with positions.
+    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
+        let mut keys = table.keys();
+        let step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
+        let mut filled = 0_usize;
+        for slot in slots.iter_mut() {
+            if keys.left == 0 {
+                break;
+            }
+            *slot = keys.at;
+            filled = filled.saturating_add(1);
+            for _ in 0..step {
+                let _ = table.read(&mut keys); // none after the last
+            }
+        }
+        Self { table, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
+    }
+
+    /// Whether so many are remembered that finding one costs little.
+    pub(super) const fn is_fine(&self) -> bool {
+        self.step <= MAX_STEP
+    }
+
+    /// Returns the size of the file that is the shard of that name; `None` where there is none.
+    pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
+        if let Some(last) = self.last.filter(|last| last.name == name) {
+            return Some(last.size);
+        }
+        // The last one that is remembered and does not come after it.
+        let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text().map_or(&[][..], Utf8::bytes);
+        let before = self.positions.partition_point(|at| !comes_before(name.bytes(), name_at(at)));
+        let at = *self.positions.get(before.checked_sub(1)?)?;
+        let mut keys = Keys { at, left: self.step };
+        while let Some(record) = self.table.read(&mut keys) {
+            if record.name == name {
+                self.last = Some(record);
+                return Some(record.size);
+            }
+        }
+        None
+    }
+}
+
+/// The shards that a file lists. See [`Ztensor2File::shards`](super::Ztensor2File::shards).
+#[derive(Clone, Copy, Debug)]
+pub struct Shards<'a> {
+    table: Table<'a>,
+    at: u32,
+    left: u32,
+}
+
+impl<'a> Shards<'a> {
+    pub(super) fn new(table: Table<'a>) -> Self {
+        let Keys { at, left } = table.keys();
+        Self { table, at, left }
+    }
+}
+
+impl<'a> Iterator for Shards<'a> {
+    type Item = Shard<'a>;
+
+    fn next(&mut self) -> Option<Shard<'a>> {
+        let mut keys = Keys { at: self.at, left: self.left };
+        let record = self.table.read(&mut keys);
+        // It ends early where the bytes have changed since the file was opened.
+        (self.at, self.left) = (keys.at, if record.is_some() { keys.left } else { 0 });
+        record.map(|Record { name, size, digest }| Shard { name: name.as_str(), size, digest: digest.as_str() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, to_usize(self.left.into()))
+    }
+}
+
+impl FusedIterator for Shards<'_> {}

@@ -1,0 +1,526 @@
+//! zTensor 2: the rules of the reference implementation's own conformance suite, damaged files, shards.
+#![cfg(all(feature = "ztensor2", feature = "digest"))]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use support::{Cbor, Random, describe, fixture, open_in_parts};
+use tenslice::{BuiltIn, Error, ErrorKind, File, Item, Source, Tensor, Warning};
+
+/// What the suite asks of a reader, and what ours says: the file, the rule, the kind of our error and its item.
+const REFUSED: &[(&str, &str, ErrorKind, Item)] = &[
+    ("attribute-key-empty", "Name", ErrorKind::NameLength, Item::Key),
+    ("attribute-key-not-text", "Schema", ErrorKind::UnexpectedType, Item::Key),
+    ("attribute-key-nul", "Name", ErrorKind::InvalidName, Item::Key),
+    ("attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Item::Attributes),
+    ("blob-array-with-three-elements", "Schema", ErrorKind::UnexpectedType, Item::Offset),
+    ("blob-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Offset),
+    ("blob-offset-zero", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Offset),
+    ("blob-out-of-bounds", "BlobBounds", ErrorKind::OutOfFile, Item::Offset),
+    ("blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Item::Offset),
+    ("bool-invalid-byte", "LayoutData", ErrorKind::InvalidElement, Item::Component),
+    ("cbor-depth", "CborDepth", ErrorKind::TooDeep, Item::Manifest),
+    ("cbor-duplicate-key", "CborDuplicateKey", ErrorKind::RepeatedKey, Item::Key),
+    ("cbor-indefinite", "CborSyntax", ErrorKind::IndefiniteLength, Item::Manifest),
+    ("cbor-non-shortest", "CborDeterminism", ErrorKind::NotShortest, Item::Manifest),
+    ("cbor-tag", "CborSyntax", ErrorKind::Tagged, Item::Manifest),
+    ("cbor-trailing-bytes", "CborSyntax", ErrorKind::TrailingBytes, Item::Manifest),
+    ("cbor-unsorted-keys", "CborDeterminism", ErrorKind::KeyOrder, Item::Key),
+    ("csr-index-out-of-cols", "LayoutData", ErrorKind::IndexOutOfRange, Item::Tensor),
+    ("csr-indptr-count", "LayoutRule", ErrorKind::CountMismatch, Item::Length),
+    ("csr-indptr-not-zero-based", "LayoutData", ErrorKind::InvalidRowPointers, Item::Tensor),
+    ("csr-missing-part", "LayoutRule", ErrorKind::MissingComponent, Item::Components),
+    ("csr-row-not-increasing", "LayoutData", ErrorKind::IndexOrder, Item::Tensor),
+    ("csr-signed-indices", "LayoutRule", ErrorKind::IndexType, Item::DType),
+    ("csr-values-size", "LayoutRule", ErrorKind::SizeMismatch, Item::Length),
+    ("data-shard-nonzero-offset", "ManifestBounds", ErrorKind::ManifestSize, Item::Footer),
+    ("dense-extra-part", "LayoutRule", ErrorKind::UnexpectedComponent, Item::Components),
+    ("dense-f4-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
+    ("dense-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
+    ("f4-nonzero-odd-nibble", "LayoutData", ErrorKind::InvalidElement, Item::Component),
+    // Too short to have the magic.
+    ("file-too-small", "FileTooSmall", ErrorKind::UnknownFormat, Item::File),
+    ("footer-magic", "FooterMagic", ErrorKind::MissingMagic, Item::Footer),
+    ("header-magic", "HeaderMagic", ErrorKind::UnknownFormat, Item::File),
+    ("manifest-hash-mismatch", "ManifestHash", ErrorKind::ManifestHash, Item::Manifest),
+    ("manifest-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Footer),
+    ("manifest-out-of-bounds", "ManifestBounds", ErrorKind::ManifestSize, Item::Footer),
+    ("manifest-too-large", "ManifestTooLarge", ErrorKind::ManifestTooLarge, Item::Footer),
+    ("name-empty", "Name", ErrorKind::NameLength, Item::Name),
+    ("name-nul", "Name", ErrorKind::InvalidName, Item::Name),
+    ("name-too-long", "Name", ErrorKind::NameLength, Item::Name),
+    ("object-attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Item::Attributes),
+    ("schema-blob-arity", "Schema", ErrorKind::UnexpectedType, Item::Offset),
+    ("schema-digest-uppercase-hex", "Schema", ErrorKind::InvalidDigest, Item::Digest),
+    ("schema-encoding-without-decoded-length", "Schema", ErrorKind::MissingKey, Item::DecodedLength),
+    ("schema-ltype-dtype-mismatch", "Schema", ErrorKind::TypeMismatch, Item::LogicalType),
+    ("schema-missing-objects", "Schema", ErrorKind::MissingKey, Item::Tensors),
+    ("schema-unknown-dtype", "Schema", ErrorKind::UnknownDType, Item::DType),
+    ("shape-product-overflow", "Shape", ErrorKind::ShapeOverflow, Item::Shape),
+    ("shape-rank-65", "Shape", ErrorKind::TooMany, Item::Shape),
+    ("shard-blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Item::Offset),
+    ("shard-name-empty", "ShardName", ErrorKind::NameLength, Item::Shard),
+    ("shard-name-leading-dot", "ShardName", ErrorKind::InvalidName, Item::Shard),
+    ("shard-name-separator", "ShardName", ErrorKind::InvalidName, Item::Shard),
+    ("shard-name-traversal", "ShardName", ErrorKind::InvalidName, Item::Shard),
+    ("shard-ref-not-in-table", "ShardRef", ErrorKind::UnknownShard, Item::Shard),
+    ("shard-table-key-not-text", "Schema", ErrorKind::UnexpectedType, Item::Shard),
+    ("verify-digest-mismatch", "Digest", ErrorKind::DigestMismatch, Item::Digest),
+    ("version-unsupported", "Version", ErrorKind::UnsupportedVersion, Item::Version),
+];
+
+/// Those that it must accept, and the operation that may then fail.
+const ACCEPTED: &[(&str, Option<ErrorKind>)] = &[
+    ("aliased-identical-blobs", None),
+    ("attributes-kitchen-sink", None),
+    ("canonical-basic", None),
+    ("csr-data-valid", None),
+    ("csr-metadata-valid", None),
+    ("data-shard", None),
+    ("empty-objects", None),
+    ("f4-packed-odd-count", None),
+    ("local-and-foreign-parts-together", None),
+    ("minimal", None),
+    ("nonzero-reserved-ignored", None),
+    ("scalar", None),
+    ("shard-reference-is-a-valid-image", None),
+    ("shards-table", None),
+    ("unknown-layout-structural", None),
+    ("unknown-ltype-structural", None),
+    ("verify-ok", None),
+    ("view-unknown-encoding-refused", Some(ErrorKind::UnsupportedEncoding)),
+    ("zero-size-tensor", None),
+];
+
+/// The suite, which lies beside the checkout where it is there at all: it is not ours to pass on.
+fn suite() -> Option<PathBuf> {
+    let given = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let suite = given.as_ref().unwrap_or(&beside).join("ztensor-v2-conformance");
+    let is_there = suite.join("manifest.json").exists();
+    let may_skip = given.is_none() || std::env::var_os("TENSLICE_NO_SKIP").is_none();
+    assert!(is_there || may_skip, "no suite at {}", suite.display());
+    is_there.then_some(suite)
+}
+
+/// Does what the case says, on the tensor that it names.
+fn operate(operation: &str, file: &File<'_>, case: &Json) -> Result<(), Error> {
+    let tensor = || file.find(case["target"][0].as_str().unwrap());
+    match operation {
+        "open" => Ok(()),
+        "assemble csr" => tensor()?.sparse(&mut []).map(drop),
+        "verify digest / content" => tensor()?.verify().map(drop),
+        "zero-copy view" => tensor()?.data()?.bytes().map(drop),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn conformance_rule_by_rule() {
+    let Some(suite) = suite() else { return };
+    let manifest: Json = serde_json::from_slice(&std::fs::read(suite.join("manifest.json")).unwrap()).unwrap();
+    let cases = manifest["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 76);
+    assert_eq!(REFUSED.len() + ACCEPTED.len(), 76);
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        let bytes = std::fs::read(suite.join(case["file"].as_str().unwrap())).unwrap();
+        let operation = case["operation"].as_str().unwrap();
+        let opened = File::open(&bytes);
+        if case["expect"] == "reject" {
+            let (_, rule, kind, item) = REFUSED.iter().find(|(known, ..)| *known == name).expect(name);
+            assert_eq!(case["rule"], *rule, "{name}");
+            // What only an operation may find does not keep the file from being opened.
+            let error = match (operation, opened) {
+                ("open", opened) => opened.expect_err(name),
+                (operation, opened) => operate(operation, &opened.expect(name), case).expect_err(name),
+            };
+            assert_eq!((error.kind(), error.item()), (*kind, *item), "{name}: {error}");
+            continue;
+        }
+        let (_, fails) = ACCEPTED.iter().find(|(known, _)| *known == name).expect(name);
+        let file = opened.expect(name);
+        assert_eq!(operate(operation, &file, case).err().map(|error| error.kind()), *fails, "{name}");
+        assert_eq!(file.as_ztensor2().unwrap().is_shard(), case["expect"] == "accept-data-shard", "{name}");
+        let expected = case["tensors"].as_array().map_or(&[][..], Vec::as_slice);
+        assert_eq!(file.tensor_count(), expected.len() as u64, "{name}");
+        for expected in expected {
+            compare(&file.find(expected["name"].as_str().unwrap()).unwrap(), expected);
+        }
+    }
+}
+
+/// Compares a tensor with what the suite says of it.
+fn compare(tensor: &Tensor<'_>, expected: &Json) {
+    let context = tensor.name().to_string();
+    let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
+    assert_eq!(tensor.shape(), shape[..], "{context}");
+    assert_eq!(tensor.layout_name(), expected["layout"], "{context}");
+    let parts = expected["parts"].as_array().unwrap();
+    assert_eq!(tensor.components().count(), parts.len(), "{context}");
+    for part in parts {
+        let component = tensor.component(part["role"].as_str().unwrap()).unwrap();
+        assert_eq!(component.storage_dtype().unwrap().name(), part["dtype"], "{context}");
+        assert_eq!(component.extent().offset, part["offset"].as_u64().unwrap(), "{context}");
+        assert_eq!(component.extent().length, part["length"].as_u64().unwrap(), "{context}");
+        assert_eq!(component.encoding_name(), part["encoding"].as_str().unwrap_or("raw"), "{context}");
+        assert_eq!(component.digest(), part["digest"].as_str(), "{context}");
+        assert_eq!(component.shard(), part["shard"].as_str(), "{context}");
+        match part["stored_sha256"].as_str() {
+            Some(sha256) => assert_eq!(support::sha256(component.stored().unwrap()), sha256, "{context}"),
+            None => assert_eq!(component.stored().unwrap_err().kind(), ErrorKind::InShard, "{context}"),
+        }
+    }
+}
+
+/// The bytes of a file with this manifest: 4096 of header and padding, `data`, to the next multiple of 4096, the
+/// manifest, the footer.
+fn file_of(manifest: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x89ZT2\r\n\x1a\n".to_vec();
+    file.resize(4096, 0);
+    file.extend(data);
+    file.resize(file.len().next_multiple_of(4096), 0);
+    let offset = file.len() as u64;
+    file.extend(manifest);
+    file.extend(offset.to_le_bytes());
+    file.extend((manifest.len() as u64).to_le_bytes());
+    file.extend(xxhash_rust::xxh3::xxh3_64(manifest).to_le_bytes());
+    file.extend([2, 0, 0, 0, 0, 0, 0, 0]);
+    file.extend(b"\x89ZT2\r\n\x1a\n");
+    file
+}
+
+/// Where the manifest of a file is.
+fn manifest_of(bytes: &[u8]) -> std::ops::Range<usize> {
+    let footer = &bytes[bytes.len() - 40..];
+    let number = |at: usize| u64::from_le_bytes(footer[at..at + 8].try_into().unwrap()) as usize;
+    number(0)..number(0) + number(8)
+}
+
+/// Makes the hash that of the manifest.
+fn repair(bytes: &mut [u8]) {
+    let hash = xxhash_rust::xxh3::xxh3_64(&bytes[manifest_of(bytes)]);
+    let at = bytes.len() - 24;
+    bytes[at..at + 8].copy_from_slice(&hash.to_le_bytes());
+}
+
+/// The fixtures of zTensor 2 that are to be accepted.
+fn good() -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for case in support::cases() {
+        if case.expected["generation"] == "2" && case.expect() == "accept" {
+            all.push((case.name(), case.bytes));
+        }
+    }
+    assert!(all.len() >= 15, "{}", all.len());
+    all
+}
+
+/// Opens it whole and in parts, and reads everything from both; whether it is accepted.
+fn open_both_ways(context: &str, bytes: &[u8]) -> Result<(), Error> {
+    let mut source = Source::new(bytes.len() as u64);
+    match (File::open(bytes), open_in_parts(bytes, &[], &mut source)) {
+        (Ok(whole), Ok(parts)) => {
+            assert_eq!(describe(&whole), describe(&parts), "{context}");
+            for tensor in whole.tensors() {
+                let name = tensor.name().to_string();
+                assert_eq!(whole.find(&name).unwrap().index(), tensor.index(), "{context}");
+                assert!(matches!(whole.find(&format!("{name}?")).map(|found| found.index()), Err(_)), "{context}");
+                for component in tensor.components() {
+                    match component.shard() {
+                        Some(name) => assert!(whole.as_ztensor2().unwrap().shards().any(|shard| shard.name == name)),
+                        None => assert_eq!(component.stored().unwrap().len() as u64, component.extent().length),
+                    }
+                }
+            }
+            Ok(())
+        }
+        (Err(whole), Err(parts)) => {
+            assert_eq!(whole, parts, "{context}");
+            assert!(whole.offset().is_some_and(|at| at <= bytes.len() as u64), "{context}: {whole:?}");
+            assert!(whole.explain(bytes).to_string().len() > 10, "{context}");
+            Err(whole)
+        }
+        (whole, parts) => panic!("{context}: {whole:?} whole, {parts:?} in parts"),
+    }
+}
+
+#[test]
+fn every_prefix_is_refused() {
+    let mut prefixes = 0;
+    for (name, bytes) in good() {
+        for length in 0..bytes.len() {
+            // A program appends behind the footer: this is the whole file as it was before.
+            if name.ends_with("append_generation.zt") && length == 8334 {
+                assert_eq!(File::open(&bytes[..length]).unwrap().tensor_count(), 1);
+                continue;
+            }
+            assert!(File::open(&bytes[..length]).is_err(), "{name}: {length} bytes");
+            // A prefix is refused by what is at its end: in parts as well, of which a sample is enough.
+            if length % 509 == 0 || bytes.len() - length < 64 || length < 64 {
+                assert!(open_both_ways(&name, &bytes[..length]).is_err());
+            }
+            prefixes += 1;
+        }
+    }
+    assert!(prefixes > 200_000, "{prefixes}");
+}
+
+/// By the hash; and where that is repaired, by the rule that is broken, if any is.
+#[test]
+fn every_bit_of_the_manifest_counts() {
+    let (mut refused, mut accepted) = (0, 0);
+    let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
+    for (name, mut bytes) in good().into_iter().filter(|(_, bytes)| manifest_of(bytes).len() < 1500) {
+        for at in manifest_of(&bytes) {
+            for bit in 0..8 {
+                bytes[at] ^= 1 << bit;
+                let error = File::open(&bytes).expect_err(&name);
+                assert_eq!((error.kind(), error.item()), (ErrorKind::ManifestHash, Item::Manifest), "{name}");
+                repair(&mut bytes);
+                match open_both_ways(&name, &bytes) {
+                    Ok(()) => accepted += 1, // another name, shape and length, or digest
+                    Err(error) => {
+                        refused += 1;
+                        assert_ne!(error.kind(), ErrorKind::ManifestHash, "{name}");
+                        *kinds.entry(error.kind().name()).or_default() += 1;
+                    }
+                }
+                bytes[at] ^= 1 << bit;
+                repair(&mut bytes);
+            }
+        }
+    }
+    assert!(refused > 20_000 && accepted > 1000, "{refused} {accepted}");
+    assert!(kinds.len() > 20, "{kinds:?}");
+}
+
+#[test]
+fn random_damage() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut accepted = 0;
+    for (name, original) in good() {
+        for _ in 0..400 {
+            let mut bytes = original.clone();
+            for _ in 0..=random.below(4) {
+                let manifest = manifest_of(&original);
+                let at = manifest.start + random.below(manifest.len());
+                match random.below(4) {
+                    0 => bytes[at] = random.next() as u8,
+                    1 => bytes[at] ^= 1 << random.below(8),
+                    2 => bytes[at] = original[manifest.start + random.below(manifest.len())],
+                    _ => {
+                        let from = manifest.start + random.below(manifest.len());
+                        let length = random.below(20).min(manifest.end - from.max(at));
+                        bytes.copy_within(from..from + length, at);
+                    }
+                }
+            }
+            repair(&mut bytes);
+            accepted += u32::from(open_both_ways(&name, &bytes).is_ok());
+        }
+    }
+    assert!(accepted > 100, "{accepted}");
+}
+
+/// A part as writers emit it.
+fn part(cbor: &mut Cbor, offset: u64, length: u64, shard: Option<&str>) {
+    cbor.map(2 + u64::from(shard.is_some())).text("blob").array(2).uint(offset).uint(length).text("dtype").text("u8");
+    if let Some(shard) = shard {
+        cbor.text("shard").text(shard);
+    }
+}
+
+/// A dense tensor of that many bytes.
+fn object(cbor: &mut Cbor, name: &str, offset: u64, length: u64, shard: Option<&str>) {
+    cbor.text(name).map(3).text("parts").map(1).text("data");
+    part(cbor, offset, length, shard);
+    cbor.text("shape").array(1).uint(length).text("layout").text("dense");
+}
+
+/// A manifest with `count` tensors of one byte, and `shards` shards.
+fn manifest(count: u64, shards: u64, mut place: impl FnMut(u64) -> (u64, u64, Option<String>)) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1 + u64::from(shards > 0));
+    if shards > 0 {
+        cbor.text("shards").map(shards);
+        for i in 0..shards {
+            cbor.text(&format!("{i:06}"))
+                .map(2)
+                .text("size")
+                .uint(1 << 40)
+                .text("digest")
+                .text("xxh3:0011223344556677");
+        }
+    }
+    cbor.text("objects").map(count);
+    for i in 0..count {
+        let (offset, length, shard) = place(i);
+        object(&mut cbor, &format!("{i:06}"), offset, length, shard.as_deref());
+    }
+    cbor.0
+}
+
+#[test]
+fn extents_are_the_same_or_apart() {
+    let data = vec![0; 3 * 4096];
+    for (places, expected) in [
+        (&[(4096, 10), (4096, 10)][..], None),
+        (&[(4096, 10), (4096, 11)], Some(ErrorKind::Overlap)),
+        (&[(4096, 4097), (8192, 10)], Some(ErrorKind::Overlap)),
+        (&[(8192, 10), (4096, 4097)], Some(ErrorKind::Overlap)),
+        (&[(8192, 10), (4096, 4096), (8192, 10)], None),
+        (&[(4096, 9000), (8192, 0)], None), // without bytes
+        (&[(4096, 3 * 4096)], None),
+        (&[(4096, 3 * 4096 + 1)], Some(ErrorKind::OverManifest)),
+        (&[(16384, 1)], Some(ErrorKind::OverManifest)),
+        (&[(16384, 0)], None),
+    ] {
+        let manifest = manifest(places.len() as u64, 0, |i| (places[i as usize].0, places[i as usize].1, None));
+        let bytes = file_of(&manifest, &data);
+        let found = open_both_ways(&format!("{places:?}"), &bytes).err();
+        assert_eq!(found.map(|error| error.kind()), expected, "{places:?}");
+    }
+    // The manifest itself, as a blob.
+    for more in [0, 1] {
+        let mut length = 100;
+        let bytes = loop {
+            let manifest = manifest(1, 0, |_| (4096, length, None));
+            if manifest.len() as u64 + more == length {
+                break file_of(&manifest, &[]);
+            }
+            length = manifest.len() as u64 + more;
+        };
+        let found = open_both_ways("the manifest", &bytes).err().map(|error| error.kind());
+        assert_eq!(found, if more == 0 { None } else { Some(ErrorKind::OverFooter) });
+    }
+}
+
+/// Up to 1024 are compared on opening; more by the caller's memory, of any size.
+#[test]
+fn many_extents_out_of_order() {
+    for count in [2, 33, 1000, 1024, 1025, 3000] {
+        for overlap in [None, Some(0), Some(count / 2 - 1), Some(count - 2)] {
+            let manifest = manifest(count, 0, |i| {
+                // The one that reaches into the next page does so into one that has a blob.
+                (4096 * (count - i), if overlap.is_some_and(|at| i == at + 1) { 4097 } else { 1 }, None)
+            });
+            let bytes = file_of(&manifest, &vec![0; 4096 * count as usize]);
+            let opened = File::open(&bytes);
+            if count <= 1024 {
+                assert_eq!(opened.err().map(|error| error.kind()), overlap.map(|_| ErrorKind::Overlap), "{count}");
+                continue;
+            }
+            let file = opened.unwrap();
+            assert!(file.warnings().contains(Warning::PlacesUnchecked));
+            for words in [1500, 4000] {
+                let checked = file.check(&mut vec![0; words]);
+                assert_eq!(
+                    checked.as_ref().err().map(|error| error.kind()),
+                    overlap.map(|_| ErrorKind::Overlap),
+                    "{count}"
+                );
+                assert!(checked.is_err() || checked.unwrap().is_empty());
+            }
+            assert_eq!(file.check(&mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
+        }
+    }
+}
+
+/// Shards are looked up on opening where they are at most 1024, and by the caller's memory where they are more.
+#[test]
+fn many_shards() {
+    for shards in [1, 2, 31, 32, 33, 64, 65, 1000, 1024, 1025, 5000] {
+        for (wrong, expected) in [
+            (None, None),
+            (Some(format!("{shards:06}")), Some(ErrorKind::UnknownShard)),
+            (Some("00000".into()), Some(ErrorKind::UnknownShard)),
+            (Some("0000000".into()), Some(ErrorKind::UnknownShard)),
+        ] {
+            let count = shards.min(40);
+            let manifest = manifest(count, shards, |i| {
+                let shard = if i + 1 == count { wrong.clone() } else { None };
+                (4096 * (count - i), 1, Some(shard.unwrap_or_else(|| format!("{:06}", i * 7919 % shards))))
+            });
+            let bytes = file_of(&manifest, &[]);
+            let opened = File::open(&bytes);
+            let Ok(file) = &opened else {
+                assert_eq!(opened.err().map(|error| error.kind()), expected, "{shards}");
+                continue;
+            };
+            assert_eq!(file.as_ztensor2().unwrap().shards().count() as u64, shards);
+            assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), shards > 1024, "{shards}");
+            for words in [1, 50, 6000] {
+                let checked = file.check(&mut vec![0; words]);
+                assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
+            }
+        }
+    }
+    // A shard is only as long as the table says.
+    for (length, expected) in [((1 << 40) - 4096 - 40, None), ((1 << 40) - 4096 - 39, Some(ErrorKind::OutOfShard))] {
+        let bytes = file_of(&manifest(1, 1, |_| (4096, length, Some("000000".into()))), &[]);
+        assert_eq!(open_both_ways("a shard", &bytes).err().map(|error| error.kind()), expected);
+    }
+}
+
+#[test]
+fn components_in_shards() {
+    let (bytes, shard) = (fixture("v2/shards.zt"), fixture("v2/shards-base.zt"));
+    let file = File::open(&bytes).unwrap();
+    let view = file.as_ztensor2().unwrap();
+    let listed: Vec<_> = view.shards().map(|shard| (shard.name, shard.size)).collect();
+    assert_eq!(listed, [("base", shard.len() as u64)]);
+    assert!(view.check_shard("base", &shard).unwrap());
+    assert_eq!(view.check_shard("other", &shard).unwrap_err().kind(), ErrorKind::NotFound);
+    let kind = |bytes: &[u8]| view.check_shard("base", bytes).unwrap_err().kind();
+    assert_eq!(kind(&shard[1..]), ErrorKind::WrongLength);
+    let mut changed = shard.clone();
+    changed[5000] ^= 1;
+    assert_eq!(kind(&changed), ErrorKind::DigestMismatch);
+
+    let mut in_shard = 0;
+    for tensor in file.tensors() {
+        let data = tensor.data().unwrap();
+        let Some(name) = data.shard() else {
+            assert!(data.verify().is_ok() && data.bytes().is_ok());
+            assert_eq!(data.with_shard(&shard).unwrap_err().kind(), ErrorKind::NotInShard);
+            continue;
+        };
+        assert_eq!(name, "base");
+        assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::InShard);
+        assert_eq!(data.verify().unwrap_err().kind(), ErrorKind::InShard);
+        assert_eq!(tensor.read_into(&mut [0; 64], &mut []).unwrap_err().kind(), ErrorKind::InShard);
+        let bound = data.with_shard(&shard).unwrap();
+        assert_eq!(bound.verify().unwrap(), tenslice::Verification::Verified);
+        let extent = data.extent();
+        let at = extent.offset as usize;
+        let part = data.with_bytes(&shard[at..at + extent.length as usize]).unwrap();
+        assert_eq!(part.bytes().unwrap(), bound.bytes().unwrap());
+        in_shard += 1;
+    }
+    assert_eq!(in_shard, 2);
+}
+
+/// Digests of decoded bytes, those of all good files.
+#[test]
+fn all_digests_match() {
+    let mut verified = 0;
+    for (name, bytes) in good() {
+        let file = File::open(&bytes).unwrap();
+        for component in file.tensors().flat_map(|tensor| tensor.components()) {
+            if component.shard().is_some() || component.digest().is_none() {
+                continue;
+            }
+            if !cfg!(any(feature = "zstd", feature = "zstd-c")) && component.encoding_name() != "raw" {
+                continue;
+            }
+            let length = component.verify_scratch_length().unwrap() as usize;
+            let outcome = component.verify_with(&mut BuiltIn::default(), &mut vec![0; length]);
+            assert_eq!(outcome.unwrap(), tenslice::Verification::Verified, "{name}");
+            verified += 1;
+        }
+    }
+    assert!(verified > 60, "{verified}");
+}

@@ -1,0 +1,482 @@
+//! The reference implementation of zTensor 2, the crate `ztensor` 2.1.1, beside ours: over the files with known contents,
+//! their prefixes, and 100 000 manifests made of them by mutations, with a hash that is right. Both accept or both refuse
+//! a file, and list the same. Where they differ, the cause is one of [`Difference`]; how many files each has, and how
+//! often both name the same rule, `--nocapture` prints.
+#![cfg(all(feature = "ztensor2", target_pointer_width = "64"))] // the reference reads lengths as `usize`
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use support::{Random, open_and_check};
+use tenslice::{ErrorKind, File, Item, Layout};
+use ztensor::format::cbor::{self, Value};
+use ztensor::format::validate::image;
+use ztensor::{Error as Theirs, Manifest, Vocabulary};
+
+/// Why ours refuses a file that the reference accepts. The other way round there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Difference {
+    /// The bytes that shape and dtype require exceed 64 bits: the reference then takes any length.
+    SizeOverflow,
+    /// The components of `zt.sparse_coo/1` do not fit together: the reference does not look at them.
+    Coordinates,
+}
+
+/// The files of zTensor 2 among the fixtures, and the corpus, where there is one.
+fn files() -> Vec<Vec<u8>> {
+    fn below(folder: &Path, all: &mut Vec<Vec<u8>>) {
+        let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            if path.is_dir() {
+                below(&path, all);
+            } else if path.extension().is_some_and(|extension| extension == "zt") {
+                let bytes = std::fs::read(&path).unwrap();
+                if bytes.starts_with(b"\x89ZT2") {
+                    all.push(bytes);
+                }
+            }
+        }
+    }
+    let mut all = Vec::new();
+    support::folders().iter().for_each(|folder| below(folder, &mut all));
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/ztensor-v2-conformance");
+    if suite.is_dir() {
+        below(&suite, &mut all);
+    }
+    assert!(all.len() >= 25, "{}", all.len());
+    all
+}
+
+/// What both readers made of the files so far.
+#[derive(Default)]
+struct Outcome {
+    accepted: u32,
+    refused: BTreeMap<String, u32>,
+    same_rule: u32,
+    other_rule: BTreeMap<(String, String), u32>,
+    differences: BTreeMap<Difference, u32>,
+}
+
+impl Outcome {
+    fn compare(&mut self, bytes: &[u8], vocabulary: &Vocabulary) {
+        let ours = open_and_check(bytes);
+        match (image(bytes, vocabulary), ours) {
+            (Ok(theirs), Ok(ours)) => {
+                self.accepted += 1;
+                let manifest = theirs.clone().unwrap_or_default(); // none in a shard
+                assert_eq!(list(&ours), list_theirs(&manifest));
+                assert_eq!(ours.as_ztensor2().unwrap().is_shard(), theirs.is_none());
+            }
+            (Err(Theirs::Reject { rule, .. }), Err(error)) => {
+                let rule = format!("{rule:?}");
+                *self.refused.entry(rule.clone()).or_default() += 1;
+                let ours = rules(error.kind(), error.item());
+                if ours.contains(&rule.as_str()) {
+                    self.same_rule += 1;
+                } else {
+                    *self.other_rule.entry((rule, format!("{:?}", error.kind()))).or_default() += 1;
+                }
+            }
+            (Ok(theirs), Err(error)) => {
+                let difference = match error.kind() {
+                    ErrorKind::ShapeOverflow => Difference::SizeOverflow,
+                    ErrorKind::SizeMismatch if is_large(theirs.as_ref()) => Difference::SizeOverflow,
+                    _ if has_coordinates(theirs.as_ref()) => Difference::Coordinates,
+                    _ => panic!("refused by ours alone: {error:?}, {}", error.explain(bytes)),
+                };
+                *self.differences.entry(difference).or_default() += 1;
+            }
+            (Err(error), Ok(_)) => panic!("refused by the reference alone: {error}"),
+            (Err(error), Err(_)) => panic!("another error: {error}"),
+        }
+    }
+}
+
+fn has_coordinates(manifest: Option<&Manifest>) -> bool {
+    manifest.is_some_and(|manifest| manifest.objects.values().any(|object| object.layout == "zt.sparse_coo/1"))
+}
+
+/// Whether the number of values of a sparse tensor is so large that their size exceeds 64 bits.
+fn is_large(manifest: Option<&Manifest>) -> bool {
+    let sizes = manifest.into_iter().flat_map(|manifest| manifest.objects.values());
+    sizes.flat_map(|object| object.parts.values()).any(|part| part.decoded_size() > 1 << 60)
+}
+
+/// The rules of the reference that a kind of ours may mean.
+fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
+    use ErrorKind as Kind;
+    match (kind, item) {
+        (Kind::UnknownFormat, _) => &["HeaderMagic", "FileTooSmall"],
+        (Kind::Truncated, Item::File | Item::Header | Item::Footer) => &["FileTooSmall"],
+        (Kind::MissingMagic, _) => &["FooterMagic"],
+        (Kind::UnsupportedVersion, _) => &["Version"],
+        (Kind::ManifestSize, _) => &["ManifestBounds"],
+        (Kind::ManifestTooLarge, _) => &["ManifestTooLarge"],
+        (Kind::ManifestHash, _) => &["ManifestHash"],
+        (Kind::Truncated | Kind::Malformed | Kind::InvalidUtf8 | Kind::TrailingBytes, _)
+        | (Kind::IndefiniteLength | Kind::Tagged | Kind::CountTooLarge, _) => &["CborSyntax"],
+        (Kind::NotShortest | Kind::KeyOrder, _) => &["CborDeterminism"],
+        (Kind::RepeatedKey | Kind::RepeatedName, _) => &["CborDuplicateKey"],
+        (Kind::TooDeep, _) => &["CborDepth"],
+        // Simple values that are not in the subset are of no type that is expected anywhere.
+        (Kind::UnexpectedType, _) => &["Schema", "CborSyntax"],
+        (Kind::InvalidName | Kind::NameLength, Item::Shard) => &["ShardName"],
+        (Kind::InvalidName | Kind::NameLength, _) => &["Name"],
+        (Kind::MissingKey | Kind::UnknownDType | Kind::InvalidDigest | Kind::TypeMismatch | Kind::ShardSize, _) => {
+            &["Schema"]
+        }
+        // No components at all, or not those that the layout requires.
+        (Kind::MissingComponent, _) => &["Schema", "LayoutRule"],
+        (Kind::MisalignedOffset, _) => &["BlobAlignment"],
+        (Kind::OutOfFile | Kind::OverFooter | Kind::OutOfShard, _) => &["BlobBounds"],
+        (Kind::Overlap | Kind::OverManifest, _) => &["BlobOverlap"],
+        (Kind::UnknownShard, _) => &["ShardRef"],
+        (Kind::ShapeOverflow | Kind::TooMany, _) => &["Shape"],
+        (Kind::SizeMismatch, _) => &["DenseSize", "LayoutRule"],
+        (Kind::UnexpectedComponent | Kind::RankMismatch | Kind::CountMismatch, _)
+        | (Kind::IndexType | Kind::PartialElement, _) => &["LayoutRule"],
+        _ => &[],
+    }
+}
+
+/// What ours lists, as text.
+fn list(file: &File<'_>) -> String {
+    let mut lines = Vec::new();
+    for shard in file.as_ztensor2().unwrap().shards() {
+        lines.push(format!("shard {} {} {}", shard.name, shard.size, shard.digest));
+    }
+    lines.push(format!("{} attributes", file.attributes().count()));
+    for tensor in file.tensors() {
+        let shape: Vec<_> = tensor.shape().iter().collect();
+        let count = tensor.attributes().count();
+        assert_eq!(tensor.layout() == Layout::Dense, tensor.layout_name() == "dense");
+        lines.push(format!("{} {shape:?} {} {count}", tensor.name(), tensor.layout_name()));
+        for part in tensor.components() {
+            let storage = part.storage_dtype().unwrap();
+            let encoding = part.encoding_name();
+            lines.push(format!(
+                "{} {} {storage} {:?} {} {:?} {encoding} {:?} {:?}",
+                tensor.name(),
+                part.role(),
+                part.shard(),
+                part.extent().offset,
+                part.extent().length,
+                part.decoded_length(),
+                part.digest()
+            ));
+        }
+    }
+    lines.sort(); // theirs are in another order
+    lines.join("\n")
+}
+
+/// What the reference lists, likewise.
+fn list_theirs(manifest: &Manifest) -> String {
+    let mut lines = Vec::new();
+    let count = |attributes: &Option<Value>| attributes.as_ref().and_then(Value::as_map).map_or(0, <[_]>::len);
+    for (name, shard) in &manifest.shards {
+        lines.push(format!("shard {name} {} {}", shard.size, shard.digest));
+    }
+    lines.push(format!("{} attributes", count(&manifest.attributes)));
+    for (name, object) in &manifest.objects {
+        lines.push(format!("{name} {:?} {} {}", object.shape, object.layout, count(&object.attributes)));
+        for (role, part) in &object.parts {
+            lines.push(format!(
+                "{name} {role} {} {:?} {} {:?} {} {:?} {:?}",
+                part.dtype,
+                part.blob.shard.as_deref(),
+                part.blob.offset,
+                part.blob.length,
+                part.encoding.as_deref().unwrap_or("raw"),
+                Some(part.decoded_size()),
+                part.digest.as_deref()
+            ));
+        }
+    }
+    lines.sort();
+    lines.join("\n")
+}
+
+/// The file with another manifest, at the same place, of which the footer has length and hash.
+fn with_manifest(bytes: &[u8], manifest: &[u8]) -> Vec<u8> {
+    let footer = &bytes[bytes.len() - 40..];
+    let at = u64::from_le_bytes(footer[..8].try_into().unwrap()) as usize;
+    let mut file = bytes[..at].to_vec();
+    file.extend(manifest);
+    file.extend(&footer[..8]);
+    file.extend((manifest.len() as u64).to_le_bytes());
+    file.extend(xxhash_rust::xxh3::xxh3_64(manifest).to_le_bytes());
+    file.extend(&footer[24..]);
+    file
+}
+
+fn manifest_of(bytes: &[u8]) -> &[u8] {
+    let footer = &bytes[bytes.len() - 40..];
+    let number = |at: usize| u64::from_le_bytes(footer[at..at + 8].try_into().unwrap()) as usize;
+    &bytes[number(0)..number(0) + number(8)]
+}
+
+/// Pieces of manifests, well-formed or not, that mutations insert.
+const PIECES: &[&[u8]] = &[
+    b"\x64blob\x82\x19\x10\x00\x08",
+    b"\x64type\x64bool",
+    b"\x65dtype\x62u8",
+    b"\x65shard\x64base",
+    b"\x66digest\x67xxh3:00",
+    b"\x66layout\x65dense",
+    b"\x65shape\x80",
+    b"\x6aattributes\xa0",
+    b"\x00",
+    b"\x17",
+    b"\x18\x17",
+    b"\x18\x18",
+    b"\x1b\xff\xff\xff\xff\xff\xff\xff\xff",
+    b"\x20",
+    b"\x40",
+    b"\x60",
+    b"\x61\x00",
+    b"\x80",
+    b"\xa0",
+    b"\xc0",
+    b"\xf4",
+    b"\xf6",
+    b"\xf7",
+    b"\xf9\x7e\x00",
+    b"\xf9\x7e\x01",
+    b"\xfa\x3f\x80\x00\x00",
+    b"\xfb\x3f\xb9\x99\x99\x99\x99\x99\x9a",
+    b"\x9f",
+    b"\xff",
+    b"\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x80",
+];
+
+/// Changes bytes of a manifest.
+fn mutate_bytes(manifest: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(3) {
+        let at = random.below(manifest.len());
+        let piece = PIECES[random.below(PIECES.len())].iter().copied();
+        match random.below(6) {
+            0 => manifest[at] ^= 1 << random.below(8),
+            1 => manifest[at] = random.next() as u8,
+            2 => manifest[at] = manifest[at].wrapping_add(1),
+            3 => drop(manifest.splice(at..at, piece)),
+            4 => drop(manifest.splice(at..(at + 1 + random.below(4)).min(manifest.len()), piece)),
+            _ => drop(manifest.drain(at..(at + 1 + random.below(8)).min(manifest.len()))),
+        }
+        if manifest.is_empty() {
+            manifest.push(0xa0);
+        }
+    }
+}
+
+const TEXTS: &[&str] = &[
+    "",
+    "a",
+    "b",
+    "t",
+    "data",
+    "values",
+    "indices",
+    "indptr",
+    "coords",
+    "blob",
+    "type",
+    "dtype",
+    "shard",
+    "digest",
+    "encoding",
+    "decoded_length",
+    "shape",
+    "layout",
+    "attributes",
+    "parts",
+    "objects",
+    "shards",
+    "size",
+    "dense",
+    "zt.sparse_csr/1",
+    "zt.sparse_coo/1",
+    "zt.mx/1",
+    "gguf.q4_0/1",
+    "x/1",
+    "bool",
+    "complex64",
+    "f4_e2m1",
+    "f8_e8m0",
+    "f32",
+    "f64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i64",
+    "bf16",
+    "f99",
+    "base",
+    ".base",
+    "a/b",
+    "nul\0",
+    "xxh3:0123456789abcdef",
+    "xxh3:0",
+    "xxh3:",
+    "XXH3:00",
+    "sha256:00",
+    "blake3:00",
+    "zt.zstd-seekable/1",
+    "raw",
+    "y.other/1",
+    "ü",
+];
+
+const NUMBERS: &[u64] = &[
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    8,
+    10,
+    16,
+    20,
+    23,
+    24,
+    32,
+    47,
+    48,
+    64,
+    100,
+    4095,
+    4096,
+    4097,
+    8192,
+    12288,
+    16384,
+    1 << 20,
+    1 << 31,
+    1 << 32,
+    1 << 40,
+    1 << 61,
+    1 << 62,
+    1 << 63,
+    u64::MAX - 4095,
+    u64::MAX,
+];
+
+fn any_value(random: &mut Random) -> Value {
+    match random.below(10) {
+        0 => Value::Nint(random.next() % 100),
+        1 => Value::Bytes(vec![1, 2]),
+        2 => Value::Array(vec![number(random), number(random)]),
+        3 => Value::Map(Vec::new()),
+        4 => Value::Map(vec![(text(random), number(random)), (number(random), Value::Null)]),
+        5 => Value::Bool(true),
+        6 => Value::Float(0.1),
+        7 => number(random),
+        _ => text(random),
+    }
+}
+
+fn text(random: &mut Random) -> Value {
+    let text = TEXTS[random.below(TEXTS.len())];
+    // Names of 1024 and of 1025 bytes.
+    let long = 1024 + random.below(2);
+    Value::Text(if random.below(60) == 0 { "n".repeat(long) } else { text.into() })
+}
+
+fn number(random: &mut Random) -> Value {
+    Value::Uint(NUMBERS[random.below(NUMBERS.len())])
+}
+
+/// Changes one value somewhere inside, by what is around it well-formed.
+fn mutate_value(value: &mut Value, random: &mut Random) {
+    match value {
+        Value::Map(pairs) if !pairs.is_empty() => {
+            let at = random.below(pairs.len());
+            match random.below(14) {
+                0 => drop(pairs.remove(at)),
+                1 => pairs[at].0 = text(random),
+                2 => pairs[at].1 = any_value(random),
+                3 => pairs.push((text(random), any_value(random))),
+                4 => pairs.push((any_value(random), any_value(random))),
+                5 => {
+                    let copy = pairs[at].1.clone();
+                    pairs.push((text(random), copy));
+                }
+                _ => mutate_value(&mut pairs[at].1, random),
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let at = random.below(items.len());
+            match random.below(8) {
+                0 => drop(items.remove(at)),
+                1 => items.push(number(random)),
+                2 => items.extend((0..70).map(|_| Value::Uint(1))),
+                _ => items[at] = number(random),
+            }
+        }
+        Value::Uint(n) if random.below(3) > 0 => {
+            *n = match random.below(4) {
+                0 => n.wrapping_add(1),
+                1 => n.wrapping_sub(1),
+                2 => n.wrapping_mul(2),
+                _ => NUMBERS[random.below(NUMBERS.len())],
+            }
+        }
+        Value::Text(_) if random.below(4) > 0 => *value = text(random),
+        other => *other = any_value(random),
+    }
+}
+
+#[test]
+fn both_agree_but_for_the_named_differences() {
+    let vocabulary = Vocabulary::standard();
+    let (mut outcome, mut random) = (Outcome::default(), Random(0x2545_f491_4f6c_dd1d));
+    let mut bases = Vec::new();
+    for bytes in files() {
+        outcome.compare(&bytes, &vocabulary);
+        if File::open(&bytes).is_ok_and(|file| !file.as_ztensor2().unwrap().is_shard()) {
+            bases.push(bytes);
+        }
+    }
+    let whole = outcome.accepted;
+    // Every prefix that has another end, and a sample of the many that end in zeros.
+    for bytes in &bases {
+        let manifest_at = bytes.len() - 40 - manifest_of(bytes).len();
+        for length in (0..bytes.len()).filter(|length| *length < 64 || *length > manifest_at || length % 97 == 0) {
+            outcome.compare(&bytes[..length], &vocabulary);
+        }
+    }
+    bases.retain(|bytes| bytes.len() < 60_000 && manifest_of(bytes).len() < 4000);
+    let trees: Vec<_> = bases.iter().map(|bytes| cbor::decode(manifest_of(bytes)).unwrap()).collect();
+    let mut mutations = 0;
+    while mutations < 100_000 {
+        let at = random.below(bases.len());
+        let manifest = if random.below(3) == 0 {
+            let mut manifest = manifest_of(&bases[at]).to_vec();
+            mutate_bytes(&mut manifest, &mut random);
+            manifest
+        } else {
+            let mut tree = trees[at].clone();
+            (0..=random.below(3)).for_each(|_| mutate_value(&mut tree, &mut random));
+            let Ok(manifest) = cbor::encode(&tree) else { continue }; // a key twice
+            manifest
+        };
+        outcome.compare(&with_manifest(&bases[at], &manifest), &vocabulary);
+        mutations += 1;
+    }
+    let Outcome { accepted, refused, same_rule, other_rule, differences } = outcome;
+    let total: u32 = refused.values().sum();
+    println!("accepted by both: {accepted}, of which whole files {whole}; refused by both: {total}");
+    println!("by the reference's rule: {refused:#?}");
+    let other: u32 = other_rule.values().sum();
+    println!("for the same rule by ours: {same_rule}; for another one of several: {other} {other_rule:?}");
+    println!("by ours alone: {differences:?}");
+    assert!(accepted > 20_000 && total > 40_000, "{accepted} {total}");
+    assert!(refused.len() >= 20, "{refused:?}");
+    assert!(other < total / 20, "{other} of {total}");
+    assert!(differences.values().all(|count| *count < 200), "{differences:?}");
+}
