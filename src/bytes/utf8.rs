@@ -46,13 +46,37 @@ pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
     text < other
 }
 
-/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
-#[inline(never)]
+/// Whether `bytes` are UTF-8.
+#[cfg_attr(target_pointer_width = "64", inline)]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     // Most are ASCII, which is told eight bytes at a time where a register has as many.
-    if cfg!(target_pointer_width = "64") && bytes.is_ascii() {
+    #[cfg(target_pointer_width = "64")]
+    if is_ascii(bytes) {
         return true;
     }
+    is_any_utf8(bytes)
+}
+
+/// Whether all bytes are ASCII. That of `core` is for long texts.
+#[cfg(target_pointer_width = "64")]
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    let mut all = 0;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        all |= u64::from_le_bytes(*word);
+        rest = after;
+    }
+    all |= match bytes.last_chunk() {
+        Some(word) => u64::from_le_bytes(*word), // some of its bytes for the second time
+        None => rest.iter().fold(0, |all, byte| all | u64::from(*byte)),
+    };
+    all & 0x8080_8080_8080_8080 == 0
+}
+
+/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
+#[inline(never)]
+fn is_any_utf8(bytes: &[u8]) -> bool {
     // How many continuation bytes the character still needs, and the range of the next one.
     let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
     for &byte in bytes {

@@ -8,14 +8,19 @@
 //! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
+mod record;
+
 use minicbor::data::Type;
 use minicbor::decode::Decoder;
 
-use crate::bytes::keywords::{Found, Keywords};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
+
+#[cfg(target_pointer_width = "64")]
+pub(crate) use self::record::Expected;
+pub(crate) use self::record::{Fields, fields, first_bits};
 
 /// How deeply containers may be nested inside a value that is skipped. A tag counts as one level.
 const MAX_DEPTH: usize = 32;
@@ -127,47 +132,6 @@ impl Token<'_> {
     }
 }
 
-/// The known keys of a record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields {
-    /// Each has the number of the [`Item`] that its value is, which [`Reader::field`] also returns. Required keys
-    /// come first; any other whose value is null counts as absent.
-    pub(crate) keys: Keywords,
-    /// One bit per required key.
-    pub(crate) required: u32,
-}
-
-/// Declares the [`Fields`] of a record.
-macro_rules! fields {
-    ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
-        $crate::codec::cbor::Fields {
-            keys: keywords!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
-            required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
-        }
-    };
-}
-pub(crate) use fields;
-
-/// Returns as many one bits as there are items.
-pub(crate) const fn first_bits(items: &[Item]) -> u32 {
-    let mut bits = 0_u32;
-    let mut rest = items;
-    while let [_, after @ ..] = rest {
-        bits = bits.wrapping_shl(1) | 1;
-        rest = after;
-    }
-    bits
-}
-
-/// A map being read as a record of known keys.
-pub(crate) struct Record {
-    fields: &'static Fields,
-    left: Left,
-    /// One bit per field.
-    seen: u32,
-    at: u32,
-}
-
 /// Reads items one after the other.
 ///
 /// The first fault is kept: after it, every read returns an empty value, no further item follows, and
@@ -206,7 +170,8 @@ const fn major(head: u8) -> u8 {
 
 impl<'a> Reader<'a> {
     /// Creates a reader of `bytes` at `position`.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
@@ -273,8 +238,28 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a head: returns its first byte, and stores the number in `argument`. A reserved width is malformed.
-    #[inline(never)]
+    #[inline]
     fn head(&mut self) -> u8 {
+        // Most heads are of one byte or two. A chip has no flash for a short way where any is read.
+        #[cfg(target_pointer_width = "64")]
+        if let (None, [head, rest @ ..]) = (&self.fault, self.rest()) {
+            let argument = match (head & ENDLESS, rest) {
+                (info @ 0..24, _) => Some((info, 1)),
+                (24, [argument, ..]) => Some((*argument, 2)),
+                _ => None,
+            };
+            if let Some((argument, length)) = argument {
+                self.argument = argument.into();
+                self.position = self.position.wrapping_add(length); // within the bytes: they have been read
+                return *head;
+            }
+        }
+        self.any_head()
+    }
+
+    /// Reads a head of any width.
+    #[inline(never)]
+    fn any_head(&mut self) -> u8 {
         let at = self.position;
         if self.fault.is_some() {
             return NO_HEAD;
@@ -301,7 +286,13 @@ impl<'a> Reader<'a> {
             self.fail(ErrorKind::Truncated, at);
             return NO_HEAD;
         };
-        self.argument = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
+        self.argument = match *number {
+            #[cfg(target_pointer_width = "64")]
+            [a, b] => u16::from_be_bytes([a, b]).into(),
+            #[cfg(target_pointer_width = "64")]
+            [a, b, c, d] => u32::from_be_bytes([a, b, c, d]).into(),
+            _ => number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte)),
+        };
         self.position = at.saturating_add(1).saturating_add(width);
         *head
     }
@@ -330,6 +321,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the bytes of a text string in one piece, not checked to be UTF-8.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let at = self.position;
         match self.head_of(TEXT) {
@@ -359,7 +351,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a nonnegative integer.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn unsigned(&mut self) -> u64 {
         if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }
@@ -372,7 +365,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a map.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(MAP);
@@ -381,7 +375,8 @@ impl<'a> Reader<'a> {
 
     /// Returns how many items the array or map with that head has, checked against the bytes left: an item takes at
     /// least one.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn count(&mut self, head: u8, at: u32) -> Left {
         let is_map = major(head) == MAP;
         if head == NO_HEAD {
@@ -428,62 +423,6 @@ impl<'a> Reader<'a> {
             return false;
         }
         head != BREAK
-    }
-
-    /// Begins a record: a map with the known keys `fields`.
-    pub(crate) fn record(&mut self, fields: &'static Fields) -> Record {
-        let at = self.position;
-        Record { fields, left: self.map(), seen: 0, at }
-    }
-
-    /// Returns the next known field of `record`, with the reader at its value; `None` at the end.
-    ///
-    /// Unknown keys are skipped with their values. A duplicate known key and, at the end, a missing required key are
-    /// faults.
-    pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
-        let fields = record.fields;
-        while self.more_pairs(&mut record.left) {
-            let at = self.position;
-            self.item = Item::Key;
-            let mut known = Found::NOTHING;
-            if major(self.peek()) == TEXT {
-                let key = self.text_bytes();
-                known = fields.keys.find(key);
-                if known == Found::NOTHING && !is_utf8(key) {
-                    self.fail(ErrorKind::InvalidUtf8, at);
-                }
-            } else {
-                self.skip();
-            }
-            let Some(item) = Item::from_code(known.number()) else {
-                self.item = Item::Value;
-                self.skip();
-                continue;
-            };
-            let bit = 1_u32.wrapping_shl(known.place());
-            self.item = item;
-            if record.seen & bit != 0 {
-                self.fail(ErrorKind::RepeatedKey, at);
-                return None;
-            }
-            record.seen |= bit;
-            // For an optional field, null means absent.
-            if fields.required & bit != 0 || self.peek() != NULL {
-                return Some(item);
-            }
-            self.position = self.position.saturating_add(1);
-        }
-        let mut missing = fields.required & !record.seen;
-        if missing == 0 {
-            return None;
-        }
-        for (_, number) in fields.keys {
-            if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
-                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first fault is kept
-            }
-            missing = missing.wrapping_shr(1);
-        }
-        None
     }
 
     /// Skips a value, whatever it contains: well-formed, text strings in UTF-8, nested no deeper than [`MAX_DEPTH`].

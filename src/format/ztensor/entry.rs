@@ -71,7 +71,7 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
 }
 
 /// Reads the components of a tensor: those of a map, or the only one of an entry in a list.
-#[inline(never)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
     tensor: &mut TensorRecord<'a>,
@@ -115,7 +115,7 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
 /// Reads the component at the reader's position into `part`: in a map its role and its record, in a list the entry.
 ///
 /// In 1.0 the dtype belongs to the tensor and may follow the components: see [`layout::Role::dtype`].
-#[inline(never)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let at = reader.position();
     part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // in the file

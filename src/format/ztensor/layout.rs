@@ -323,7 +323,7 @@ impl Measures {
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
     /// Adds the measure of `part`, which is at `at`.
-    #[inline(never)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
             None => Length::Unknown,

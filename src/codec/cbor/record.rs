@@ -1,0 +1,225 @@
+//! Records: maps with known keys, in any order, and quickly in the one in which real programs write them.
+//!
+//! Depends on `super`, `place`, `error`, `bytes`. On hosts a key is first compared with the one that is expected next,
+//! eight bytes at once, which is what nearly every key of a real file is; chips have no flash for a second way.
+#![forbid(unsafe_code)]
+
+use super::{Left, NULL, Reader, TEXT, major};
+use crate::bytes::keywords::{Found, Keywords};
+#[cfg(target_pointer_width = "64")]
+use crate::bytes::num::to_usize;
+use crate::bytes::utf8::is_utf8;
+use crate::error::ErrorKind;
+use crate::place::Item;
+
+/// The known keys of a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// Each has the number of the [`Item`] that its value is, which [`Reader::field`] also returns. Required keys
+    /// come first; any other whose value is null counts as absent.
+    pub(crate) keys: Keywords,
+    /// One bit per required key.
+    pub(crate) required: u32,
+    #[cfg(target_pointer_width = "64")]
+    pub(crate) expected: &'static [Expected],
+}
+
+/// Declares the [`Fields`] of a record.
+macro_rules! fields {
+    ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
+        $crate::codec::cbor::Fields {
+            keys: keywords!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
+            required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
+            #[cfg(target_pointer_width = "64")]
+            expected: &$crate::codec::cbor::Expected::of(&[
+                $(($key, Item::$item),)* $(($other, Item::$its)),*
+            ], $crate::codec::cbor::first_bits(&[$(Item::$item),*])),
+        }
+    };
+}
+pub(crate) use fields;
+
+/// Returns as many one bits as there are items.
+pub(crate) const fn first_bits(items: &[Item]) -> u32 {
+    let mut bits = 0_u32;
+    let mut rest = items;
+    while let [_, after @ ..] = rest {
+        bits = bits.wrapping_shl(1) | 1;
+        rest = after;
+    }
+    bits
+}
+
+/// A map being read as a record of known keys.
+pub(crate) struct Record {
+    fields: &'static Fields,
+    left: Left,
+    /// One bit per field.
+    seen: u32,
+    at: u32,
+    /// The known keys after the last one: real programs write them in that order.
+    #[cfg(target_pointer_width = "64")]
+    next: &'static [Expected],
+}
+
+#[cfg(target_pointer_width = "64")]
+impl Record {
+    /// Expects the keys after one that was found among all of them.
+    #[cold]
+    fn expect_after(&mut self, found: Found) {
+        if found != Found::NOTHING {
+            let after = to_usize(found.place().into()).and_then(|place| self.fields.expected.get(place..)?.get(1..));
+            self.next = after.unwrap_or_default();
+        }
+    }
+}
+
+/// A known key as it is encoded: eight bytes of it, which of them it has, and the rest.
+#[cfg(target_pointer_width = "64")]
+#[derive(Debug)]
+pub(crate) struct Expected {
+    word: u64,
+    mask: u64,
+    rest: &'static [u8],
+    length: u32,
+    item: Item,
+    /// That of the field in [`Record::seen`].
+    bit: u32,
+    is_optional: bool,
+}
+
+#[cfg(target_pointer_width = "64")]
+impl Expected {
+    const NONE: Self = Self { word: 0, mask: 0, rest: &[], length: 0, item: Item::Key, bit: 0, is_optional: false };
+
+    /// The keys as they are encoded.
+    #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
+    pub(crate) const fn of<const N: usize>(keys: &[(&'static str, Item); N], required: u32) -> [Self; N] {
+        let mut all = [const { Self::NONE }; N];
+        let mut place = 0;
+        while place < N {
+            let (key, item) = &keys[place];
+            let (key, mut rest) = (key.as_bytes(), key.as_bytes());
+            assert!(key.len() < 24); // a head of one byte
+            let (mut word, mut mask) = (TEXT as u64 | key.len() as u64, 0xff_u64);
+            let mut at = 1;
+            while at < 8 {
+                if let [byte, after @ ..] = rest {
+                    word |= (*byte as u64) << (8 * at);
+                    mask |= 0xff << (8 * at);
+                    rest = after;
+                }
+                at += 1;
+            }
+            let bit = 1 << place;
+            let length = key.len() as u32 + 1;
+            all[place] = Self { word, mask, rest, length, item: *item, bit, is_optional: required & bit == 0 };
+            place += 1;
+        }
+        all
+    }
+}
+
+impl Reader<'_> {
+    /// Begins a record: a map with the known keys `fields`.
+    pub(crate) fn record(&mut self, fields: &'static Fields) -> Record {
+        let at = self.position;
+        Record {
+            fields,
+            left: self.map(),
+            seen: 0,
+            at,
+            #[cfg(target_pointer_width = "64")]
+            next: fields.expected,
+        }
+    }
+
+    /// Returns the next known field of `record`, with the reader at its value; `None` at the end.
+    ///
+    /// Unknown keys are skipped with their values. A duplicate known key and, at the end, a missing required key are
+    /// faults.
+    #[inline]
+    pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
+        #[cfg(target_pointer_width = "64")]
+        if let Some(item) = self.expected_field(record) {
+            return Some(item);
+        }
+        self.any_field(record)
+    }
+
+    /// Reads the key that real programs write next, if it is that one.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn expected_field(&mut self, record: &mut Record) -> Option<Item> {
+        let left = record.left.0.checked_sub(2)?;
+        if self.fault.is_some() || left > Left::MAX {
+            return None;
+        }
+        let (expected, next) = record.next.split_first()?;
+        let (word, after) = self.rest().split_first_chunk()?;
+        if (u64::from_le_bytes(*word) ^ expected.word) & expected.mask != 0
+            || !expected.rest.is_empty() && !after.starts_with(expected.rest)
+        {
+            return None;
+        }
+        if record.seen & expected.bit != 0 || expected.is_optional {
+            return None; // a duplicate, or a value that may be null
+        }
+        record.next = next;
+        record.left = Left(left);
+        record.seen |= expected.bit;
+        self.item = expected.item;
+        self.position = self.position.wrapping_add(expected.length); // within the bytes: so many have been compared
+        Some(expected.item)
+    }
+
+    /// Reads any key.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn any_field(&mut self, record: &mut Record) -> Option<Item> {
+        let fields = record.fields;
+        while self.more_pairs(&mut record.left) {
+            let at = self.position;
+            self.item = Item::Key;
+            let mut known = Found::NOTHING;
+            if major(self.peek()) == TEXT {
+                let key = self.text_bytes();
+                known = fields.keys.find(key);
+                #[cfg(target_pointer_width = "64")]
+                record.expect_after(known);
+                if known == Found::NOTHING && !is_utf8(key) {
+                    self.fail(ErrorKind::InvalidUtf8, at);
+                }
+            } else {
+                self.skip();
+            }
+            let Some(item) = Item::from_code(known.number()) else {
+                self.item = Item::Value;
+                self.skip();
+                continue;
+            };
+            let bit = 1_u32.wrapping_shl(known.place());
+            self.item = item;
+            if record.seen & bit != 0 {
+                self.fail(ErrorKind::RepeatedKey, at);
+                return None;
+            }
+            record.seen |= bit;
+            // For an optional field, null means absent.
+            if fields.required & bit != 0 || self.peek() != NULL {
+                return Some(item);
+            }
+            self.position = self.position.saturating_add(1);
+        }
+        let mut missing = fields.required & !record.seen;
+        if missing == 0 {
+            return None;
+        }
+        for (_, number) in fields.keys {
+            if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
+                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first fault is kept
+            }
+            missing = missing.wrapping_shr(1);
+        }
+        None
+    }
+}
