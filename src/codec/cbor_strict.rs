@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
             }
             let encoded = until(start, self.rest);
             // Known keys are in order among themselves: they are looked for from the last one on.
-            if known.is_none() || !record.is_last_known {
+            if (known.is_none() || !record.is_last_known) && !record.last.is_empty() {
                 self.hold_order(record.last, encoded, start)?;
             }
             (record.last, record.is_last_known) = (encoded, known.is_some());

@@ -219,7 +219,7 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
     let colon = digest.bytes().iter().position(|byte| *byte == b':');
     let parts = colon.and_then(|colon| digest.bytes().split_at_checked(colon));
     if let Some((algorithm @ [_, ..], [_, digits @ ..])) = parts {
-        let are_digits = digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         if !digits.is_empty()
             && are_digits
             && algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'))

@@ -9,8 +9,10 @@ use super::entry::OBJECT;
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
+#[cfg(target_pointer_width = "64")]
+use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::cbor_strict::Reader;
-use crate::distinct::{self, Distinct};
+use crate::distinct::{self, Distinct, Item as _};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::ComponentRecord;
 use crate::place::Item;
@@ -43,6 +45,27 @@ impl distinct::Item for Blob<'_> {
     }
 }
 
+/// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
+/// as [`Places`] does. Chips lack the memory.
+#[cfg(target_pointer_width = "64")]
+const EXTENTS: usize = 1024;
+
+/// Whether extents are the same or apart.
+#[cfg(target_pointer_width = "64")]
+#[inline(never)] // keeps its memory off the stack for those in order
+fn are_apart(extents: &[Extent]) -> bool {
+    let mut order = [0; EXTENTS];
+    let Some(order) = order.get_mut(..extents.len()) else { return false };
+    order.iter_mut().zip(0..).for_each(|(slot, place)| *slot = place);
+    let at = |place: u32| to_usize(place.into()).and_then(|place| extents.get(place)).copied().unwrap_or_default();
+    distinct::sort_by(order, |a, b| at(a).order(at(b)).is_lt());
+    let mut last = Extent::default();
+    order.iter().all(|place| {
+        let before = core::mem::replace(&mut last, at(*place));
+        before == last || !before.clashes_with(last)
+    })
+}
+
 /// What is known of the components read so far, in one pass over all of them.
 pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
@@ -51,7 +74,10 @@ pub(super) struct Pass<'s, 'a> {
     last: Option<Blob<'a>>,
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
-    pub(super) are_sorted: bool,
+    are_sorted: bool,
+    /// The extents of them all, in the file itself; too few if some are in shards, or there are too many.
+    #[cfg(target_pointer_width = "64")]
+    extents: heapless::Vec<Extent, EXTENTS>,
 }
 
 impl<'s, 'a> Pass<'s, 'a> {
@@ -59,7 +85,24 @@ impl<'s, 'a> Pass<'s, 'a> {
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], may_defer: bool) -> Self {
         let shards = Index::new(table, slots);
         let are_shards_found = shards.is_fine() || !may_defer;
-        Self { shards, are_shards_found, last: None, count: 0, are_sorted: true }
+        Self {
+            shards,
+            are_shards_found,
+            last: None,
+            count: 0,
+            are_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            extents: heapless::Vec::new(),
+        }
+    }
+
+    /// Whether it is known that the bytes of all components are the same or apart.
+    pub(super) fn are_apart(&self) -> bool {
+        #[cfg(target_pointer_width = "64")]
+        if !self.are_sorted && to_u64(self.extents.len()) == self.count.into() {
+            return are_apart(&self.extents);
+        }
+        self.are_sorted
     }
 
     /// Adds a component, which is at `at`.
@@ -71,6 +114,10 @@ impl<'s, 'a> Pass<'s, 'a> {
         let blob = Blob::of(part);
         if blob.extent.length == 0 {
             return Some(());
+        }
+        #[cfg(target_pointer_width = "64")]
+        if blob.shard.is_none() {
+            let _ = self.extents.push(blob.extent);
         }
         self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
         let follows = |last: Blob<'a>| {
