@@ -99,7 +99,7 @@ impl<'s, 'a> Pass<'s, 'a> {
     /// Whether it is known that the bytes of all components are the same or apart.
     pub(super) fn are_apart(&self) -> bool {
         #[cfg(target_pointer_width = "64")]
-        if !self.are_sorted && to_u64(self.extents.len()) == self.count.into() {
+        if !self.are_sorted && to_u64(self.extents.len()) == u64::from(self.count) {
             return are_apart(&self.extents);
         }
         self.are_sorted
