@@ -37,9 +37,11 @@ use crate::vocab::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
 /// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard
-/// it keeps the dictionary that was set last, in parsed form, until another is set.
+/// it keeps the dictionary that was set last, in parsed form, until another is set, and libzstd's own memory.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
+    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    zstd: zstd::Memory,
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
     dictionary: Option<zstd::Dictionary>,
 }
@@ -47,11 +49,10 @@ pub struct BuiltIn {
 impl BuiltIn {
     /// Whether a decoder for streams of that encoding is built in.
     pub(crate) const fn decodes(encoding: Encoding) -> bool {
-        match encoding {
-            Encoding::Zstd => cfg!(any(feature = "zstd", feature = "zstd-c")),
-            Encoding::Zlib | Encoding::Deflate => cfg!(feature = "zlib"),
-            _ => false,
-        }
+        let has_zstd = cfg!(any(feature = "zstd", feature = "zstd-c"));
+        let has_zlib = cfg!(feature = "zlib");
+        matches!(encoding, Encoding::Zstd if has_zstd)
+            || matches!(encoding, Encoding::Zlib | Encoding::Deflate if has_zlib)
     }
 }
 
@@ -60,7 +61,7 @@ impl Decoder for BuiltIn {
         let _ = (stored, &dst); // unused where nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => zstd::decode(stored, dst),
+            Encoding::Zstd => self.zstd.decode(stored, dst),
             #[cfg(feature = "zlib")]
             Encoding::Zlib => zlib::decode(stored, dst),
             #[cfg(feature = "zlib")]

@@ -9,9 +9,9 @@
 use crate::decode::DecodeError;
 
 #[cfg(feature = "zstd-c")]
-pub(crate) use by_libzstd::{Dictionary, decode};
+pub(crate) use by_libzstd::{Dictionary, Memory};
 #[cfg(not(feature = "zstd-c"))]
-pub(crate) use by_ruzstd::{Dictionary, decode};
+pub(crate) use by_ruzstd::{Dictionary, Memory};
 
 #[cfg(feature = "zstd-c")]
 mod by_libzstd {
@@ -21,8 +21,25 @@ mod by_libzstd {
 
     use super::DecodeError;
 
-    pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-        zstd_safe::decompress(dst, stored).map_err(named)
+    /// What is kept from stream to stream: libzstd's own memory, 160 KB, which takes longer to get than a short stream to
+    /// decode.
+    #[derive(Default)]
+    pub(crate) struct Memory(Option<DCtx<'static>>);
+
+    impl Memory {
+        pub(crate) fn decode(&mut self, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+            let context = match &mut self.0 {
+                Some(context) => context,
+                none => none.insert(DCtx::try_create().ok_or(DecodeError::Unsupported)?),
+            };
+            context.decompress(dst, stored).map_err(named)
+        }
+    }
+
+    impl fmt::Debug for Memory {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Memory")
+        }
     }
 
     /// A dictionary that has been parsed.
@@ -147,8 +164,15 @@ mod by_ruzstd {
         }
     }
 
-    pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-        frames(None, stored, dst)
+    /// What is kept from stream to stream: nothing.
+    #[derive(Debug, Default)]
+    pub(crate) struct Memory;
+
+    impl Memory {
+        #[allow(clippy::unused_self)] // libzstd has use for it
+        pub(crate) fn decode(&mut self, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+            frames(None, stored, dst)
+        }
     }
 
     /// A dictionary that has been parsed, in a decoder that keeps it from frame to frame.
