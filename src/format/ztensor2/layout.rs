@@ -70,8 +70,8 @@ pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
 /// Reads a dtype: one of those that are stored, and nothing else.
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
-    let name = reader.text()?;
-    storage_dtype(name.bytes()).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
+    let name = reader.text_bytes()?;
+    storage_dtype(name).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
 }
 
 /// Sets the logical type of `part`, which is at `at`. What an unknown one means is not guessed.
