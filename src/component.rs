@@ -238,7 +238,7 @@ impl<'a> Component<'a> {
     /// Those of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Item::Component);
-        let stored = self.to_decode()?;
+        let stored = self.decodable()?;
         let known = match self.record.decoded_length {
             Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
             None => None,
@@ -282,7 +282,7 @@ impl<'a> Component<'a> {
     }
 
     /// Returns its stored bytes, if [`read_into`](Self::read_into) decodes such.
-    fn to_decode(&self) -> Result<&'a [u8]> {
+    fn decodable(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
             Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
@@ -305,8 +305,8 @@ impl<'a> Component<'a> {
     }
 
     /// Returns this component over the bytes of the [shard](Self::shard) that it is in, of all that file. Constant cost:
-    /// nothing compares the shard with what the file says about it; its size and digest are checked once, before the
-    /// components are bound.
+    /// nothing compares the shard with what the file says about it. The view of the format does, in zTensor 2
+    /// `check_shard`: once, before components are bound.
     ///
     /// # Errors
     /// `NotInShard`; `OutOfFile` where the shard is too short.

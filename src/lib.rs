@@ -81,9 +81,9 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `ztensor`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all |
 //! | `dequantize` | elements of any real type as `f32`, those of quantized blocks too |
-//! | `digest` | verifies CRC-32C and SHA-256, and the CRC-32 of NPZ |
+//! | `digest` | verifies CRC-32C, SHA-256, XXH3, and the CRC-32 of NPZ |
 //! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
 //! | `zlib` | decodes zlib and deflate, with 11 KiB of stack |

@@ -13,6 +13,8 @@ mod support;
 use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_variable_blocks, repeated};
 #[cfg(feature = "gguf")]
 use support::gguf::{ARRAY, Gguf, Meta};
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+use support::ztensor2::{Object, Part, file, with_table, xxh3, zstd_frame};
 #[cfg(feature = "ztensor")]
 use support::{Cbor, component, file_1_2, manifest_1_2};
 use tenslice::File;
@@ -181,6 +183,20 @@ const CASES: &[Case] = &[
     ("strings behind pairs, in parts", 1 << 9, strings_behind_pairs, open_in_parts),
     #[cfg(feature = "gguf")]
     ("long lists between pairs, in parts", 1 << 7, lists_between_pairs, open_in_parts),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("frames of a byte", 1 << 12, frames_of_a_byte, read_whole),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("a byte of many frames", 1 << 12, frames_of_a_byte, read_byte_of_frames),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("what can be done with many frames", 1 << 12, frames_of_a_byte, ask_for_caps),
+    #[cfg(all(feature = "ztensor2", feature = "zstd", feature = "digest"))]
+    ("frames of a byte, verified", 1 << 12, frames_of_a_byte, verify_frames),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("frames of nothing", 1 << 12, frames_of_nothing, read_whole),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("a frame of empty blocks", 1 << 14, empty_blocks, read_whole),
+    #[cfg(all(feature = "ztensor2", feature = "zstd"))]
+    ("a byte of a frame of empty blocks", 1 << 14, empty_blocks, read_byte_of_frames),
 ];
 
 /// The work that is measured; valgrind looks for this function by name.
@@ -752,4 +768,71 @@ fn find_last_tensor(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let last = format!("{:06}", file.tensor_count() - 1);
     assert!(file.find(&last).is_ok());
+}
+
+/// A component of these frames, each with its content.
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn file_of_frames(frames: &[(Vec<u8>, usize)]) -> Vec<u8> {
+    let length: usize = frames.iter().map(|(_, content)| content).sum();
+    let part = Part {
+        role: "data",
+        dtype: "u8",
+        stored: with_table(frames),
+        decoded_length: Some(length),
+        digest: Some(xxh3(&vec![7; length])),
+        ..Part::default()
+    };
+    let shape = vec![length as u64];
+    file(&[Object { name: "t", shape, layout: "dense", attributes: serde_json::Value::Null, parts: vec![part] }], &[])
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn frames_of_a_byte(size: usize) -> Vec<u8> {
+    file_of_frames(&vec![(zstd_frame(&[7]), 1); size])
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn frames_of_nothing(size: usize) -> Vec<u8> {
+    let mut frames = vec![(zstd_frame(&[]), 0); size];
+    frames.push((zstd_frame(&[7]), 1));
+    file_of_frames(&frames)
+}
+
+/// A frame with as many blocks without a byte, then one of a byte.
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn empty_blocks(size: usize) -> Vec<u8> {
+    let checksum = *zstd_frame(&[7]).last_chunk::<4>().unwrap();
+    let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 4, 0][..], &vec![0; 3 * size], &[9, 0, 0, 7], &checksum].concat();
+    file_of_frames(&[(frame, 1)])
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn of_frames<T>(bytes: &[u8], f: impl FnOnce(&tenslice::Component<'_>, &mut [u8]) -> T) -> T {
+    let file = File::open(bytes).unwrap();
+    let data = file.find("t").unwrap().data().unwrap();
+    let mut room = vec![0; data.decoded_length().unwrap() as usize];
+    f(&data, &mut room)
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn read_whole(bytes: &[u8]) {
+    of_frames(bytes, |data, room| assert!(data.read_into(room).unwrap().iter().all(|byte| *byte == 7)));
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn read_byte_of_frames(bytes: &[u8]) {
+    of_frames(bytes, |data, room| data.read_range_into(0, &mut room[..1], &mut [0]).unwrap());
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd"))]
+fn ask_for_caps(bytes: &[u8]) {
+    of_frames(bytes, |data, _| {
+        assert!(data.caps().range && data.range_scratch_length() == Some(1));
+    });
+}
+
+#[cfg(all(feature = "ztensor2", feature = "zstd", feature = "digest"))]
+fn verify_frames(bytes: &[u8]) {
+    let verified = of_frames(bytes, |data, _| data.verify_with(&mut tenslice::BuiltIn::default(), &mut [0]));
+    assert_eq!(verified, Ok(tenslice::Verification::Verified));
 }

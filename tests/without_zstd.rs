@@ -18,6 +18,12 @@ fn compressed_components_are_refused_and_others_read() {
                     is_raw = false; // chunks, which the tensor reads: some are not compressed
                     continue;
                 }
+                let is_empty =
+                    component.encoding() == Encoding::ZstdSeekable && component.decoded_length() == Some(0);
+                if component.shard().is_some() || is_empty {
+                    is_raw = false; // the bytes are in another file, or there is no frame to decode
+                    continue;
+                }
                 let mut room = vec![0; component.decoded_length().unwrap_or(4096).min(1 << 20) as usize];
                 let result = component.read_into(&mut room);
                 if component.encoding() == Encoding::Raw {
@@ -26,6 +32,11 @@ fn compressed_components_are_refused_and_others_read() {
                 } else {
                     is_raw = false;
                     let error = result.unwrap_err();
+                    assert!(!component.caps().range && !component.caps().decode, "{}", case.name());
+                    if matches!(error.kind(), ErrorKind::InvalidSeekTable | ErrorKind::DecodedLength) {
+                        assert_eq!(case.expect(), "reject", "{}", case.name()); // seen before a frame is decoded
+                        continue;
+                    }
                     assert!(matches!(error.kind(), ErrorKind::UnsupportedEncoding | ErrorKind::TooSmall), "{error}");
                     let sentence = error.explain(&case.bytes[..]).to_string();
                     let names_it = sentence.contains(&format!("\"{}\"", component.encoding_name()));

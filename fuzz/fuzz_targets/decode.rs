@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenslice::{BuiltIn, Decoder, Encoding, ErrorKind, File};
+use tenslice::{BuiltIn, Component, Decoder, Encoding, ErrorKind, File};
 
 const LARGEST: u64 = 1 << 20;
 
@@ -15,7 +15,10 @@ fuzz_target!(|bytes: &[u8]| {
             let length = component.decoded_length().unwrap_or(4096);
             let mut room = vec![0; length.min(LARGEST) as usize];
             match component.read_into(&mut room) {
-                Ok(decoded) => assert!(component.decoded_length().is_none_or(|n| n == decoded.len() as u64)),
+                Ok(decoded) => {
+                    assert!(component.decoded_length().is_none_or(|n| n == decoded.len() as u64));
+                    ranges(&component, decoded, bytes);
+                }
                 Err(error) => assert!(error.kind() != ErrorKind::TooSmall || length > LARGEST || component.decoded_length().is_none()),
             }
         }
@@ -37,6 +40,20 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
+
+/// A range is a part of the whole, wherever it is.
+fn ranges(component: &Component<'_>, whole: &[u8], bytes: &[u8]) {
+    let Some(length) = component.range_scratch_length() else { return };
+    let mut scratch = vec![0; length as usize];
+    let lane = component.dtype().map_or(1, |dtype| dtype.lane_size());
+    for two in bytes.chunks_exact(2).take(8) {
+        let start = usize::from(two[0]) * whole.len() / 256 / lane * lane;
+        let length = usize::from(two[1]) * (whole.len() - start) / 255 / lane * lane;
+        let mut part = vec![0; length];
+        component.read_range_into(start as u64, &mut part, &mut scratch).unwrap();
+        assert_eq!(part, whole[start..start + length]);
+    }
+}
 
 /// The first two bytes are the room, the others the stream.
 fn stream(bytes: &[u8]) {

@@ -2,13 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenslice::{File, Verification};
+use tenslice::{BuiltIn, Component, File, Verification};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = File::open(bytes) else { return };
-    let states: Vec<_> = file.tensors().flat_map(|t| t.components()).map(|c| c.verify()).collect();
+    let mut scratch = vec![0; file.verify_scratch_length().unwrap_or(1 << 16) as usize]; // 16 MiB at most
+    let mut verify = |component: Component<'_>| component.verify_with(&mut BuiltIn::default(), &mut scratch);
+    let states: Vec<_> = file.tensors().flat_map(|t| t.components()).map(&mut verify).collect();
     let count = |state| states.iter().filter(|s| **s == Ok(state)).count() as u64;
-    match file.verify() {
+    match file.verify_with(&mut BuiltIn::default(), &mut scratch) {
         Ok(all) => {
             assert_eq!(all.verified, count(Verification::Verified));
             assert_eq!(all.without_digest, count(Verification::NoDigest));

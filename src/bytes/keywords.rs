@@ -50,7 +50,8 @@ impl Keywords {
     pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
         let mut left = *self;
         while let Some((known, number)) = left.split_first() {
-            if known == word {
+            // The words are short: a call to compare them takes longer.
+            if known.len() == word.len() && known.iter().zip(word).all(|(known, byte)| known == byte) {
                 *self = left;
                 return Some(number);
             }

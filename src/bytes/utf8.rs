@@ -17,6 +17,12 @@ impl<'a> Utf8<'a> {
         Self(text.as_bytes())
     }
 
+    /// Wraps bytes that are known to be UTF-8.
+    #[cfg(feature = "ztensor2")]
+    pub(crate) const fn known(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
     /// Wraps `bytes` if they are UTF-8.
     pub(crate) fn checked(bytes: &'a [u8]) -> Option<Self> {
         is_utf8(bytes).then_some(Self(bytes))

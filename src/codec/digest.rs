@@ -105,6 +105,7 @@ impl Digest {
 
 /// A digest of bytes that come one part after the other.
 #[cfg(all(feature = "digest", feature = "ztensor2"))]
+#[allow(clippy::large_enum_variant)] // on the stack, and there is no heap
 pub(crate) enum Running {
     Xxh3(super::xxh3::Running),
     Sha256(sha2::Sha256),
@@ -196,7 +197,7 @@ mod tests {
     #[cfg(all(feature = "digest", feature = "ztensor2"))]
     #[test]
     fn running_digests() {
-        let data: std::vec::Vec<u8> = (0..5000_u32).map(|i| (i * i >> 7) as u8).collect();
+        let data: std::vec::Vec<u8> = (0..5000_u32).map(|i| ((i * i) >> 7) as u8).collect();
         for length in [0, 1, 16, 240, 241, 1024, 5000] {
             let data = &data[..length];
             let xxh3 = Digest::Xxh3(crate::codec::xxh3::hash(data));

@@ -49,11 +49,10 @@ pub struct BuiltIn {
 impl BuiltIn {
     /// Whether a decoder for streams of that encoding is built in.
     pub(crate) const fn decodes(encoding: Encoding) -> bool {
-        match encoding {
-            Encoding::Zstd => cfg!(any(feature = "zstd", feature = "zstd-c")),
-            Encoding::Zlib | Encoding::Deflate => cfg!(feature = "zlib"),
-            _ => false,
-        }
+        let has_zstd = cfg!(any(feature = "zstd", feature = "zstd-c"));
+        let has_zlib = cfg!(feature = "zlib");
+        matches!(encoding, Encoding::Zstd if has_zstd)
+            || matches!(encoding, Encoding::Zlib | Encoding::Deflate if has_zlib)
     }
 }
 

@@ -58,8 +58,8 @@ impl<'a> Component<'a> {
         };
         Caps {
             bytes: self.bytes().is_ok(),
-            range: is_decoded && self.to_range().is_ok(),
-            decode: is_decoded && self.to_decode().is_ok(),
+            range: is_decoded && self.ranged().is_ok(),
+            decode: is_decoded && self.decodable().is_ok(),
             #[cfg(feature = "digest")]
             verify: self.is_verified(),
             #[cfg(not(feature = "digest"))]
@@ -106,7 +106,7 @@ impl<'a> Component<'a> {
         scratch: &mut [u8],
     ) -> Result<()> {
         let _ = (&decoder, &scratch); // unused without zTensor 2
-        let stored = self.to_range()?;
+        let stored = self.ranged()?;
         let lane = self.record.dtype.map_or(1, |dtype| to_u64(dtype.lane_size())); // a power of two
         if (offset | to_u64(dst.len())) & lane.wrapping_sub(1) != 0 {
             return Err(self.error(ErrorKind::PartialElement, Item::Length));
@@ -134,7 +134,7 @@ impl<'a> Component<'a> {
     /// that are not in memory, an invalid table of frames. Linear in that table.
     #[must_use]
     pub fn range_scratch_length(&self) -> Option<u64> {
-        let stored = self.to_range().ok()?;
+        let stored = self.ranged().ok()?;
         match self.record.encoding {
             #[cfg(feature = "ztensor2")]
             Encoding::ZstdSeekable => Some(self.frames(stored).ok()?.largest_frame()),
@@ -146,7 +146,7 @@ impl<'a> Component<'a> {
     }
 
     /// Returns its stored bytes, if ranges of what they decode to can be read.
-    fn to_range(&self) -> Result<&'a [u8]> {
+    fn ranged(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
             #[cfg(feature = "ztensor2")]

@@ -55,7 +55,7 @@ impl<'a> Component<'a> {
     /// Those of [`verify`](Self::verify), `InvalidElement`, and those of [`read_into`](Self::read_into).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verification> {
         let _ = (&decoder, &scratch); // unused without zTensor 2
-        match self.to_verify()? {
+        match self.verifiable()? {
             Check::Nothing(outcome) => Ok(outcome),
             Check::Stored(digest, stored) if digest.is_of(stored) => Ok(Verification::Verified),
             Check::Stored(..) => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
@@ -71,7 +71,7 @@ impl<'a> Component<'a> {
     /// memory, or the table of frames is invalid. Linear in that table.
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
-        match self.to_verify().ok()? {
+        match self.verifiable().ok()? {
             #[cfg(feature = "ztensor2")]
             Check::Decoded(_, _, stored) if self.record.encoding != Encoding::Raw => {
                 Some(self.frames(stored).ok()?.largest_frame())
@@ -82,7 +82,7 @@ impl<'a> Component<'a> {
 
     /// Whether there is a digest that is checked.
     pub(super) fn is_verified(&self) -> bool {
-        match self.to_verify() {
+        match self.verifiable() {
             Ok(Check::Stored(..)) => true,
             #[cfg(feature = "ztensor2")]
             Ok(Check::Decoded(Some(_), ..)) => {
@@ -93,7 +93,7 @@ impl<'a> Component<'a> {
     }
 
     /// Returns what there is to verify.
-    fn to_verify(&self) -> Result<Check<'a>> {
+    fn verifiable(&self) -> Result<Check<'a>> {
         #[cfg(feature = "npz")]
         if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
         {

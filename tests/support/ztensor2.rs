@@ -125,20 +125,26 @@ fn finish(mut file: Vec<u8>, at: u64, manifest: &[u8]) -> Vec<u8> {
 
 /// Frames of Zstandard of `chunk` bytes each, and their table, as the reference implementation writes them.
 pub fn frames(content: &[u8], chunk: usize) -> Vec<u8> {
-    let (mut stream, mut entries) = (Vec::new(), Vec::new());
-    for part in content.chunks(chunk) {
-        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
-        encoder.include_checksum(true).unwrap();
-        std::io::Write::write_all(&mut encoder, part).unwrap();
-        let frame = encoder.finish().unwrap();
-        entries.extend([frame.len() as u32, part.len() as u32].map(u32::to_le_bytes).concat());
-        stream.extend(frame);
-    }
+    with_table(&content.chunks(chunk).map(|part| (zstd_frame(part), part.len())).collect::<Vec<_>>())
+}
+
+/// A frame with a checksum.
+pub fn zstd_frame(content: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    std::io::Write::write_all(&mut encoder, content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Frames, each with the length of its content, and their table.
+pub fn with_table(frames: &[(Vec<u8>, usize)]) -> Vec<u8> {
+    let entries = frames.iter().flat_map(|(frame, content)| [frame.len() as u32, *content as u32]);
+    let entries: Vec<u8> = entries.flat_map(u32::to_le_bytes).collect();
+    let mut stream: Vec<u8> = frames.iter().flat_map(|(frame, _)| frame.iter().copied()).collect();
     stream.extend([0x5e, 0x2a, 0x4d, 0x18]);
     stream.extend((entries.len() as u32 + 9).to_le_bytes());
-    let count = entries.len() as u32 / 8;
     stream.extend(entries);
-    stream.extend(count.to_le_bytes());
+    stream.extend((frames.len() as u32).to_le_bytes());
     stream.extend([0, 0xb1, 0xea, 0x92, 0x8f]);
     stream
 }

@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 use ggus::GGuf;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use tenslice::File;
+use ztensor::format::validate::image;
+use ztensor::{DType, Vocabulary, Writer};
 
 const HELP: &str = "\
 Compares how long it takes to open and check files, in nanoseconds per tensor.
 
     cargo run --release               everything
     cargo run --release -- FORMAT N   opens a file of N tensors 1000 times, and nothing else: to be run under a
-                                      profiler. FORMAT is safetensors, gguf, or vocabulary (gguf with 32 000 tokens)";
+                                      profiler. FORMAT is safetensors, gguf, vocabulary (gguf with 32 000 tokens), or
+                                      ztensor";
 
 /// Every time is the shortest of so many, taken in turns.
 const ROUNDS: usize = 15;
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
             let size = size.parse().unwrap_or(1);
             let file = match *format {
                 "safetensors" => safetensors_file(size),
+                "ztensor" => ztensor_file(size),
                 "gguf" => gguf::file(size, 0),
                 "vocabulary" => gguf::file(size, TOKENS),
                 _ => return usage(),
@@ -57,6 +61,12 @@ fn main() -> ExitCode {
             || drop(black_box(SafeTensors::deserialize(black_box(&file)))),
             || ours(&file),
         );
+    }
+    let vocabulary = Vocabulary::standard();
+    for size in SIZES {
+        let file = ztensor_file(size);
+        assert!(image(&file, &vocabulary).is_ok_and(|file| file.is_some_and(|file| file.objects.len() == size)));
+        compare("ztensor 2", size, 0, || drop(black_box(image(black_box(&file), &vocabulary))), || ours(&file));
     }
     for (size, tokens) in SIZES.map(|size| (size, 0)).into_iter().chain([(300, TOKENS)]) {
         let file = gguf::file(size, tokens);
@@ -91,8 +101,8 @@ fn compare(format: &str, size: usize, tokens: usize, mut peer: impl FnMut(), mut
     println!("{format:>12}{size:>8}{tokens:>10}{peer:>12.1}{ours:>10.1}{:>12.1}", peer / ours);
 }
 
-/// Tensors named as in Llama, 32 numbers each, in the order in which the crate writes them.
-fn safetensors_file(size: usize) -> Vec<u8> {
+/// Tensors named as in Llama.
+fn name(i: usize) -> String {
     const PARTS: [&str; 9] = [
         "input_layernorm",
         "mlp.down_proj",
@@ -104,8 +114,26 @@ fn safetensors_file(size: usize) -> Vec<u8> {
         "self_attn.q_proj",
         "self_attn.v_proj",
     ];
+    format!("model.layers.{}.{}.weight", i / PARTS.len(), PARTS[i % PARTS.len()])
+}
+
+/// Tensors of 32 numbers each, in the order in which the crate writes them.
+fn safetensors_file(size: usize) -> Vec<u8> {
     let data = [0; 128];
-    let name = |i: usize| format!("model.layers.{}.{}.weight", i / PARTS.len(), PARTS[i % PARTS.len()]);
     let view = || TensorView::new(Dtype::F32, vec![4, 8], &data).expect("8 x 4 numbers of 4 bytes");
     serialize((0..size).map(|i| (name(i), view())), None).expect("what can be written")
+}
+
+/// The same tensors, of different numbers, by the crate: in the order in which they are added, at multiples of 4096.
+fn ztensor_file(size: usize) -> Vec<u8> {
+    let path = env::temp_dir().join(format!("tenslice-open-{}.zt", std::process::id()));
+    let mut writer = Writer::options().canonical(false).align(4096).create(&path).expect("a file of our own");
+    for i in 0..size {
+        let data: Vec<u8> = (0..32).flat_map(|k| ((i * 32 + k) as f32).to_le_bytes()).collect();
+        writer.add(name(i), [4_u64, 8], DType::F32, &data).expect("what can be written");
+    }
+    writer.finish().expect("a whole file");
+    let file = std::fs::read(&path).expect("what was written");
+    let _ = std::fs::remove_file(&path);
+    file
 }

@@ -24,8 +24,11 @@ fn frame(content: &[u8], level: i32, has_checksum: bool, has_size: bool) -> Vec<
     encoder.finish().unwrap()
 }
 
-/// The table of frames, each given by its stored length, its content and perhaps a checksum.
-fn table(frames: &[(usize, usize, Option<u32>)]) -> Vec<u8> {
+/// What a table says of a frame: its stored length, its content and perhaps a checksum.
+type Entry = (usize, usize, Option<u32>);
+
+/// The table of frames.
+fn table(frames: &[Entry]) -> Vec<u8> {
     let mut entries = Vec::new();
     for (stored, content, checksum) in frames {
         entries.extend((*stored as u32).to_le_bytes());
@@ -215,12 +218,12 @@ fn tables_that_lie() {
     let parts: Vec<_> = content.chunks(300).map(|part| (frame(part, 3, true, false), part.len())).collect();
     let all: Vec<u8> = parts.iter().flat_map(|(frame, _)| frame.clone()).collect();
     let honest: Vec<_> = parts.iter().map(|(frame, content)| (frame.len(), *content, None)).collect();
-    let with = |entries: &[(usize, usize, Option<u32>)]| {
+    let with = |entries: &[Entry]| {
         let stream = [all.clone(), table(entries)].concat();
         whole(&stream, None)
     };
     assert!(with(&honest).is_ok());
-    let lie = |change: fn(&mut Vec<(usize, usize, Option<u32>)>)| {
+    let lie = |change: fn(&mut Vec<Entry>)| {
         let mut entries = honest.clone();
         change(&mut entries);
         with(&entries)

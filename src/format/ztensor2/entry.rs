@@ -45,12 +45,18 @@ const PART_DEPTH: usize = 4;
 pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
     let at = reader.position();
     reader.item = item;
-    let name = reader.key(last)?;
-    let kind = match name.bytes() {
-        [] => ErrorKind::NameLength,
-        long if long.len() > MAX_NAME => ErrorKind::NameLength,
-        bytes if bytes.contains(&0) => ErrorKind::InvalidName,
-        _ => return Some(name),
+    let name = reader.key_bytes(last)?;
+    let kind = if name.is_empty() || name.len() > MAX_NAME {
+        ErrorKind::NameLength
+    } else if name.iter().fold(true, |all, byte| all & matches!(byte, 1..=0x7f)) {
+        return Some(Utf8::known(name)); // as nearly all are
+    } else if name.contains(&0) {
+        ErrorKind::InvalidName
+    } else {
+        match Utf8::checked(name) {
+            None => ErrorKind::InvalidUtf8,
+            checked => return checked,
+        }
     };
     reader.stop_at(kind, at)
 }
@@ -215,16 +221,15 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
 /// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
     let at = reader.position();
-    let digest = reader.text()?;
-    let colon = digest.bytes().iter().position(|byte| *byte == b':');
-    let parts = colon.and_then(|colon| digest.bytes().split_at_checked(colon));
-    if let Some((algorithm @ [_, ..], [_, digits @ ..])) = parts {
-        let are_digits = digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-        if !digits.is_empty()
-            && are_digits
-            && algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'))
-        {
-            return Some(digest);
+    let digest = reader.text_bytes()?;
+    let is_usual = digest.starts_with(b"xxh3:");
+    let colon = if is_usual { Some(4) } else { digest.iter().position(|byte| *byte == b':') };
+    if let Some((algorithm @ [_, ..], [_, digits @ ..])) = colon.and_then(|colon| digest.split_at_checked(colon)) {
+        // Not one by one: the digits are many.
+        let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        let are_letters = algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'));
+        if are_digits && are_letters && !digits.is_empty() {
+            return Some(Utf8::known(digest));
         }
     }
     reader.stop_at(ErrorKind::InvalidDigest, at)

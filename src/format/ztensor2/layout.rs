@@ -56,8 +56,10 @@ fn storage_of(logical: DType) -> DType {
 }
 
 /// The dtype of that name among those that are stored.
+#[inline]
 pub(super) fn storage_dtype(name: &[u8]) -> Option<DType> {
-    DType::from_keyword(DTYPES.number_of(name))
+    let mut names = DTYPES;
+    DType::from_keyword(names.take_until(name)?)
 }
 
 /// The dtype that the logical type of that name is.
@@ -68,8 +70,8 @@ pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
 /// Reads a dtype: one of those that are stored, and nothing else.
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
-    let name = reader.text()?;
-    storage_dtype(name.bytes()).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
+    let name = reader.text_bytes()?;
+    storage_dtype(name).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
 }
 
 /// Sets the logical type of `part`, which is at `at`. What an unknown one means is not guessed.
@@ -109,7 +111,8 @@ pub(super) fn of_name(name: &[u8]) -> Layout {
     if name.starts_with(b"gguf.") && name.ends_with(b"/1") {
         return Layout::Blocks;
     }
-    Layout::from_code(LAYOUTS.number_of(name)).unwrap_or(Layout::Other)
+    let mut names = LAYOUTS;
+    names.take_until(name).and_then(Layout::from_code).unwrap_or(Layout::Other)
 }
 
 /// The properties of a shape that layouts depend on.
@@ -201,8 +204,9 @@ impl Measures {
     pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
         self.last = Measure { at, dtype: part.dtype, length: part.decoded_length.unwrap_or(0) };
         self.count = self.count.saturating_add(1);
-        let place = ROLES.number_of(part.role.bytes());
-        if let Some(place) = self.of_role.get_mut(usize::from(place)) {
+        let mut roles = ROLES;
+        let place = roles.take_until(part.role.bytes()).and_then(|place| self.of_role.get_mut(usize::from(place)));
+        if let Some(place) = place {
             *place = self.last;
         }
     }

@@ -83,8 +83,8 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// How many components have bytes.
     places: u32,
-    /// Whether it is known from their order that their bytes are the same or apart.
-    are_places_sorted: bool,
+    /// Whether it is known that their bytes are the same or apart.
+    are_places_apart: bool,
 }
 
 /// The manifest: its bytes, and where it and the data of the file end.
@@ -230,7 +230,7 @@ impl<'a> Ztensor2File<'a> {
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
-        (self.places, self.are_places_sorted) = (pass.count, pass.are_sorted);
+        (self.places, self.are_places_apart) = (pass.count, pass.are_apart());
         if !pass.are_shards_found {
             summary.warnings.add(Warning::PlacesUnchecked);
         }
@@ -256,7 +256,7 @@ impl<'a> Ztensor2File<'a> {
     /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if self.are_places_sorted {
+        if self.are_places_apart {
             return Ok(());
         }
         let mut places = Places { file: self, error: None };
@@ -306,7 +306,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self { input, manifest, shards: 0, objects: 0, attributes: 0, places: 0, are_places_sorted: true })
+        Ok(Self { input, manifest, shards: 0, objects: 0, attributes: 0, places: 0, are_places_apart: true })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.

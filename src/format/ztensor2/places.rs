@@ -9,8 +9,10 @@ use super::entry::OBJECT;
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
+#[cfg(target_pointer_width = "64")]
+use crate::bytes::num::to_u64;
 use crate::codec::cbor_strict::Reader;
-use crate::distinct::{self, Distinct};
+use crate::distinct::{self, Distinct, Item as _};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::ComponentRecord;
 use crate::place::Item;
@@ -43,6 +45,51 @@ impl distinct::Item for Blob<'_> {
     }
 }
 
+/// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
+/// as [`Places`] does. Chips lack the memory.
+#[cfg(target_pointer_width = "64")]
+const EXTENTS: usize = 1024;
+
+/// Whether extents are the same or apart. Puts them in order, by merging neighbouring runs that are: the names in a file
+/// are in another order than their bytes, but those of one length are mostly not.
+#[cfg(target_pointer_width = "64")]
+#[inline(never)] // keeps its memory off the stack for those in order
+fn are_apart(extents: &mut [Extent]) -> bool {
+    let mut spare = [Extent::default(); EXTENTS];
+    let Some(spare) = spare.get_mut(..extents.len()) else { return false };
+    let (mut from, mut to) = (extents, spare);
+    let mut runs = usize::MAX;
+    while runs > 1 {
+        runs = 0;
+        let (mut rest, mut slots) = (&*from, to.iter_mut());
+        while !rest.is_empty() {
+            let (mut one, after) = split_run(rest);
+            let (mut other, after) = split_run(after);
+            rest = after;
+            runs = runs.saturating_add(1);
+            for slot in slots.by_ref().take(one.len().saturating_add(other.len())) {
+                let is_one_next = match (one, other) {
+                    ([a, ..], [b, ..]) => a.order(*b).is_le(),
+                    (one, _) => !one.is_empty(),
+                };
+                let next = if is_one_next { &mut one } else { &mut other };
+                let Some((first, after)) = next.split_first() else { return false };
+                (*slot, *next) = (*first, after);
+            }
+        }
+        core::mem::swap(&mut from, &mut to);
+    }
+    from.windows(2).all(|two| if let [a, b] = two { a == b || !a.clashes_with(*b) } else { true })
+}
+
+/// Splits off the extents at the front that are in order.
+#[cfg(target_pointer_width = "64")]
+fn split_run(extents: &[Extent]) -> (&[Extent], &[Extent]) {
+    let falls = |two: &[Extent]| if let [a, b] = two { a.order(*b).is_gt() } else { false };
+    let length = extents.windows(2).position(falls).map_or(extents.len(), |last| last.saturating_add(1));
+    extents.split_at_checked(length).unwrap_or((extents, &[]))
+}
+
 /// What is known of the components read so far, in one pass over all of them.
 pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
@@ -51,7 +98,10 @@ pub(super) struct Pass<'s, 'a> {
     last: Option<Blob<'a>>,
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
-    pub(super) are_sorted: bool,
+    are_sorted: bool,
+    /// The extents of them all, in the file itself; too few if some are in shards, or there are too many.
+    #[cfg(target_pointer_width = "64")]
+    extents: heapless::Vec<Extent, EXTENTS>,
 }
 
 impl<'s, 'a> Pass<'s, 'a> {
@@ -59,7 +109,24 @@ impl<'s, 'a> Pass<'s, 'a> {
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], may_defer: bool) -> Self {
         let shards = Index::new(table, slots);
         let are_shards_found = shards.is_fine() || !may_defer;
-        Self { shards, are_shards_found, last: None, count: 0, are_sorted: true }
+        Self {
+            shards,
+            are_shards_found,
+            last: None,
+            count: 0,
+            are_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            extents: heapless::Vec::new(),
+        }
+    }
+
+    /// Whether it is known that the bytes of all components are the same or apart.
+    pub(super) fn are_apart(&mut self) -> bool {
+        #[cfg(target_pointer_width = "64")]
+        if !self.are_sorted && to_u64(self.extents.len()) == u64::from(self.count) {
+            return are_apart(&mut self.extents);
+        }
+        self.are_sorted
     }
 
     /// Adds a component, which is at `at`.
@@ -71,6 +138,10 @@ impl<'s, 'a> Pass<'s, 'a> {
         let blob = Blob::of(part);
         if blob.extent.length == 0 {
             return Some(());
+        }
+        #[cfg(target_pointer_width = "64")]
+        if blob.shard.is_none() {
+            let _ = self.extents.push(blob.extent);
         }
         self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
         let follows = |last: Blob<'a>| {
@@ -168,5 +239,35 @@ impl<'a> Distinct for Places<'_, 'a> {
 
     fn check(&self) -> Result<()> {
         self.error.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    #[test]
+    fn extents_in_any_order() {
+        let mut seed = 7_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let (mut apart, mut clashing) = (0, 0);
+        for round in 0..20_000 {
+            let longest = if round % 2 == 0 { 2 } else { 9 };
+            let mut all: Vec<Extent> =
+                (0..random(12)).map(|_| Extent::new(4 * random(60), 1 + random(longest))).collect();
+            if let (Some(first), 0) = (all.first().copied(), random(2)) {
+                all.push(first);
+            }
+            let clash = |a: &Extent, b: &Extent| a != b && a.clashes_with(*b);
+            let expected = !all.iter().any(|a| all.iter().any(|b| clash(a, b)));
+            assert_eq!(are_apart(&mut all.clone()), expected, "{all:?}");
+            *(if expected { &mut apart } else { &mut clashing }) += 1;
+        }
+        assert!(apart > 3000 && clashing > 3000, "{apart} {clashing}");
     }
 }

@@ -65,15 +65,15 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> 
     let at = reader.position();
     reader.item = Item::Shard;
     let name = match last {
-        Some(last) => reader.key(last)?,
-        None => reader.text()?,
+        Some(last) => reader.key_bytes(last)?,
+        None => reader.text_bytes()?,
     };
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let kind = match name.bytes() {
+    let kind = match name {
         [] => ErrorKind::NameLength,
         long if long.len() > MAX_NAME => ErrorKind::NameLength,
         [b'.', ..] => ErrorKind::InvalidName,
-        bytes if bytes.iter().all(is_allowed) => return Some(name),
+        ascii if ascii.iter().all(is_allowed) => return Some(Utf8::known(ascii)),
         _ => ErrorKind::InvalidName,
     };
     reader.stop_at(kind, at)
