@@ -252,6 +252,33 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
     EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
 }
 
+/* The shards of a zTensor 2 file. */
+static void listed_shards(const char *folder, const tenslice_file *other)
+{
+    blob b = load(folder, "v2/shards.zt");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_ztensor2_shard shard;
+
+    shard.struct_size = sizeof shard;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(HANDLE, tenslice_ztensor2_shards(NULL, &cursor));
+    EXPECT(BAD, tenslice_ztensor2_shards(other, &cursor));
+    EXPECT(BAD, tenslice_ztensor2_shards(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ztensor2_shards(&file, &cursor));
+    EXPECT(HANDLE, tenslice_ztensor2_shards_next(NULL, &shard, NULL));
+    EXPECT(BAD, tenslice_ztensor2_shards_next(&cursor, NULL, NULL));
+    shard.struct_size = sizeof shard - 1;
+    EXPECT(BAD, tenslice_ztensor2_shards_next(&cursor, &shard, NULL));
+    EXPECT(HANDLE, tenslice_ztensor2_check_shard(NULL, "base", 4, b.data, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(other, "base", 4, b.data, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, NULL, 4, b.data, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", 4, NULL, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", (size_t)-1, b.data, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", 4, b.data, (size_t)-1, NULL, NULL));
+    free(b.data);
+}
+
 /* Getters of attributes. `other` is a cursor of another kind. */
 static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
 {
@@ -638,6 +665,7 @@ static void formats(const char *folder, const tenslice_file *other)
     arrays(&file, &archive, other);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);
+    listed_shards(folder, &file);
     gguf(folder, other, &cursor);
     EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
     numbers(&tensor);

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     static const char *const files[] = {
         "v1.0/sparse_csr_coo.zt", "v1.2/objects_sparse_quant_logical.zt", "tens/good/sym_3.tens",
         "blz/good/nd10_qtt_c64.blz", "b2nd/good/nd02_lz4_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
+        "v2/file_attributes.zt", "v2/shards.zt",
         "safetensors/py_tiny_mlp.safetensors", "safetensors/hm_escapes.safetensors"};
     static const unsigned char values[] = {0x00, 0x1f, 0x41, 0x7f, 0xa1, 0xbf, 0xff};
     size_t i, at, k;

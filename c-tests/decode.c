@@ -315,12 +315,33 @@ static void shards(const char *folder)
     tenslice_bytes bytes;
     tenslice_error error;
     tenslice_str shard;
-    uint32_t caps;
+    tenslice_ztensor2_shard listed;
+    uint32_t caps, is_verified;
     int count = 0;
 
+    listed.struct_size = sizeof listed;
     info.struct_size = sizeof info;
     verified.struct_size = sizeof verified;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ztensor2_shards(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_ztensor2_shards_next(&cursor, &listed, NULL));
+    CHECK(listed.name.length == 4 && memcmp(listed.name.data, "base", 4) == 0 && listed.size == other.size);
+    CHECK(listed.digest.length == 71 && memcmp(listed.digest.data, "sha256:", 7) == 0);
+    EXPECT(TENSLICE_END, tenslice_ztensor2_shards_next(&cursor, &listed, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ztensor2_check_shard(&file, "base", 4, other.data, other.size, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ztensor2_check_shard(&file, "base", 4, other.data, other.size, &is_verified, NULL));
+    EXPECT(TENSLICE_NOT_FOUND,
+           tenslice_ztensor2_check_shard(&file, "bas", 3, other.data, other.size, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_LENGTH,
+           tenslice_ztensor2_check_shard(&file, "base", 4, other.data, other.size - 1, NULL, &error));
+    CHECK(error.item == TENSLICE_ITEM_SHARD);
+    if (is_verified) {
+        other.data[5000] ^= 1;
+        EXPECT(TENSLICE_DIGEST_MISMATCH,
+               tenslice_ztensor2_check_shard(&file, "base", 4, other.data, other.size, NULL, &error));
+        other.data[5000] ^= 1;
+    }
+
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));

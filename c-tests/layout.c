@@ -90,6 +90,11 @@ int main(void)
     AT(tenslice_gguf_tensor_info, rank, 48 + S);
     AT(tenslice_gguf_tensor_info, reserved, 52 + S);
 
+    SIZE(tenslice_ztensor2_shard, 16 + 2 * S);
+    AT(tenslice_ztensor2_shard, reserved, 4);
+    AT(tenslice_ztensor2_shard, name, 8);
+    AT(tenslice_ztensor2_shard, size, 8 + S);
+    AT(tenslice_ztensor2_shard, digest, 16 + S);
     SIZE(tenslice_npz_entry, 40 + S);
     AT(tenslice_npz_entry, encoding, 4);
     AT(tenslice_npz_entry, name, 8);

@@ -132,6 +132,7 @@ int main(int argc, char **argv)
                                         "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz",
                                         "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
+                                        "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
                                         "safetensors/py_tiny_mlp.safetensors",
                                         "safetensors/hm_names_escapes.safetensors",
                                         "safetensors/hm_order_random_64.safetensors",

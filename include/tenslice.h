@@ -1290,6 +1290,33 @@ typedef struct {
     uint32_t reserved;
 } tenslice_gguf_tensor_info;
 
+/**
+ * A file that has bytes of components, as a zTensor 2 file lists it. Set `struct_size` to `sizeof` before the call.
+ */
+typedef struct {
+    /**
+     * Size of this struct in the caller's header.
+     */
+    uint32_t struct_size;
+    /**
+     * Reserved, 0.
+     */
+    uint32_t reserved;
+    /**
+     * Its name: 1 to 64 letters, digits, dots, hyphens and underscores, no dot at its start. The reference
+     * implementation looks for shard NAME of model.zt at model-NAME.zt.
+     */
+    tenslice_str name;
+    /**
+     * The length of that file in bytes.
+     */
+    uint64_t size;
+    /**
+     * The digest of all its bytes, such as "xxh3:" and 16 hexadecimal digits.
+     */
+    tenslice_str digest;
+} tenslice_ztensor2_shard;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2481,6 +2508,40 @@ tenslice_status tenslice_tensor_block(const tenslice_tensor *tensor,
                                       uint32_t *block_type,
                                       uint64_t *elements,
                                       uint64_t *bytes);
+
+/**
+ * Sets `cursor` before the first shard that a zTensor 2 file lists, for tenslice_ztensor2_shards_next.
+ *
+ * Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_ztensor2_shards(const tenslice_file *file, tenslice_cursor *cursor);
+
+/**
+ * Reads the next shard, in the order of the file; returns TENSLICE_END after the last. The caller must have set
+ * `struct_size` of `shard`.
+ *
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+ */
+tenslice_status tenslice_ztensor2_shards_next(tenslice_cursor *cursor,
+                                              tenslice_ztensor2_shard *shard,
+                                              tenslice_error *error);
+
+/**
+ * Holds the `length` bytes at `data` to be all of the file that the shard of that name is, by its size and its digest,
+ * so that tenslice_component_with_shard can take them for every component in it. Linear in the bytes. `is_verified`
+ * (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or the library was
+ * built without digests.
+ *
+ * Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
+ * INVALID_DIGEST; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+ */
+tenslice_status tenslice_ztensor2_check_shard(const tenslice_file *file,
+                                              const char *name,
+                                              size_t name_length,
+                                              const void *data,
+                                              size_t length,
+                                              uint32_t *is_verified,
+                                              tenslice_error *error);
 
 /**
  * Reads elements of a dense tensor, or of one in quantized blocks, as numbers, from number `first` on: as many as the

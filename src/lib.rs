@@ -40,6 +40,7 @@
     feature = "ztensor",
     doc = "- [`File::as_ztensor`], module [`ztensor`]: the generation of the file, the manifest."
 )]
+#![cfg_attr(feature = "ztensor2", doc = "- [`File::as_ztensor2`], module [`ztensor2`]: the manifest, the shards.")]
 #![cfg_attr(
     feature = "safetensors",
     doc = "- [`File::as_safetensors`], module [`safetensors`]: the header, the index of a model in several files."
@@ -215,5 +216,6 @@ mod pages {
         strange_files "../docs/strange-files.md"
         tens "../docs/tens.md"
         ztensor "../docs/ztensor.md"
+        ztensor2 "../docs/ztensor2.md"
     }
 }

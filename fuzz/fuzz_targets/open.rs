@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
                 walk(tensor.attributes(), 0);
                 let _ = (tensor.shape().element_count(), whole.find(&tensor.name().to_string()).unwrap());
                 let components = tensor.components();
-                for component in components {
+                for component in components.filter(|component| component.shard().is_none()) { // others are not in it
                     assert!(component.extent().is_within(bytes.len() as u64));
                     assert_eq!(component.stored().unwrap().len() as u64, component.extent().length);
                     let _ = (component.as_slice::<f32>(), component.elements::<u64>().map(Iterator::count));

@@ -32,6 +32,8 @@ mod npz;
 mod safetensors;
 #[cfg(feature = "gguf")]
 mod gguf;
+#[cfg(feature = "ztensor2")]
+mod ztensor2;
 #[cfg(feature = "dequantize")]
 mod numbers;
 #[cfg(all(feature = "gguf", feature = "dequantize"))]

@@ -147,6 +147,11 @@ held! {
     tenslice_cursor: crate::gguf::Infos<'static> = b"GGIN";
 }
 
+#[cfg(feature = "ztensor2")]
+held! {
+    tenslice_cursor: crate::ztensor2::Shards<'static> = b"ZTSH";
+}
+
 #[cfg(feature = "tens")]
 held! {
     tenslice_cursor: crate::tens::TensChunks<'static> = b"CHNK";

@@ -77,10 +77,11 @@ const ROOT: &Fields = &fields!({ "shards": Shards, "objects": Tensors, "attribut
 pub struct Ztensor2File<'a> {
     input: Input<'a>,
     manifest: Manifest<'a>,
-    /// Positions in the manifest: of the table of shards, of the tensors, of the attributes; 0 where there are none.
+    /// Positions in the manifest: of the table of shards, of the attributes; 0 where there are none.
     shards: u32,
-    objects: u32,
     attributes: u32,
+    /// The names of the tensors.
+    objects: Keys,
     /// How many components have bytes.
     places: u32,
     /// Whether it is known that their bytes are the same or apart.
@@ -126,10 +127,20 @@ impl<'a> Manifest<'a> {
 }
 
 /// The keys of a map that are left: the position of the next one, and how many there are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Keys {
     at: u32,
     left: u32,
+}
+
+impl Keys {
+    const NONE: Self = Self { at: 0, left: 0 };
+
+    /// Those of the map at the reader's position.
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let left = reader.map()?;
+        Some(Self { at: reader.position(), left })
+    }
 }
 
 impl<'a> Ztensor2File<'a> {
@@ -159,7 +170,11 @@ impl<'a> Ztensor2File<'a> {
     /// `NotFound` where the file lists no such shard. `WrongLength`, `DigestMismatch`: it is another file.
     /// `InvalidDigest` where the digest is misspelled.
     pub fn check_shard(&self, name: &str, bytes: &[u8]) -> Result<bool> {
-        match self.table().find(name.as_bytes()) {
+        self.check_shard_bytes(name.as_bytes(), bytes)
+    }
+
+    pub(crate) fn check_shard_bytes(&self, name: &[u8], bytes: &[u8]) -> Result<bool> {
+        match self.table().find(name) {
             Some((shard, at)) => shards::check(&shard, bytes, self.manifest.offset(at)),
             None => Err(Error::new(ErrorKind::NotFound)),
         }
@@ -167,13 +182,6 @@ impl<'a> Ztensor2File<'a> {
 
     const fn table(&self) -> Table<'a> {
         Table { region: self.manifest.region, position: self.shards }
-    }
-
-    /// The keys of a map whose head is at `position`.
-    fn keys(&self, position: u32) -> Keys {
-        let mut reader = self.manifest.reader(position);
-        let left = if position == 0 { None } else { reader.map() };
-        Keys { at: reader.position(), left: left.unwrap_or(0) }
     }
 
     /// Reads the manifest from its start; adds what is to be known of it to `summary`.
@@ -195,7 +203,6 @@ impl<'a> Ztensor2File<'a> {
                     Table::check(reader)?;
                 }
                 Item::Tensors => {
-                    self.objects = at;
                     self.read_objects(reader, summary, slots, may_defer)?;
                     (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
                 }
@@ -220,7 +227,8 @@ impl<'a> Ztensor2File<'a> {
         may_defer: bool,
     ) -> Option<()> {
         let mut pass = Pass::new(self.table(), slots, may_defer);
-        let mut left = reader.map()?;
+        self.objects = Keys::read(reader)?;
+        let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
             left = left.saturating_sub(1);
@@ -306,7 +314,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self { input, manifest, shards: 0, objects: 0, attributes: 0, places: 0, are_places_apart: true })
+        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE, places: 0, are_places_apart: true })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -336,7 +344,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
-        let Keys { at, left } = if cursor.index == 0 { self.keys(self.objects) } else { keys(cursor) };
+        let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         let mut reader = self.manifest.reader(at);
         tensor.index = cursor.index;
@@ -348,7 +356,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
 
     /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
-        let Keys { at, mut left } = self.keys(self.objects);
+        let Keys { at, mut left } = self.objects;
         let mut reader = self.manifest.reader(at);
         let mut find = || {
             while left > 0 {
@@ -402,7 +410,9 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let Keys { at, left } = if cursor.index == 0 { self.keys(tensor.components) } else { keys(cursor) };
+        let mut reader = self.manifest.reader_in(tensor, tensor.components);
+        let keys = if cursor.index == 0 { Keys::read(&mut reader) } else { Some(keys(cursor)) };
+        let Keys { at, left } = keys.ok_or_else(|| self.manifest.error(&reader))?;
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         let mut reader = self.manifest.reader_in(tensor, at);
         let read = entry::component(&self.manifest, &mut reader, &mut &[][..], part);

@@ -183,7 +183,7 @@ pub(super) struct Place {
 
 impl<'a> Places<'_, 'a> {
     pub(super) fn start(&self) -> Place {
-        Place { objects: self.file.keys(self.file.objects), parts: Keys { at: 0, left: 0 } }
+        Place { objects: self.file.objects, parts: Keys::NONE }
     }
 
     /// Reads the component at `place`, whose position it also returns; `None` after the last.
@@ -206,7 +206,10 @@ impl<'a> Places<'_, 'a> {
             loop {
                 match reader.field(&mut record, 2)? {
                     Item::File => break,
-                    Item::Components => place.parts = self.file.keys(reader.position()),
+                    Item::Components => {
+                        let mut parts = self.file.manifest.reader(reader.position());
+                        place.parts = Keys::read(&mut parts)?;
+                    }
                     _ => {}
                 }
                 reader.skip_value(3)?;

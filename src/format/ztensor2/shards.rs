@@ -143,8 +143,8 @@ impl<'a> Table<'a> {
     /// The entries.
     fn keys(&self) -> Keys {
         let mut reader = Reader::new(self.region.bytes, self.position);
-        let left = if self.position == 0 { None } else { reader.map() };
-        Keys { at: reader.position(), left: left.unwrap_or(0) }
+        let keys = if self.position == 0 { None } else { Keys::read(&mut reader) };
+        keys.unwrap_or(Keys::NONE)
     }
 
     /// Reads an entry.
@@ -211,17 +211,27 @@ impl<'s, 'a> Index<'s, 'a> {
 }
 
 /// The shards that a file lists. See [`Ztensor2File::shards`](super::Ztensor2File::shards).
+///
+/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns why.
 #[derive(Clone, Copy, Debug)]
 pub struct Shards<'a> {
     table: Table<'a>,
     at: u32,
     left: u32,
+    error: Option<Error>,
 }
 
 impl<'a> Shards<'a> {
     pub(super) fn new(table: Table<'a>) -> Self {
         let Keys { at, left } = table.keys();
-        Self { table, at, left }
+        Self { table, at, left, error: None }
+    }
+
+    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    #[must_use]
+    pub const fn error(&self) -> Option<Error> {
+        self.error
     }
 }
 
@@ -229,11 +239,15 @@ impl<'a> Iterator for Shards<'a> {
     type Item = Shard<'a>;
 
     fn next(&mut self) -> Option<Shard<'a>> {
-        let mut keys = Keys { at: self.at, left: self.left };
-        let record = self.table.read(&mut keys);
-        // It ends early where the bytes have changed since the file was opened.
-        (self.at, self.left) = (keys.at, if record.is_some() { keys.left } else { 0 });
-        record.map(|Record { name, size, digest }| Shard { name: name.as_str(), size, digest: digest.as_str() })
+        self.left = self.left.checked_sub(1)?;
+        let mut reader = Reader::new(self.table.region.bytes, self.at);
+        let Some(Record { name, size, digest }) = shard(&mut reader, &mut &[][..]) else {
+            self.error = Some(reader.error(Format::Ztensor2, self.table.region.start));
+            self.left = 0;
+            return None;
+        };
+        self.at = reader.position();
+        Some(Shard { name: name.as_str(), size, digest: digest.as_str() })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

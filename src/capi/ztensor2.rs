@@ -1,0 +1,100 @@
+//! Specific to zTensor 2 files. Absent from libraries built without that format.
+
+use core::ffi::{c_char, c_void};
+
+use super::attributes::tenslice_cursor;
+use super::file::tenslice_file;
+use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
+use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::text::tenslice_str;
+use crate::error::ErrorKind;
+use crate::ztensor2::{Shards, Ztensor2File};
+
+/// A file that has bytes of components, as a zTensor 2 file lists it. Set `struct_size` to `sizeof` before the call.
+#[repr(C)]
+pub struct tenslice_ztensor2_shard {
+    /// Size of this struct in the caller's header.
+    pub struct_size: u32,
+    /// Reserved, 0.
+    pub reserved: u32,
+    /// Its name: 1 to 64 letters, digits, dots, hyphens and underscores, no dot at its start. The reference
+    /// implementation looks for shard NAME of model.zt at model-NAME.zt.
+    pub name: tenslice_str,
+    /// The length of that file in bytes.
+    pub size: u64,
+    /// The digest of all its bytes, such as "xxh3:" and 16 hexadecimal digits.
+    pub digest: tenslice_str,
+}
+
+fn of(file: Handle<'_, tenslice_file>) -> FfiResult<Ztensor2File<'static>> {
+    file.get()?.as_ztensor2().ok_or(ApiError::new(ErrorKind::InvalidArgument))
+}
+
+/// Sets `cursor` before the first shard that a zTensor 2 file lists, for tenslice_ztensor2_shards_next.
+///
+/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_ztensor2_shards(
+    file: Handle<tenslice_file>,
+    cursor: Out<tenslice_cursor>,
+) -> tenslice_status {
+    plain(|| {
+        let file = of(file)?;
+        cursor.writable()?.store(&file.shards());
+        Ok(OK)
+    })
+}
+
+/// Reads the next shard, in the order of the file; returns TENSLICE_END after the last. The caller must have set
+/// `struct_size` of `shard`.
+///
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_ztensor2_shards_next(
+    cursor: HandleMut<tenslice_cursor>,
+    shard: InfoOut<tenslice_ztensor2_shard>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let shards = cursor.get_mut::<Shards<'static>>()?;
+        let shard = shard.writable()?;
+        let Some(next) = shards.next() else { return details.end(shards.error()) };
+        shard.fill(tenslice_ztensor2_shard {
+            struct_size: 0,
+            reserved: 0,
+            name: tenslice_str::of_bytes(next.name.as_bytes()),
+            size: next.size,
+            digest: tenslice_str::of_bytes(next.digest.as_bytes()),
+        });
+        Ok(OK)
+    })
+}
+
+/// Holds the `length` bytes at `data` to be all of the file that the shard of that name is, by its size and its digest,
+/// so that tenslice_component_with_shard can take them for every component in it. Linear in the bytes. `is_verified`
+/// (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or the library was
+/// built without digests.
+///
+/// Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
+/// INVALID_DIGEST; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_ztensor2_check_shard(
+    file: Handle<tenslice_file>,
+    name: Array<c_char>,
+    name_length: Length,
+    data: Array<c_void>,
+    length: Length,
+    is_verified: OptionalOut<u32>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let is_verified = is_verified.writable()?;
+        let file = of(file)?;
+        let (name, data) = (name.with_length(name_length)?, data.with_length(length)?);
+        let checked = details.of(file.check_shard_bytes(name, data))?;
+        if let Some(is_verified) = is_verified {
+            is_verified.set(checked.into());
+        }
+        Ok(OK)
+    })
+}
