@@ -227,7 +227,7 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> Result<(), Error> {
             for tensor in whole.tensors() {
                 let name = tensor.name().to_string();
                 assert_eq!(whole.find(&name).unwrap().index(), tensor.index(), "{context}");
-                assert!(matches!(whole.find(&format!("{name}?")).map(|found| found.index()), Err(_)), "{context}");
+                assert!(whole.find(&format!("{name}?")).is_err(), "{context}");
                 for component in tensor.components() {
                     match component.shard() {
                         Some(name) => assert!(whole.as_ztensor2().unwrap().shards().any(|shard| shard.name == name)),

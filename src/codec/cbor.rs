@@ -138,6 +138,7 @@ pub(crate) struct Fields {
 }
 
 /// Declares the [`Fields`] of a record.
+#[cfg(feature = "ztensor")]
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
         $crate::codec::cbor::Fields {
@@ -146,6 +147,7 @@ macro_rules! fields {
         }
     };
 }
+#[cfg(feature = "ztensor")]
 pub(crate) use fields;
 
 /// Returns as many one bits as there are items.
