@@ -85,7 +85,7 @@ pub(crate) trait Distinct {
 }
 
 /// The outcome of comparing items.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
@@ -94,7 +94,7 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 impl Compared {
     fn of(found: Clash) -> Self {
         found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
@@ -102,17 +102,17 @@ impl Compared {
 }
 
 /// The memory that items are compared with.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 pub(crate) trait Memory {
     /// Compares `count` items.
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared>;
 }
 
 /// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 pub(crate) struct Stack;
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 impl Memory for Stack {
     #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
@@ -130,7 +130,7 @@ impl Memory for Stack {
 }
 
 /// The caller's memory, of any size but empty.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 impl Memory for [u32] {
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, _count: u32) -> Result<Compared> {
         clash(items, start, self).map(Compared::of)

@@ -11,6 +11,8 @@ for board in $boards; do
     ./build.sh $board digits model/digits.safetensors
     ./build.sh $board sdcard model/digits.safetensors
     ./build.sh $board sdcard model/digits.gguf
+    ./build.sh $board digits model/digits2.zt
+    ./build.sh $board sdcard model/digits2.zt
     FEATURES=gguf,dequantize ./build.sh $board quantized model/digits.gguf
     # A model whose last weights are said to lie behind the end of flash.
     if text=$(./build.sh $board digits model/broken.zt); then

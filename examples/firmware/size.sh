@@ -54,8 +54,8 @@ for board in $boards; do
         limit "$board.blocks-$type.flash" "$flash"
         limit "$board.blocks-$type.ram" "$ram"
     done
-    for model in digits.zt worst.zt digits.safetensors digits.gguf digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
-        case $model in *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;;
+    for model in digits.zt worst.zt digits2.zt digits.safetensors digits.gguf digits.tens "$top/tests/fixtures/tens/good/sym_3.tens" "$top/tests/fixtures/b2nd/good/nd02_lz4_0.b2nd"; do
+        case $model in digits2.zt) features=ztensor2 model=model/$model ;; *.zt) features=ztensor model=model/$model ;; digits.tens) features=tens model=model/$model ;;
         *.safetensors) features=safetensors model=model/$model ;; *.gguf) features=gguf model=model/$model ;;
         *.b2nd) features=b2nd ;; *) features=tens ;; esac
         name=$(basename "${model%.*}")-${model##*.}

@@ -8,6 +8,7 @@
 //! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ztensor")]
 mod record;
 
 use minicbor::data::Type;
@@ -18,8 +19,9 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
 pub(crate) use self::record::Expected;
+#[cfg(feature = "ztensor")]
 pub(crate) use self::record::{Fields, fields, first_bits};
 
 /// How deeply containers may be nested inside a value that is skipped. A tag counts as one level.

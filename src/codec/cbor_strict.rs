@@ -149,14 +149,16 @@ struct Level<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads on from `position`. There are less than 4 GiB of bytes.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
         Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, fault: None }
     }
 
     /// The position of the next byte.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn position(&self) -> u32 {
         u32::try_from(self.bytes.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
     }
@@ -202,7 +204,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a head: returns its first byte, and the number that follows.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn head(&mut self) -> Option<(u8, u64)> {
         match self.rest {
             [head, rest @ ..] if head & 0x1f < 24 => {
@@ -252,7 +255,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a value that must be of a given type, and returns its number.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn head_of(&mut self, expected: u8) -> Option<u64> {
         let start = self.rest;
         let (head, number) = self.head()?;
@@ -270,7 +274,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an integer from 0 to 2^64 - 1.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         // As most offsets and lengths are; a microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
@@ -289,6 +294,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn text(&mut self) -> Option<Utf8<'a>> {
         let start = self.rest;
         let text = self.text_bytes()?;
@@ -296,7 +302,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string that may not be UTF-8, for a caller who compares it with some that are.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
         let length = self.head_of(TEXT)?;
@@ -304,7 +311,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads that many bytes of a string that begins where `start` does.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn take(&mut self, length: u64, start: &'a [u8]) -> Option<&'a [u8]> {
         let split = to_usize(length).and_then(|length| self.rest.split_at_checked(length));
         let Some((bytes, rest)) = split else { return self.stop(ErrorKind::Truncated, start) };
@@ -313,7 +321,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of an array, and returns how many items it has.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
         let start = self.rest;
         let count = self.head_of(ARRAY)?;
@@ -321,7 +330,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a map, and returns how many pairs it has.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
         let start = self.rest;
         let count = self.head_of(MAP)?;
@@ -329,7 +339,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Holds a count to what is left: everything counted takes at least `least` bytes.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn count(&mut self, count: u64, least: u64, start: &'a [u8]) -> Option<u32> {
         match u32::try_from(count) {
             Ok(short) if count.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
@@ -338,7 +349,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a record: a map with the known keys `fields`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn record(&mut self, fields: &'static Fields) -> Option<Record<'a>> {
         let at = self.position();
         let left = self.map()?;
@@ -420,7 +432,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a key of a map whose keys are all text strings and not empty: one that comes after `last`, which it then
     /// takes the place of, and which is empty before the first. It may not be UTF-8.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
         let key = self.text_bytes()?;

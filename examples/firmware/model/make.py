@@ -14,6 +14,7 @@ digits.tens  layer1.weight alone, f32, column-major, after the text of TENS
 digits.blz   layer1.weight alone as a tensor train in f64: the identity, then the weights
 digits.b2nd  layer1.weight alone by the real blosc2, its bits shuffled, compressed by LZ4, in blocks of four rows
 digits.safetensors  all of digits.zt, byte for byte as the crate safetensors 0.8 writes it
+digits2.zt   all of digits.zt as zTensor 2: by make2.py, since that is another version of the same package
 digits.gguf  all of digits.zt with layer1.weight in Q8_0, layer2.weight in Q4_0, quantized as ggml does, and test.logits of
              the numbers in the blocks; images as i8, since GGUF has no u8
 """

@@ -41,7 +41,8 @@ const OBJECT_DEPTH: usize = 2;
 const PART_DEPTH: usize = 4;
 
 /// Reads the name of `item`, a key that comes after `last`, and holds it to the rules for names (section 3.5).
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
     let at = reader.position();
     reader.item = item;
@@ -104,7 +105,8 @@ pub(super) fn object<'a>(
 }
 
 /// Reads the components of a tensor.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
@@ -132,7 +134,8 @@ fn components<'a>(
 }
 
 /// Reads a component into `part`: its role, which comes after `last`, and its record.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn component<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
@@ -210,6 +213,7 @@ fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecor
 }
 
 /// Reads an offset and a length.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
     let at = reader.position();
     if reader.array()? != 2 {
@@ -219,6 +223,7 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
 }
 
 /// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;

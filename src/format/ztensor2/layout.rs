@@ -68,6 +68,7 @@ pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
 }
 
 /// Reads a dtype: one of those that are stored, and nothing else.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
     let name = reader.text_bytes()?;
@@ -133,6 +134,7 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// Reads the shape of `tensor`. The product of the lengths, from left to right, has at most 64 bits, whatever the layout
 /// (section 3.3).
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<Volume> {
     let at = reader.position();
     let rank = reader.array()?;

@@ -12,7 +12,9 @@ use crate::bytes::extent::Extent;
 #[cfg(target_pointer_width = "64")]
 use crate::bytes::num::to_u64;
 use crate::codec::cbor_strict::Reader;
-use crate::distinct::{self, Distinct, Item as _};
+#[cfg(target_pointer_width = "64")]
+use crate::distinct::Item as _;
+use crate::distinct::{self, Distinct};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::ComponentRecord;
 use crate::place::Item;
