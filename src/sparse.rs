@@ -4,8 +4,13 @@
 //! Depends on `warning`, `error`, `bytes`, `vocab`, `shape`, `element`.
 #![forbid(unsafe_code)]
 
+#[cfg(target_pointer_width = "64")]
+mod batches;
+#[cfg(not(target_pointer_width = "64"))]
+mod one_by_one;
+
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::to_u64;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::Shape;
@@ -48,6 +53,11 @@ impl<'a> Column<'a> {
             DType::I64 => u64::try_from(i64::from_bytes(bytes, self.order)?).ok(),
             _ => None,
         }
+    }
+
+    /// Whether the first `count` numbers are indices of a dimension of that length.
+    fn all_below(&self, count: u64, length: u64) -> bool {
+        self.all(count, |batch| batch.iter().all(|index| *index < length))
     }
 
     /// Returns how many numbers there are if they are contiguous.
@@ -152,23 +162,22 @@ impl<'a> Sparse<'a> {
                 else {
                     return Err(fail(ErrorKind::RankMismatch));
                 };
-                let mut last = 0;
-                for row in 0..=rows {
-                    let pointer = pointers.index(row).filter(|&pointer| pointer >= last && (row > 0 || pointer == 0));
-                    last = pointer.ok_or_else(|| fail(ErrorKind::InvalidRowPointers))?;
-                }
-                if last != self.count {
+                let (mut last, count) = (0, rows.saturating_add(1));
+                let do_increase =
+                    |batch: &[u64]| batch.iter().all(|pointer| core::mem::replace(&mut last, *pointer) <= *pointer);
+                if pointers.index(0) != Some(0) || !pointers.all(count, do_increase) || last != self.count {
                     return Err(fail(ErrorKind::InvalidRowPointers));
                 }
-                for k in 0..self.count {
-                    columns.index(k).filter(|&column| column < width).ok_or_else(out_of_range)?;
+                if !columns.all_below(self.count, width) {
+                    return Err(out_of_range());
                 }
             }
             Indices::Places(places) => self.check_places(places).ok_or_else(out_of_range)?,
             Indices::Coordinates { .. } => {
                 for (dimension, length) in (0_u64..).zip(self.shape) {
-                    for k in 0..self.count {
-                        self.coordinate(k, dimension).filter(|&index| index < length).ok_or_else(out_of_range)?;
+                    let coordinates = self.coordinates(dimension).ok_or_else(out_of_range)?;
+                    if !coordinates.all_below(self.count, length) {
+                        return Err(out_of_range());
                     }
                 }
             }
@@ -180,17 +189,17 @@ impl<'a> Sparse<'a> {
     #[cfg(feature = "ztensor2")]
     pub(crate) fn rows_increase(&self) -> bool {
         let Indices::Rows { pointers, columns } = self.indices else { return true };
-        let (mut row_end, mut row, mut last) = (0, 0_u64, None);
-        (0..self.count).all(|k| {
-            while row_end <= k {
-                row = row.saturating_add(1);
-                let Some(end) = pointers.index(row) else { return false };
-                (row_end, last) = (end, None);
-            }
-            let column = columns.index(k);
-            let is_larger = last.is_none() || column > last;
-            last = column;
-            is_larger
+        let (mut k, mut row, mut row_end, mut last) = (0, 0_u64, 0, None);
+        columns.all(self.count, |batch| {
+            batch.iter().all(|column| {
+                while row_end <= k {
+                    row = row.saturating_add(1);
+                    let Some(end) = pointers.index(row) else { return false };
+                    (row_end, last) = (end, None);
+                }
+                k = k.saturating_add(1);
+                last.replace(*column).is_none_or(|last| last < *column)
+            })
         })
     }
 
@@ -253,12 +262,16 @@ impl<'a> Sparse<'a> {
         if places.index(last)? == place { self.values.element(last) } else { None }
     }
 
+    /// The coordinates of all values in a dimension; `None` where the indices are none.
+    fn coordinates(&self, dimension: u64) -> Option<Column<'a>> {
+        let Indices::Coordinates { of_first, to_next_dimension } = self.indices else { return None };
+        let start = dimension.checked_mul(to_next_dimension)?.checked_add(of_first.start)?;
+        Some(Column { start, ..of_first })
+    }
+
     fn coordinate(&self, k: u64, dimension: u64) -> Option<u64> {
         match self.indices {
-            Indices::Coordinates { of_first, to_next_dimension } => {
-                let start = dimension.checked_mul(to_next_dimension)?.checked_add(of_first.start)?;
-                Column { start, ..of_first }.index(k)
-            }
+            Indices::Coordinates { .. } => self.coordinates(dimension)?.index(k),
             Indices::Rows { columns, .. } => columns.index(k),
             Indices::Places(places) => {
                 let mut rest = places.index(k)?;
@@ -271,22 +284,16 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// Returns the linear index of an entry in the dense row-major array. `lengths` are those of the dimensions
-    /// longer than 1, where values are stored by linear index.
-    fn dense_place(&self, entry: &Entry<'_, 'a>, lengths: &[u64]) -> Option<u64> {
-        let mut place = 0_u64;
-        if let Indices::Places(places) = self.indices {
-            let mut rest = places.index(entry.k)?;
-            for length in lengths {
-                place = place.checked_mul(*length)?.checked_add(rest.checked_rem(*length)?)?;
-                rest = rest.checked_div(*length)?;
+    /// The lengths of the dimensions longer than 1, where values are stored by linear index. There may be any number
+    /// of dimensions, but at most 64 of them are longer: a linear index has 64 bits.
+    fn long_dimensions(&self) -> Option<heapless::Vec<u64, 64>> {
+        let mut lengths = heapless::Vec::new();
+        if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
+            for length in self.shape.iter().filter(|length| *length != 1) {
+                lengths.push(length).ok()?;
             }
-            return Some(place);
         }
-        for (length, dimension) in self.shape.iter().zip(0_u32..) {
-            place = place.checked_mul(length)?.checked_add(entry.index(dimension)?)?;
-        }
-        Some(place)
+        Some(lengths)
     }
 
     /// Returns the shape of the tensor.
@@ -339,31 +346,6 @@ impl<'a> Sparse<'a> {
     #[cfg(feature = "capi")]
     pub(crate) const fn iter_from(&self, next: u64, row: u64) -> Entries<'_, 'a> {
         Entries { sparse: self, next, row }
-    }
-
-    /// Writes the tensor to `dst`, which has its dense length and is zero-filled: native byte order, row-major.
-    /// `None` where a value is out of bounds, as it may be if the bytes have changed.
-    pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
-        // There may be any number of dimensions, but at most 64 of them are longer than 1: a linear index has 64
-        // bits.
-        let mut lengths = heapless::Vec::<u64, 64>::new();
-        if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
-            for length in self.shape.iter().filter(|length| *length != 1) {
-                lengths.push(length).ok()?;
-            }
-        }
-        for entry in self.iter() {
-            let size = self.values.dtype.whole_size();
-            let to =
-                self.dense_place(&entry, &lengths).and_then(|place| place.checked_mul(size)).and_then(|offset| {
-                    let from = to_usize(offset)?;
-                    dst.get_mut(from..)?.get_mut(..to_usize(size)?)
-                });
-            let (to, from) = (to?, self.values.element(entry.k)?);
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-            self.values.order.to_native(to, self.values.dtype);
-        }
-        Some(())
     }
 }
 

@@ -345,9 +345,14 @@ fn bytes_of(numbers: &[i64]) -> Vec<u8> {
 /// A 1.2 file with a tensor "m" of shape [2, 3] and these components, in order: role, dtype (with a logical type
 /// after a slash), bytes.
 fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
+    with_shape([2, 3], layout, parts)
+}
+
+/// Like [`with_parts`], of another shape.
+fn with_shape([rows, columns]: [u64; 2], layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
-    cbor.text("shape").array(2).uint(2).uint(3).text("format").text(layout);
+    cbor.text("shape").array(2).uint(rows).uint(columns).text("format").text(layout);
     cbor.text("components").map(parts.len() as u64);
     let mut data = Vec::new();
     for (role, dtype, bytes) in parts {
@@ -359,6 +364,71 @@ fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut file = file_1_2(&cbor.0);
     file.splice(64..68, data);
     file
+}
+
+/// Indices of every type, some hundred of them, in rows of every length; values of every size. A wrong one is found
+/// wherever it is.
+#[test]
+fn many_indices_of_every_type() {
+    const ROWS: u64 = 120;
+    const COLUMNS: u64 = 97;
+    let mut random = Random(3);
+    // Empty rows at both ends and in between, one row longer than the tensor is wide (indices may be repeated).
+    let lengths: Vec<u64> = (0..ROWS)
+        .map(|row| match row {
+            0 | 60..80 | 119 => 0,
+            30 => 500,
+            _ => random.next() % 9,
+        })
+        .collect();
+    let row: Vec<u64> = (0..).zip(&lengths).flat_map(|(row, n)| vec![row; *n as usize]).collect();
+    let column: Vec<u64> = row.iter().map(|_| random.next() % COLUMNS).collect();
+    let pointers: Vec<u64> = (0..=lengths.len()).map(|row| lengths.iter().take(row).sum()).collect();
+    for (dtype, size) in
+        [("u8", 1), ("i8", 1), ("u16", 2), ("i16", 2), ("u32", 4), ("i32", 4), ("u64", 8), ("i64", 8)]
+    {
+        let indices = |numbers: &[u64]| -> Vec<u8> {
+            numbers.iter().flat_map(|number| number.to_le_bytes()[..size].to_vec()).collect()
+        };
+        let (wide, wide_size) = if size == 1 { ("u16", 2) } else { (dtype, size) };
+        let ends: Vec<u8> = pointers.iter().flat_map(|number| number.to_le_bytes()[..wide_size].to_vec()).collect();
+        for (value, size) in [("u8", 1), ("f16", 2), ("f32", 4), ("i64", 8), ("f64/complex128", 16)] {
+            let values: Vec<u8> = (0..row.len() * size).map(|i| (i * 31 / 7) as u8).collect();
+            let csr = |column: &[u64]| {
+                let parts = [("indices", dtype, indices(column)), ("indptr", wide, ends.clone())];
+                let parts = [&parts[..], &[("values", value, values.clone())]].concat();
+                with_shape([ROWS, COLUMNS], "sparse_csr", &parts)
+            };
+            let coo = |row: &[u64], column: &[u64]| {
+                let coordinates = [indices(row), indices(column)].concat();
+                let parts = [("coords", dtype, coordinates), ("values", value, values.clone())];
+                with_shape([ROWS, COLUMNS], "sparse_coo", &parts)
+            };
+            let mut expected = vec![0; (ROWS * COLUMNS) as usize * size];
+            for ((row, column), value) in row.iter().zip(&column).zip(values.chunks(size)) {
+                expected[(row * COLUMNS + column) as usize * size..][..size].copy_from_slice(value);
+            }
+            for bytes in [csr(&column), coo(&row, &column)] {
+                let found = dense(&File::open(&bytes).unwrap().find("m").unwrap()).unwrap();
+                if cfg!(target_endian = "little") {
+                    assert!(found == expected, "{dtype} {value}");
+                }
+            }
+            let verdict =
+                |bytes: &[u8]| dense(&File::open(bytes).unwrap().find("m").unwrap()).map_err(|error| error.kind());
+            for wrong in [0, 127, 128, 500, row.len() - 1] {
+                // Too large; and where indices have a sign, negative.
+                for index in [127, u64::MAX] {
+                    let (mut row, mut column) = (row.clone(), column.clone());
+                    column[wrong] = index;
+                    assert_eq!(verdict(&csr(&column)), Err(ErrorKind::IndexOutOfRange), "{dtype} {wrong}");
+                    assert_eq!(verdict(&coo(&row, &column)), Err(ErrorKind::IndexOutOfRange), "{dtype} {wrong}");
+                    (row[wrong], column[wrong]) = (index, 0);
+                    assert_eq!(verdict(&coo(&row, &column)), Err(ErrorKind::IndexOutOfRange), "{dtype} {wrong}");
+                }
+            }
+        }
+    }
 }
 
 /// A COO tensor of these values and coordinates.
