@@ -696,7 +696,8 @@ int main(int argc, char **argv)
     tenslice_component_info component_info;
     tenslice_verified verified;
     uint64_t words[64], dims[4];
-    uint32_t scratch[4];
+    uint32_t scratch[4], slots[39];
+    tenslice_index index;
     char text[8];
     size_t needed;
 
@@ -746,6 +747,29 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_file_find(&file, NULL, 1, &tensor, NULL));
     EXPECT(BAD, tenslice_file_find(&file, "t.float32", 9, NULL, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, NULL, 0, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_file_index_length(NULL, &needed));
+    EXPECT(BAD, tenslice_file_index_length(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_index_length(&file, &needed));
+    CHECK(needed == 3 * 13 && needed == sizeof slots / sizeof *slots);
+    memset(&index, 0, sizeof index);
+    EXPECT(HANDLE, tenslice_index_find(&index, "a", 1, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_file_index(NULL, slots, needed, &index, NULL));
+    EXPECT(BAD, tenslice_file_index(&file, NULL, needed, &index, NULL));
+    EXPECT(BAD, tenslice_file_index(&file, slots, SIZE_MAX, &index, NULL));
+    EXPECT(BAD, tenslice_file_index(&file, slots, needed, NULL, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, NULL, 0, &index, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, slots, needed - 1, &index, NULL));
+    MARK(slots);
+    EXPECT(BAD, tenslice_file_index(&file, ODD(uint32_t, slots), needed - 1, &index, NULL));
+    CHECK(IS_MARKED(slots));
+    EXPECT(HANDLE, tenslice_index_find(&index, "a", 1, &tensor, NULL)); /* no index was made */
+    EXPECT(TENSLICE_OK, tenslice_file_index(&file, slots, needed, &index, NULL));
+    EXPECT(HANDLE, tenslice_index_find(NULL, "a", 1, &tensor, NULL));
+    EXPECT(BAD, tenslice_index_find(&index, NULL, 1, &tensor, NULL));
+    EXPECT(BAD, tenslice_index_find(&index, "t.float32", 9, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_index_find(&index, NULL, 0, &tensor, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_index_find(&index, "t.float3\xff", 9, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_index_find(&index, "t.float32", 9, &tensor, NULL));
     EXPECT(HANDLE, tenslice_file_tensors(NULL, &cursor));
     EXPECT(BAD, tenslice_file_tensors(&file, NULL));
     EXPECT(HANDLE, tenslice_file_attributes(NULL, &cursor));

@@ -50,16 +50,19 @@ int main(int argc, char **argv)
         tenslice_file_info info;
         tenslice_cursor cursor;
         tenslice_tensor first, found, untouched;
-        tenslice_tensor_info about;
+        tenslice_tensor_info about, now;
+        tenslice_index index;
+        static uint32_t words[512];
 
         CHECK(bytes != NULL);
         memcpy(bytes, b.data, b.size);
         EXPECT(TENSLICE_OK, tenslice_file_open(&file, bytes, b.size, NULL));
         info.struct_size = sizeof info;
         EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+        EXPECT(TENSLICE_OK, tenslice_file_index(&file, words, sizeof words / sizeof *words, &index, NULL));
         EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
         EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &first, NULL));
-        about.struct_size = sizeof about;
+        about.struct_size = now.struct_size = sizeof about;
         for (at = 0; at < b.size; at++) {
             for (k = 0; k < sizeof values; k++) {
                 tenslice_status status;
@@ -76,6 +79,16 @@ int main(int argc, char **argv)
                 if (status != TENSLICE_OK) {
                     CHECK(status >= 100 && memcmp(&found, &untouched, sizeof found) == 0);
                     errors++;
+                }
+                memset(&found, 0xee, sizeof found);
+                status = tenslice_index_find(&index, name, about.name.length, &found, NULL);
+                if (status != TENSLICE_OK) {
+                    CHECK(status >= 100 && memcmp(&found, &untouched, sizeof found) == 0);
+                    errors++;
+                } else {
+                    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&found, &now));
+                    CHECK(now.name.is_escaped
+                          || (now.name.length == about.name.length && memcmp(now.name.data, name, now.name.length) == 0));
                 }
             }
             bytes[at] = ((const unsigned char *)b.data)[at];

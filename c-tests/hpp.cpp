@@ -90,6 +90,12 @@ void dense(const char *fixtures)
 #endif
     CHECK(status_of([&] { return tensor.as<float>(); }) == TENSLICE_WRONG_TYPE);
     CHECK(status_of([&] { return file.find("nothing"); }) == TENSLICE_NOT_FOUND);
+    static std::array<std::uint32_t, 64> words;
+    CHECK(get(file.index_length()) == 3 * file.tensor_count());
+    const auto index = get(file.index(words));
+    CHECK(get(index.find("t.float64")).info().index == tensor.info().index);
+    CHECK(status_of([&] { return index.find("nothing"); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return file.index({}); }) == TENSLICE_OUT_OF_SCRATCH);
     CHECK(status_of([&] { return tensor.find("values"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.read_into({}); }) == TENSLICE_TOO_SMALL);
     const auto data = get(tensor.data());
@@ -163,8 +169,12 @@ void texts(const char *fixtures)
 
     const blob b = load(fixtures, "safetensors/hm_names_escapes.safetensors");
     const auto file = get(tenslice::file::open(b.data, b.size));
-    for (const tenslice::tensor tensor : file.tensors())
+    std::vector<std::uint32_t> words(get(file.index_length()));
+    const auto index = get(file.index(words));
+    for (const tenslice::tensor tensor : file.tensors()) {
         CHECK(get(file.find(tensor.name().to_string())).name() == tensor.name());
+        CHECK(get(index.find(tensor.name().to_string())).info().index == tensor.info().index);
+    }
     CHECK(get(file.find("abc")).name() == "abc" && get(file.find("abc")).name().is_escaped());
     std::free(b.data);
 

@@ -12,6 +12,7 @@ int main(void)
 {
     SIZE(tenslice_status, 4);
     SIZE(tenslice_file, 192);
+    SIZE(tenslice_index, 224);
     SIZE(tenslice_tensor, 192);
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);

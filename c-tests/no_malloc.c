@@ -41,6 +41,7 @@ void *realloc(void *place, size_t size)
 
 static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
 static float numbers[1 << 14];
+static uint32_t words[1 << 15];
 static long calls;
 
 static void enter(void)
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
         tenslice_file file;
         tenslice_cursor tensors, components, attributes;
         tenslice_tensor tensor, found;
+        tenslice_index index;
         tenslice_component component;
         tenslice_bytes bytes;
         tenslice_tensor_info info;
@@ -163,12 +165,17 @@ int main(int argc, char **argv)
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
         read_gguf(&file);
+        if (IN(tenslice_file_index(&file, words, sizeof words / sizeof *words, &index, NULL)) != TENSLICE_OK)
+            return 1;
         IN(tenslice_file_tensors(&file, &tensors));
         while (IN(tenslice_tensors_next(&tensors, &tensor, NULL)) == TENSLICE_OK) {
             info.struct_size = sizeof info;
             IN(tenslice_tensor_get_info(&tensor, &info));
             if (info.index % 100 == 0 && !info.name.is_escaped
                 && IN(tenslice_file_find(&file, info.name.data, info.name.length, &found, NULL)) != TENSLICE_OK)
+                return 1;
+            if (!info.name.is_escaped
+                && IN(tenslice_index_find(&index, info.name.data, info.name.length, &found, NULL)) != TENSLICE_OK)
                 return 1;
             IN(tenslice_str_copy(&info.name, (char *)scratch, sizeof scratch, NULL));
             IN(tenslice_tensor_components(&tensor, &components));

@@ -105,6 +105,11 @@ static tenslice_status check(unsigned char **at, const memory *of)
     return tenslice_file_check(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint32_t, 2), NULL);
 }
 
+static tenslice_status make_index(unsigned char **at, const memory *of)
+{
+    return tenslice_file_index(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(tenslice_index, 2), NULL);
+}
+
 static tenslice_status shape(unsigned char **at, const memory *of)
 {
     return tenslice_tensor_shape(AT(tenslice_tensor, 1), AT(uint64_t, 0), of[0].size / 8, AT(uint32_t, 2));
@@ -308,6 +313,7 @@ int main(int argc, char **argv)
     tenslice_train train;
     tenslice_b2nd_chunk b2nd;
     tenslice_safetensors_index index;
+    tenslice_index names;
     tenslice_str text = {"a\\u002eb", 8, 1, 0};
     char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are no part of it */
 
@@ -331,6 +337,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, str_copy, ROOM(64), OF(text), OUT(size_t));
     TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
     TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, make_index, ROOM(256), OF(file), OUT(tenslice_index));
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
@@ -342,6 +349,9 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
                                                   (tenslice_error *)(void *)arena));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, NULL, 0, (char *)&error + 1, 0, NULL));
+    /* The words are used after the call, so that not even the error may be in them. */
+    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_file_index(&file, (uint32_t *)(void *)arena, 64, &names,
+                                                          (tenslice_error *)(void *)arena));
     free(b.data);
 
     b = load(argv[1], "tens/good/ix_f64_x2.tens");

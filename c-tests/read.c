@@ -143,6 +143,40 @@ static void warnings_and_names(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, 1, &bits, NULL));
     CHECK(bits == TENSLICE_WARNING_REPEATED_NAME);
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, 2, NULL, NULL));
+    {
+        /* The index has the first of those with the same name. */
+        tenslice_index by_name;
+        tenslice_tensor tensor, same;
+        tenslice_tensor_info about;
+        uint32_t words[16];
+        size_t count = 0;
+
+        about.struct_size = sizeof about;
+        EXPECT(TENSLICE_OK, tenslice_file_index_length(&file, &count));
+        CHECK(count == info.tensor_count * 3 && count <= 16);
+        EXPECT(TENSLICE_OK, tenslice_file_index(&file, words, count, &by_name, NULL));
+        memset(&file, 0, sizeof file); /* no longer needed */
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+        {
+            tenslice_cursor cursor;
+            uint64_t seen = 0;
+
+            EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+            while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+                uint64_t first;
+
+                EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+                EXPECT(TENSLICE_OK, tenslice_file_find(&file, about.name.data, about.name.length, &same, NULL));
+                EXPECT(TENSLICE_OK, tenslice_index_find(&by_name, about.name.data, about.name.length, &tensor, NULL));
+                EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&same, &about));
+                first = about.index;
+                EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+                CHECK(about.index == first);
+                seen++;
+            }
+            CHECK(seen == info.tensor_count);
+        }
+    }
     free(b.data);
 }
 

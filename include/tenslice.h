@@ -25,7 +25,7 @@
  * Tensor data is not fetched this way: tenslice_component_get_info returns where it is in the file, and
  * tenslice_component_with_bytes takes the bytes read from there.
  *
- * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file,
+ * Ownership. The caller owns all memory: the bytes of the file, and the handles (tenslice_file, tenslice_index,
  * tenslice_tensor, tenslice_component, tenslice_cursor, tenslice_source, tenslice_sparse, tenslice_train,
  * tenslice_safetensors_index), which are plain structs that may be placed anywhere and copied by assignment (a
  * source only until something has been opened from it). Nothing is allocated, so nothing is freed. The contents
@@ -543,6 +543,13 @@ typedef struct {
 typedef struct {
     uint64_t opaque[32];
 } tenslice_cursor;
+
+/**
+ * An index of the names in a file: see tenslice_file_index.
+ */
+typedef struct {
+    uint64_t opaque[28];
+} tenslice_index;
 
 /**
  * Information about a tensor. Set `struct_size` to `sizeof` before the call.
@@ -1492,6 +1499,44 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor,
  * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_file_attributes(const tenslice_file *file, tenslice_cursor *cursor);
+
+/**
+ * Sets `count` to how many words tenslice_file_index needs: three for each tensor, none for a single one.
+ *
+ * Errors: TOO_MANY where this machine could not address so many; INVALID_HANDLE, INVALID_ARGUMENT.
+ */
+tenslice_status tenslice_file_index_length(const tenslice_file *file, size_t *count);
+
+/**
+ * Makes an index of the names in the file, so that tenslice_index_find takes no longer in a file of many tensors:
+ * tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of `count`
+ * elements, which must stay there unchanged for as long as `index` is used, and so must what the file was opened from;
+ * `file` need not. Linear in the bytes of the metadata; with names that were made to be slow, N log N comparisons. Nothing
+ * is allocated, and nothing needs to be closed.
+ *
+ * Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the format
+ * forbids that (in zTensor 0.1, which allows it, the index has the first one); those of tenslice_file_check;
+ * INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened. The contents of
+ * `words` are unspecified after an error.
+ */
+tenslice_status tenslice_file_index(const tenslice_file *file,
+                                    uint32_t *words,
+                                    size_t count,
+                                    tenslice_index *index,
+                                    tenslice_error *error);
+
+/**
+ * Finds the first tensor with the name of `length` bytes at `name`, as tenslice_file_find does, in time that hardly
+ * depends on how many tensors there are.
+ *
+ * Errors: NOT_FOUND, also where the bytes have changed since the index was made and another name is where this one was;
+ * INVALID_HANDLE, INVALID_ARGUMENT; another code where the tensor itself has changed.
+ */
+tenslice_status tenslice_index_find(const tenslice_index *index,
+                                    const char *name,
+                                    size_t length,
+                                    tenslice_tensor *tensor,
+                                    tenslice_error *error);
 
 /**
  * Fills `info`, whose `struct_size` the caller has set.

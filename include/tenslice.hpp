@@ -868,6 +868,28 @@ private:
 
 using tensor_range = detail::range<tenslice_tensor, tensor, tenslice_tensors_next>;
 
+/**
+ * Which tensor has which name: tenslice_index. The words that it was made in, and what the file was opened from, stay the
+ * caller's, where they are.
+ */
+class index {
+public:
+    explicit index(const tenslice_index &handle) noexcept : handle_(handle) {}
+
+    /** The first tensor of that name: file::find, in time that hardly depends on how many there are. */
+    result<tensor> find(std::string_view name) const
+    {
+        tenslice_tensor found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_index_find(&handle_, name.data(), name.size(), &found, &why);
+        return detail::finish(status, why, tensor(found));
+    }
+    const tenslice_index &handle() const noexcept { return handle_; }
+
+private:
+    tenslice_index handle_;
+};
+
 /** An open file: tenslice_file. */
 class file {
 public:
@@ -916,6 +938,20 @@ public:
         tenslice_error why = detail::no_details;
         const auto status = tenslice_file_find(&handle_, name.data(), name.size(), &found, &why);
         return detail::finish(status, why, tensor(found));
+    }
+    /** How many words an index needs. */
+    result<std::size_t> index_length() const
+    {
+        std::size_t count = 0;
+        return detail::finish(tenslice_file_index_length(&handle_, &count), detail::no_details, count);
+    }
+    /** An index of the names, in `words`: index_length() of them. */
+    result<class index> index(span<std::uint32_t> words) const
+    {
+        tenslice_index made{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_index(&handle_, words.data(), words.size(), &made, &why);
+        return detail::finish(status, why, tenslice::index(made));
     }
     /** Compares all components with their digests. `scratch` has verify_scratch_length() bytes. */
     result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const

@@ -1,6 +1,6 @@
 //! An open file of any format.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `codec`, `decode`, `format`, `tensor`.
+//! Depends on `place`, `warning`, `error`, `bytes`, `codec`, `decode`, `format`, `tensor`, `index`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -13,6 +13,7 @@ use crate::codec::BuiltIn;
 use crate::decode::Decoder;
 use crate::error::{Error, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, dispatch, formats};
+use crate::index::{self, Index};
 use crate::place::Format;
 use crate::tensor::Tensor;
 #[cfg(feature = "digest")]
@@ -139,6 +140,38 @@ impl<'a> File<'a> {
     /// Reads the tensor into `tensor`, a blank one of this file: in place, since it is large for a microcontroller.
     pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
         dispatch!(&self.inner, file => file.find(name, tensor.record_mut()))
+    }
+
+    /// Returns how many words [`index`](Self::index) needs: three for each tensor, none for a single one. `None` where
+    /// this machine could not address so many.
+    #[must_use]
+    pub fn index_length(&self) -> Option<usize> {
+        index::length(self.tensor_count())
+    }
+
+    /// Makes an index of the names in `words`, so that [`Index::find`] takes no longer in a file of many tensors:
+    /// [`find`](Self::find) is linear. Compares all names exactly, as [`check`](Self::check) does.
+    ///
+    /// Linear in the bytes of the metadata; with names that were made to be slow, N log N comparisons. What is in the
+    /// metadata takes no more than 1 GiB in any format, so that a word is enough for each position in it.
+    ///
+    /// # Errors
+    /// `OutOfScratch` where there are fewer than [`index_length`](Self::index_length) words; `RepeatedName` where the
+    /// format forbids that (in zTensor 0.1, which allows it, the index has the first one); those of
+    /// [`check`](Self::check); another error where the bytes have changed since the file was opened.
+    ///
+    /// ```
+    /// # #[cfg(feature = "ztensor")] {
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let mut words = vec![0; file.index_length().unwrap_or(0)];
+    /// let index = file.index(&mut words)?;
+    /// assert_eq!(index.find("t.float64")?.shape().rank(), 2);
+    /// # }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn index<'m>(&self, words: &'m mut [u32]) -> Result<Index<'m, 'a>> {
+        Index::new(self.inner, self.summary.warnings, self.summary.tensor_count, words)
     }
 
     /// Returns the file's own attributes.

@@ -144,6 +144,7 @@ mod file;
 #[cfg(feature = "dequantize")]
 pub mod float;
 mod format;
+mod index;
 #[cfg(feature = "dequantize")]
 mod numbers;
 mod pinned;
@@ -169,6 +170,7 @@ pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Result};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+pub use index::Index;
 pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};
 #[cfg(feature = "digest")]

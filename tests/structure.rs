@@ -45,7 +45,7 @@ fn layer(module: &str) -> usize {
         &["format"],
         &["component"],
         &["tensor"],
-        &["numbers"],
+        &["numbers", "index"],
         &["file"],
         &["explain"],
         &["lib", "capi"],

@@ -12,6 +12,7 @@ mod memory;
 mod pointer;
 mod text;
 mod file;
+mod index;
 mod tensor;
 mod component;
 mod decode;

@@ -24,6 +24,7 @@ use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
 use super::component::tenslice_component;
 use super::decode::tenslice_decoder;
 use super::file::tenslice_file;
+use super::index::tenslice_index;
 use super::memory::{Memory, memory, range, range_apart, range_beside};
 use super::source::tenslice_source;
 use super::sparse::{SparseCursor, tenslice_sparse};
@@ -33,7 +34,7 @@ use super::text::tenslice_str;
 use crate::bytes::text::Text;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
-use crate::{Attributes, Component, Components, File, Source, Tensor, Tensors};
+use crate::{Attributes, Component, Components, File, Index, Source, Tensor, Tensors};
 
 /// A handle that is read.
 #[repr(transparent)]
@@ -134,6 +135,7 @@ held! {
     tenslice_items: Attributes<'static> = b"ATTR";
     tenslice_source: Source<'static> = b"SRCE";
     tenslice_sparse: SparseCursor = b"SPRS";
+    tenslice_index: Index<'static, 'static> = b"INDX";
 }
 
 #[cfg(feature = "safetensors")]

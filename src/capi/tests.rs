@@ -15,6 +15,7 @@ use super::component::*;
 use super::decode::*;
 use super::file::*;
 use super::gguf::*;
+use super::index::*;
 use super::numbers::*;
 use super::pointer::FromC;
 use super::safetensors::*;
@@ -141,6 +142,14 @@ fn dense() {
         assert_eq!(count, 13);
 
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
+        assert_eq!(text(about.read().name), b"t.float64");
+        places!(index: tenslice_index, slots: [u32; 39], slot_count: usize);
+        ok!(tenslice_file_index_length(file, slot_count));
+        assert_eq!(slot_count.read(), 39);
+        assert_eq!(call!(tenslice_file_index(file, slots.cast(), 38, index, error)), code(ErrorKind::OutOfScratch));
+        ok!(tenslice_file_index(file, slots.cast(), 39, index, error));
+        assert_eq!(call!(tenslice_index_find(index, of("t.float6"), 8, tensor, error)), code(ErrorKind::NotFound));
+        ok!(tenslice_index_find(index, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
         assert_eq!(text(about.read().name), b"t.float64");
         places!(dimensions: [u64; 2], strides: [u64; 2], dst: [f64; 6]);
         ok!(tenslice_tensor_shape(tensor, dimensions.cast(), 2, rank));

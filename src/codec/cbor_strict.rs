@@ -11,6 +11,7 @@ use core::cmp::Ordering;
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::cbor_pass::pass_over;
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
@@ -472,6 +473,16 @@ impl<'a> Reader<'a> {
         if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
             self.fault = Some(fault);
         }
+    }
+
+    /// Moves past a value that has been read before.
+    pub(crate) fn pass_over_value(&mut self) -> Option<()> {
+        let start = self.rest;
+        match pass_over(start) {
+            Some(rest) => self.rest = rest,
+            None => return self.stop(ErrorKind::Malformed, start),
+        }
+        Some(())
     }
 
     /// Skips a value at that depth.

@@ -9,6 +9,8 @@ pub(crate) mod blosclz;
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
+#[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;
 #[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "digest"))]

@@ -22,9 +22,12 @@ pub mod gguf;
 pub mod npy;
 #[cfg(feature = "npz")]
 pub mod npz;
+mod name;
 mod record;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
+#[cfg(feature = "safetensors")]
+mod spelled;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
@@ -32,10 +35,13 @@ pub mod ztensor;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
+pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // by a build with that format alone
 pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
+#[cfg(feature = "safetensors")]
+pub(crate) use spelled::Spelled;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
@@ -136,6 +142,25 @@ pub(crate) trait FileFormat<'a>: Copy {
             *tensor = TensorRecord::blank();
         }
         Err(Error::new(ErrorKind::NotFound))
+    }
+
+    /// Reads the name of the next tensor and passes over the rest of it, which has been read before; `None` after the
+    /// last. The cursor advances on success. A format whose files have many tensors has this and the next two.
+    fn next_name(&self, _cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        Ok(None)
+    }
+
+    /// The name at a position that [`next_name`](Self::next_name) returned. Costs no more than comparing it does.
+    fn name_at(&self, _position: u32) -> Name<'a> {
+        Name::Plain(&[])
+    }
+
+    /// Reads the tensor at a position that [`next_name`](Self::next_name) returned into `tensor`, a blank record. `index`
+    /// is its index in the file.
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        // Where an iteration is before it, with no need to know how many follow.
+        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
     /// Completes, with the caller's memory, the checks that opening could not do without any and that its warnings

@@ -1,6 +1,7 @@
 //! Opening and checking a file, beside the reader that the format comes from: see benches/README.md.
 
 mod gguf;
+mod lookup;
 
 use std::env;
 use std::hint::black_box;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use ggus::GGuf;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use tenslice::File;
-use ztensor::format::validate::image;
-use ztensor::{DType, Vocabulary, Writer};
+use ztensor2::format::validate::image;
+use ztensor2::{DType, Vocabulary, Writer};
 
 const HELP: &str = "\
 Compares how long it takes to open and check files, in nanoseconds per tensor.
@@ -19,7 +20,10 @@ Compares how long it takes to open and check files, in nanoseconds per tensor.
     cargo run --release               everything
     cargo run --release -- FORMAT N   opens a file of N tensors 1000 times, and nothing else: to be run under a
                                       profiler. FORMAT is safetensors, gguf, vocabulary (gguf with 32 000 tokens), or
-                                      ztensor";
+                                      ztensor (zTensor 2)
+    cargo run --release -- lookup     looking up by name only
+    cargo run --release -- lookup FORMAT N M
+                                      looks N names up M times, and nothing else; FORMAT is ztensor, safetensors or gguf";
 
 /// Every time is the shortest of so many, taken in turns.
 const ROUNDS: usize = 15;
@@ -33,6 +37,21 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => {}
+        ["lookup"] => {
+            lookup::compare();
+            return ExitCode::SUCCESS;
+        }
+        ["lookup", format, size, times] if size.parse::<usize>().is_ok() && times.parse::<usize>().is_ok() => {
+            let size = size.parse().unwrap_or(1);
+            let file = match *format {
+                "ztensor" => lookup::ztensor1_file(size),
+                "safetensors" => safetensors_file(size),
+                "gguf" => gguf::file(size, 0),
+                _ => return usage(),
+            };
+            lookup::profile(&file, times.parse().unwrap_or(1));
+            return ExitCode::SUCCESS;
+        }
         [format, size] if size.parse::<usize>().is_ok() => {
             let size = size.parse().unwrap_or(1);
             let file = match *format {
@@ -73,6 +92,7 @@ fn main() -> ExitCode {
         assert!(GGuf::new(&file).is_ok_and(|file| file.tensors.len() == size), "ggus reads what was written");
         compare("gguf", size, tokens, || drop(black_box(GGuf::new(black_box(&file)))), || ours(&file));
     }
+    lookup::compare();
     ExitCode::SUCCESS
 }
 
@@ -101,19 +121,21 @@ fn compare(format: &str, size: usize, tokens: usize, mut peer: impl FnMut(), mut
     println!("{format:>12}{size:>8}{tokens:>10}{peer:>12.1}{ours:>10.1}{:>12.1}", peer / ours);
 }
 
+/// The tensors of a layer of Llama.
+const PARTS: [&str; 9] = [
+    "input_layernorm",
+    "mlp.down_proj",
+    "mlp.gate_proj",
+    "mlp.up_proj",
+    "post_attention_layernorm",
+    "self_attn.k_proj",
+    "self_attn.o_proj",
+    "self_attn.q_proj",
+    "self_attn.v_proj",
+];
+
 /// Tensors named as in Llama.
 fn name(i: usize) -> String {
-    const PARTS: [&str; 9] = [
-        "input_layernorm",
-        "mlp.down_proj",
-        "mlp.gate_proj",
-        "mlp.up_proj",
-        "post_attention_layernorm",
-        "self_attn.k_proj",
-        "self_attn.o_proj",
-        "self_attn.q_proj",
-        "self_attn.v_proj",
-    ];
     format!("model.layers.{}.{}.weight", i / PARTS.len(), PARTS[i % PARTS.len()])
 }
 

@@ -20,7 +20,7 @@ mod split;
 
 use self::info::Info;
 pub use self::split::{PartName, Split, check_parts};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_usize};
@@ -438,6 +438,21 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         }
         *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
         Ok(true)
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        if cursor.index >= self.tensors {
+            return Ok(None);
+        }
+        let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
+        let (info, end) = self.info(at)?;
+        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
+        Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        let opening = ParseContext::of(self.input);
+        Name::Plain(self.reader(&opening, position).string().unwrap_or_default())
     }
 
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {

@@ -22,10 +22,11 @@ use zerocopy::FromBytes;
 
 use self::compare::{Names, Places};
 use self::zip::{About, DirectoryEntry, LocalHeader};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_usize;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::npy::{self, Header};
 use crate::distinct::{Compared, Memory, Stack};
@@ -364,6 +365,7 @@ impl<'a> NpzFile<'a> {
     }
 
     /// The array at or after that position of the directory; `None` at the end.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
     fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
         while let Some(entry) = self.entry(at)? {
             if let Some(array) = self.array(&entry)? {
@@ -388,6 +390,7 @@ impl<'a> NpzFile<'a> {
 
     /// The entry of an array at that position of the directory, or the next one; its contents are not read if its name
     /// tells.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
     fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
         while let Some(entry) = self.entry(at)? {
             if self.is_array(&entry)? {
@@ -503,6 +506,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         None
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // an index has it, too; others should not pay for that
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
         let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };
@@ -527,6 +531,19 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             at = entry.next;
         }
         Err(Error::new(ErrorKind::NotFound))
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
+        let Some(entry) = self.next_named(at)? else { return Ok(None) };
+        *cursor = Cursor { at: entry.next.into(), left: 0, index: cursor.index.saturating_add(1) };
+        let name = Text::new(array_name(entry.name), false);
+        Ok(Some(Named { name, name_at: entry.at, tensor_at: entry.at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        let record = self.record(position).ok().flatten();
+        Name::Plain(array_name(record.map(|record| record.name).unwrap_or_default()))
     }
 
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {

@@ -7,11 +7,11 @@ use core::cmp::Ordering;
 
 use super::SafetensorsFile;
 use super::entry::Entry;
-use super::spelled::Spelled;
 use crate::bytes::num::to_usize;
 use crate::codec::json::Reader;
 use crate::distinct::{self, Distinct};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::Spelled;
 use crate::place::Item;
 
 /// A name, or the place of data. (In one type, so that the code that compares them exists once.)

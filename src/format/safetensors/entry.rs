@@ -5,7 +5,7 @@
 
 use core::mem;
 
-use super::METADATA;
+use super::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 #[cfg(target_pointer_width = "64")]
@@ -13,6 +13,7 @@ use crate::bytes::num::decimal;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::error::ErrorKind;
+use crate::format::TensorRecord;
 use crate::place::Item;
 #[cfg(target_pointer_width = "64")]
 use crate::shape::ElementCount;
@@ -117,6 +118,13 @@ impl<'a> Entry<'a> {
             return Some(false);
         }
         self.at = reader.token_position();
+        self.member(reader, data_length)?;
+        Some(true)
+    }
+
+    /// Reads the member whose name is next, at [`at`](Self::at).
+    #[inline(always)]
+    pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         (reader.record, reader.item) = (self.at, Item::Name);
         self.name = reader.key()?;
         self.position = reader.token_position();
@@ -124,7 +132,18 @@ impl<'a> Entry<'a> {
             self.read(reader)?;
             self.check(reader, data_length)?;
         }
-        Some(true)
+        Some(())
+    }
+
+    /// Fills in the record of the tensor, whose index is `index`.
+    #[inline]
+    pub(super) fn fill(&self, tensor: &mut TensorRecord<'a>, index: u32) {
+        tensor.set_name(self.name);
+        tensor.at = HEADER.saturating_add(self.at.into());
+        tensor.index = index;
+        tensor.dtype = self.dtype;
+        tensor.shape = self.shape;
+        tensor.components = self.position;
     }
 
     /// Reads the object of an entry.

@@ -14,7 +14,6 @@
 use core::iter::FusedIterator;
 use core::slice;
 
-use super::spelled::Spelled;
 use super::{MAX_HEADER, explain};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Region;
@@ -25,7 +24,7 @@ use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader, Token};
 use crate::distinct::{self, Compared, Distinct, Item as _, Memory, Stack};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::Context;
+use crate::format::{Context, Spelled};
 use crate::place::{Format, Item};
 use crate::warning::{Warning, Warnings};
 

@@ -20,14 +20,13 @@ mod compare;
 mod entry;
 mod explain;
 mod index;
-mod spelled;
 
 use core::mem;
 
 use self::compare::Uniques;
 use self::entry::Entry;
 pub use self::index::{Files, Index, IndexEntries, IndexEntry};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Spelled, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
@@ -227,14 +226,32 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         if !self.next_entry(&mut position, &mut entry)? {
             return Ok(false);
         }
-        tensor.set_name(entry.name);
-        tensor.at = HEADER.saturating_add(entry.at.into());
-        tensor.index = cursor.index;
-        tensor.dtype = entry.dtype;
-        tensor.shape = entry.shape;
-        tensor.components = entry.position;
+        entry.fill(tensor, cursor.index);
         *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
         Ok(true)
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let mut position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        let mut entry = Entry::blank();
+        if !self.next_entry(&mut position, &mut entry)? {
+            return Ok(None);
+        }
+        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(Some(Named { name: entry.name, name_at: entry.at, tensor_at: entry.at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        Name::Json(Spelled::at(self.header.bytes, position))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let (mut reader, mut entry) = (self.reader(position), Entry::blank());
+        entry.at = position;
+        let read = entry.member(&mut reader, self.data().length);
+        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        entry.fill(tensor, index);
+        Ok(())
     }
 
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {

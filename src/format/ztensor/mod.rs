@@ -25,12 +25,13 @@ mod v1;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::layout::Role;
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
 use crate::bytes::utf8::is_before;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::distinct::{self, Clash, Distinct};
@@ -153,7 +154,7 @@ impl<'a> Manifest<'a> {
                 let at = reader.position();
                 reader.item = Item::Name;
                 let name = reader.text_bytes(); // UTF-8, which was checked when the file was opened
-                reader.skip_record();
+                reader.pass_over_record();
                 (name, at)
             }
         }
@@ -391,6 +392,21 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         self.manifest.check_found(&reader, is_found)
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let Key { at, mut left } = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
+        let mut reader = self.manifest.reader(at);
+        let is_there = self.manifest.more(&mut reader, &mut left);
+        let tensor_at = reader.position();
+        let (name, name_at) = if is_there { self.manifest.name(&mut reader) } else { (&[][..], 0) };
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there.then_some(Named { name: Text::new(name, false), name_at, tensor_at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        Name::Plain(Reader::text_bytes_at(self.manifest.region.bytes, position))
     }
 
     /// Compares all names and roles, exactly. `scratch` may have any size; more of it takes less time, up to one word

@@ -27,12 +27,14 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use self::places::{Pass, Places};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
 use crate::codec::xxh3;
 use crate::distinct::{Compared, Memory, Stack};
@@ -381,6 +383,20 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             Some(false) => Err(Error::new(ErrorKind::NotFound)),
             None => Err(self.manifest.error(&reader)),
         }
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let Keys { at, left } = if cursor.index == 0 { self.keys(self.objects) } else { keys(cursor) };
+        let Some(left) = left.checked_sub(1) else { return Ok(None) };
+        let mut reader = self.manifest.reader(at);
+        let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
+        let name = name.ok_or_else(|| self.manifest.error(&reader))?;
+        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+        Ok(Some(Named { name, name_at: at, tensor_at: at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
     }
 
     /// Compares all extents, exactly, and looks up all shards. `scratch` may have any size but 0; more of it takes less

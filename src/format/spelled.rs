@@ -1,4 +1,4 @@
-//! Strings that are compared again and again: the names of tensors, and of files.
+//! JSON strings that are compared again and again: the names of tensors, and of files.
 //!
 //! Depends on `bytes`, `distinct`.
 #![forbid(unsafe_code)]
@@ -6,19 +6,34 @@
 use core::cmp::Ordering;
 
 use crate::bytes::num::to_usize;
-use crate::bytes::text::Chars;
+use crate::bytes::text::{Chars, Text};
 use crate::distinct::Item;
 
 /// A string in a text that has been checked. It is read no further than it is compared: one that is as long as the file
 /// may be compared with every other.
 #[derive(Clone, Copy)]
-pub(super) struct Spelled<'a>(&'a [u8]);
+pub(crate) struct Spelled<'a>(&'a [u8]);
 
 impl<'a> Spelled<'a> {
     /// The string whose quotation mark is at that position.
-    pub(super) fn at(text: &'a [u8], position: u32) -> Self {
+    pub(crate) fn at(text: &'a [u8], position: u32) -> Self {
         let start = to_usize(position.saturating_add(1).into());
         Self(start.and_then(|start| text.get(start..)).unwrap_or_default())
+    }
+
+    /// A string with escapes that has been read.
+    pub(crate) const fn of(text: Text<'a>) -> Self {
+        Self(text.raw())
+    }
+
+    /// Compares what it means with bytes of UTF-8.
+    pub(crate) fn compare(self, other: &[u8]) -> Ordering {
+        // Nearly all stand for themselves. (Not to the first special byte, but over all: faster.)
+        let has_special = || other.iter().fold(false, |has, byte| has | matches!(byte, b'"' | b'\\'));
+        if matches!(self.0.strip_prefix(other), Some([b'"', ..])) && !has_special() {
+            return Ordering::Equal;
+        }
+        Chars::to_quote(self.0).cmp(Text::new(other, false).chars())
     }
 }
 

@@ -1,0 +1,66 @@
+//! The names of tensors, for an index of them.
+//!
+//! Depends on `bytes`, `spelled`.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+#[cfg(feature = "safetensors")]
+use super::Spelled;
+use crate::bytes::text::Text;
+#[cfg(feature = "safetensors")]
+use crate::distinct::Item as _;
+
+/// A tensor as an index reads it: its name, and where both are, as [`FileFormat::name_at`](super::FileFormat::name_at)
+/// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take it.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) name: Text<'a>,
+    pub(crate) name_at: u32,
+    /// Most formats find the name by it as well: then the two are the same.
+    pub(crate) tensor_at: u32,
+}
+
+/// A name as the file spells it. It is read no further than it is compared: one that is as long as the file may be
+/// compared with every other.
+#[derive(Clone, Copy)]
+pub(crate) enum Name<'a> {
+    Plain(&'a [u8]),
+    #[cfg(feature = "safetensors")]
+    Json(Spelled<'a>),
+}
+
+impl Name<'_> {
+    /// Compares what the two mean, in the order of the bytes of UTF-8.
+    pub(crate) fn order(self, other: Self) -> Ordering {
+        match (self, other) {
+            #[cfg(feature = "safetensors")]
+            (Self::Json(a), Self::Json(b)) => a.order(b),
+            #[cfg(feature = "safetensors")]
+            (Self::Plain(a), Self::Json(b)) => b.compare(a).reverse(),
+            (a, Self::Plain(b)) => a.compare(b),
+        }
+    }
+
+    /// Compares what it means with bytes of UTF-8.
+    #[inline]
+    pub(crate) fn compare(self, other: &[u8]) -> Ordering {
+        match self {
+            Self::Plain(name) => name.cmp(other),
+            #[cfg(feature = "safetensors")]
+            Self::Json(name) => name.compare(other),
+        }
+    }
+
+    /// Compares what the two mean.
+    pub(crate) fn is(self, other: Text<'_>) -> bool {
+        #[cfg(feature = "safetensors")]
+        if other.is_escaped() {
+            return match self {
+                Self::Plain(name) => other.means(name),
+                Self::Json(name) => name.clashes_with(Spelled::of(other)),
+            };
+        }
+        self.compare(other.raw()).is_eq()
+    }
+}

@@ -1,0 +1,251 @@
+//! What only names that are made for it bring about: the hash is private.
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+use std::format;
+use std::prelude::v1::*;
+
+use super::*;
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::error::Result;
+use crate::format::{ComponentRecord, Context, Name, Summary};
+use crate::place::Format;
+
+/// Names, and how often they are read.
+#[derive(Clone, Copy)]
+struct Names<'n> {
+    names: &'n [String],
+    read: &'n Cell<u64>,
+    /// Whether they stand apart from their tensors.
+    are_apart: bool,
+    may_repeat: bool,
+}
+
+impl<'n> Names<'n> {
+    fn at(&self, place: u64) -> Option<&'n str> {
+        self.read.set(self.read.get() + 1);
+        self.names.get(usize::try_from(place).unwrap()).map(String::as_str)
+    }
+}
+
+impl<'n> FileFormat<'n> for Names<'n> {
+    const FORMAT: Format = Format::Unknown;
+
+    fn open(opening: &ParseContext<'n>) -> ParseResult<Self> {
+        Err(opening.stop(Error::new(ErrorKind::UnknownFormat)))
+    }
+
+    fn read(&mut self, _: &mut Summary) -> Result<()> {
+        Ok(())
+    }
+
+    fn input(&self) -> Input<'n> {
+        Input::from(&[][..])
+    }
+
+    fn version(&self) -> Option<&'n str> {
+        None
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'n>) -> Result<bool> {
+        let Some(name) = self.at(cursor.at) else { return Ok(false) };
+        tensor.name = crate::bytes::utf8::Utf8::new(name);
+        tensor.index = cursor.index;
+        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
+        Ok(true)
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'n>>> {
+        let at = u32::try_from(cursor.at).unwrap();
+        let Some(name) = self.at(at.into()) else { return Ok(None) };
+        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
+        let name_at = if self.are_apart { at + 1_000_000 } else { at };
+        Ok(Some(Named { name: name.into(), name_at, tensor_at: at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'n> {
+        Name::Plain(self.at((position % 1_000_000).into()).unwrap().as_bytes())
+    }
+
+    fn check(&self, warnings: Warnings, _: &mut [u32]) -> Result<Warnings> {
+        if self.may_repeat { Ok(warnings) } else { Err(Error::new(ErrorKind::RepeatedName)) }
+    }
+
+    fn next_component(&self, _: &TensorRecord<'n>, _: &mut Cursor, _: &mut ComponentRecord<'n>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn context(_: Input<'n>, _: &Error) -> Context<'n> {
+        Context::default()
+    }
+}
+
+/// How often names were read to make the index, and whether it is sorted. Every name is found where it is first, and no
+/// other one is.
+fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, bool)> {
+    let read = Cell::new(0);
+    let file = Names { names, read: &read, are_apart, may_repeat };
+    let mut words = vec![0xaaaa_aaaa; length(names.len() as u64).unwrap()];
+    let is_sorted = fill(&file, Warnings::default(), &mut words)?;
+    let made = read.replace(0);
+    let find = |name: &str| {
+        let candidates = if is_sorted {
+            find_sorted(&file, &words, name.as_bytes())
+        } else {
+            Slots::of(name.as_bytes(), &words).some()
+        };
+        let mut tensor = TensorRecord::blank();
+        let found =
+            super::read(&file, candidates.ok_or(Error::new(ErrorKind::NotFound))?, name.as_bytes(), &mut tensor);
+        found.map(|()| tensor.index)
+    };
+    for name in names {
+        let first = names.iter().position(|other| other == name).unwrap();
+        assert_eq!(find(name).unwrap() as usize, first, "{name:?}");
+    }
+    for absent in names.iter().map(|name| format!("{name}.")).filter(|name| !names.contains(name)) {
+        assert_eq!(find(&absent).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    Ok((made, is_sorted))
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 ^ self.0 >> 29
+    }
+}
+
+fn ordinary(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|i| format!("model.layers.{}.{}.weight", i / 9, ["q", "k", "v", "o", "up", "down"][i % 6]))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| format!("{name}{}", i % 9))
+        .collect()
+}
+
+/// Names of 16 bytes that all have one hash: the second half undoes what the first half did.
+fn colliding(count: usize) -> Vec<String> {
+    let (mut random, mut names) = (Random(1), Vec::new());
+    while names.len() < count {
+        let first = random.next() & 0x7f7f_7f7f_7f7f_7f7f;
+        let second = mixed(0, first) ^ 0x2545_f491_4f6c_dd1d;
+        let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
+        names.extend(String::from_utf8(bytes).ok().filter(|name| name.is_ascii()));
+    }
+    assert!(names.iter().all(|name| hash(name.as_bytes()) == hash(names[0].as_bytes())));
+    names
+}
+
+#[test]
+fn ordinary_names_are_read_once() {
+    for count in [2, 3, 9, 300, 3000] {
+        let names = ordinary(count);
+        let (made, is_sorted) = work(&names, false, false).unwrap();
+        assert!(!is_sorted && made <= count as u64 + 2, "{count} {made}");
+    }
+}
+
+#[test]
+fn names_that_collide_are_sorted() {
+    for count in [3, 4, 5, 6, 7, 100, 1000, 2000] {
+        let (made, is_sorted) = work(&colliding(count), false, false).unwrap();
+        // Heapsort takes about 2 n log n comparisons, of two names each.
+        let most = 5.0 * count as f64 * ((count + 2) as f64).log2() + 20.0;
+        assert_eq!(is_sorted, count > 5);
+        assert!(made as f64 <= most, "{count}: {made}");
+    }
+    // Among others, and where the memory ends.
+    let mut names = ordinary(2000);
+    names.extend(colliding(2000));
+    assert!(work(&names, false, false).unwrap().1);
+    names.reverse();
+    assert!(work(&names, false, false).unwrap().1);
+}
+
+/// Names that choose the same slots, with other parts of their hashes: as many as a slot may be away.
+#[test]
+fn names_that_crowd_are_sorted() {
+    let (mut random, count) = (Random(7), 1000);
+    let slots = vec![0; 2 * count];
+    let crowded = |most: usize, random: &mut Random| {
+        let mut names: Vec<String> = Vec::new();
+        while names.len() < most {
+            let name = format!("{:016x}", random.next());
+            if Place::of(hash(name.as_bytes()), &slots).slot > 1995 {
+                names.push(name);
+            }
+        }
+        let others = (0..).map(|i| format!("other {i}"));
+        names.extend(others.filter(|name| Place::of(hash(name.as_bytes()), &slots).slot < 1500).take(count - most));
+        names
+    };
+    for (most, is_sorted) in [(60, false), (300, true)] {
+        let (made, sorted) = work(&crowded(most, &mut random), false, false).unwrap();
+        assert_eq!(sorted, is_sorted);
+        assert!(made < if is_sorted { 60_000 } else { 1010 }, "{made}");
+    }
+}
+
+#[test]
+fn names_apart_from_their_tensors_are_sorted() {
+    let (made, is_sorted) = work(&ordinary(1000), true, false).unwrap();
+    assert!(is_sorted && made < 60_000, "{made}");
+}
+
+#[test]
+fn a_repeated_name_is_refused_or_the_first_is_found() {
+    for (names, is_apart) in [(ordinary(50), false), (ordinary(50), true), (colliding(50), false)] {
+        for (from, to) in [(0, 1), (0, 49), (48, 49), (20, 30)] {
+            let mut names = names.clone();
+            names[to] = names[from].clone();
+            assert_eq!(work(&names, is_apart, false).unwrap_err().kind(), ErrorKind::RepeatedName);
+            assert!(work(&names, is_apart, true).unwrap().1);
+        }
+    }
+    let names = vec!["same".to_string(); 500];
+    let (made, _) = work(&names, true, true).unwrap();
+    assert!(made < 60_000, "{made}");
+}
+
+#[test]
+fn a_hash_is_that_of_what_a_name_means() {
+    for text in [
+        "",
+        "a",
+        "1234567",
+        "12345678",
+        "123456789",
+        "\u{e9}\u{20ac}\u{1f600}",
+        "0123456789abcdef",
+        "0123456789abcdef0",
+    ] {
+        let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        assert_eq!(hash_of(Text::new(text.as_bytes(), false)), hash(text.as_bytes()));
+        #[cfg(feature = "safetensors")]
+        assert_eq!(hash_of(Text::new(escaped.as_bytes(), true)), hash(text.as_bytes()), "{text:?} {escaped}");
+        #[cfg(not(feature = "safetensors"))]
+        drop(escaped);
+    }
+}
+
+/// No name is far from where it should be, and few are read for nothing.
+#[test]
+fn the_hash_spreads_names() {
+    for count in [300_usize, 30_000, 300_000] {
+        let names = ordinary(count);
+        let mut slots = vec![0; 2 * count];
+        let mut farthest = 0;
+        for name in &names {
+            let first = Place::of(hash(name.as_bytes()), &slots).slot;
+            let step = (0..).find(|step| slots[(first + step) % (2 * count)] == 0).unwrap();
+            slots[(first + step) % (2 * count)] = 1;
+            farthest = farthest.max(step);
+        }
+        assert!(farthest < MAX_STEPS / 2, "{count} {farthest}");
+    }
+}
