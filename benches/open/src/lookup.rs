@@ -22,8 +22,9 @@ pub fn compare() {
         let file = ztensor1_file(size);
         let peer = ztensor1::Reader::new(Cursor::new(&file)).expect("what it has written");
         line("ztensor 1.2", &file, |name| peer.get(name).is_some());
-        let path = std::env::temp_dir().join(format!("tenslice-open-{}.zt", std::process::id()));
-        let file = ztensor2_file(size, &path);
+        let path = std::env::temp_dir().join(format!("tenslice-lookup-{}.zt", std::process::id()));
+        let file = crate::ztensor_file(size);
+        fs::write(&path, &file).expect("a file of our own");
         let peer = ztensor2::Source::open(&path).expect("what it has written");
         line("ztensor 2", &file, |name| peer.get(name).is_some());
         drop(peer);
@@ -105,24 +106,10 @@ fn shuffle(names: &mut [String]) {
     }
 }
 
-/// The names of a Llama model.
-fn name(i: usize) -> String {
-    format!("model.layers.{}.{}.weight", i / crate::PARTS.len(), crate::PARTS[i % crate::PARTS.len()])
-}
-
 pub fn ztensor1_file(size: usize) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     let mut writer = ztensor1::Writer::new(&mut bytes).expect("memory");
-    (0..size).for_each(|i| writer.add(&name(i), &[4, 8], &[0_f32; 32]).expect("what can be written"));
+    (0..size).for_each(|i| writer.add(&crate::name(i), &[4, 8], &[0_f32; 32]).expect("what can be written"));
     writer.finish().expect("memory");
     bytes.into_inner()
-}
-
-fn ztensor2_file(size: usize, path: &std::path::Path) -> Vec<u8> {
-    let mut writer = ztensor2::Writer::options().canonical(false).align(4096).create(path).expect("a file");
-    for i in 0..size {
-        writer.add(name(i), [4, 8], ztensor2::DType::F32, &[0; 128]).expect("what can be written");
-    }
-    writer.finish().expect("a file");
-    fs::read(path).expect("what was written")
 }

@@ -386,7 +386,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let Keys { at, left } = if cursor.index == 0 { self.keys(self.objects) } else { keys(cursor) };
+        let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
