@@ -120,6 +120,11 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let whole = eights.saturating_mul(group).min(to.len());
     let (groups, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
     copy(rest, from.get(whole..).unwrap_or_default());
+    // Chips need the flash more.
+    #[cfg(target_pointer_width = "64")]
+    let done = tiles::unbitshuffle(width, eights, from, groups);
+    #[cfg(not(target_pointer_width = "64"))]
+    let done = 0;
     let mut rows = from;
     for offset in 0..width {
         // Eight rows hold one byte of each element; one byte of each row covers eight elements.
@@ -127,9 +132,9 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
         rows = after;
         let mut eight_rows: [&[u8]; 8] = [&[]; 8];
         let Some(()) = cut_planes(eight, eights, &mut eight_rows) else { return };
-        let [a, b, c, d, e, f, g, h] = eight_rows;
-        let mut rest = &mut *groups;
-        for (((((((a, b), c), d), e), f), g), h) in a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
+        let [a, b, c, d, e, f, g, h] = eight_rows.map(|row| row.get(done..).unwrap_or_default().iter());
+        let mut rest = groups.get_mut(done.saturating_mul(group)..).unwrap_or_default();
+        for (((((((a, b), c), d), e), f), g), h) in a.zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
             let Some((elements, after)) = rest.split_at_mut_checked(group) else { return };
             rest = after;
             let mut at = offset;
@@ -140,6 +145,86 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
                 at = at.saturating_add(width);
             }
         }
+    }
+}
+
+/// Many elements at a time, for the widths that [`interleave`] takes.
+#[cfg(target_pointer_width = "64")]
+mod tiles {
+    use zerocopy::little_endian::U64;
+    use zerocopy::{FromBytes, IntoBytes};
+
+    use super::{WIDEST, interleave};
+
+    /// So many words of each row at a time.
+    const WORDS: usize = 16;
+    /// So many elements are in them.
+    const ELEMENTS: usize = 64 * WORDS;
+
+    /// A byte of each of them.
+    type Plane = [[U64; 8]; WORDS];
+
+    /// Undoes the bit shuffle of as many elements as fill whole tiles. Returns how many groups of eight those are.
+    pub(super) fn unbitshuffle(width: usize, eights: usize, from: &[u8], to: &mut [u8]) -> usize {
+        let mut done = 0_usize;
+        if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+            return done;
+        }
+        let mut planes = [[[U64::ZERO; 8]; WORDS]; WIDEST];
+        for tile in to.chunks_exact_mut(width.saturating_mul(ELEMENTS)) {
+            for (plane, offset) in planes.iter_mut().take(width).zip(0_usize..) {
+                let first = eights.saturating_mul(8).saturating_mul(offset).saturating_add(done);
+                if fill(plane, from.get(first..).unwrap_or_default(), eights).is_none() {
+                    return done;
+                }
+            }
+            interleave(width, &planes.each_ref().map(Plane::as_bytes), 0, tile);
+            done = done.saturating_add(8 * WORDS);
+        }
+        done
+    }
+
+    /// Writes a byte of each element to `plane`, from the front of eight rows that begin `distance` bytes from each
+    /// other.
+    #[inline(always)]
+    fn fill(plane: &mut Plane, rows: &[u8], distance: usize) -> Option<()> {
+        let mut from = [&[U64::ZERO; WORDS]; 8];
+        let mut rest = rows;
+        for row in &mut from {
+            (*row, _) = <[U64; WORDS]>::ref_from_prefix(rest).ok()?;
+            rest = rest.get(distance..).unwrap_or_default();
+        }
+        let [a, b, c, d, e, f, g, h] = from;
+        let rows = a.iter().zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h);
+        for ((((((((a, b), c), d), e), f), g), h), to) in rows.zip(plane) {
+            let rows = [a.get(), b.get(), c.get(), d.get(), e.get(), f.get(), g.get(), h.get()];
+            let rows = exchange(rows, 1, [0x5555_5555_5555_5555, 0x3333_3333_3333_3333, 0x0f0f_0f0f_0f0f_0f0f]);
+            let rows = exchange(rows, 8, [0x00ff_00ff_00ff_00ff, 0x0000_ffff_0000_ffff, 0x0000_0000_ffff_ffff]);
+            *to = rows.map(U64::new);
+        }
+        Some(())
+    }
+
+    /// Transposes 8 by 8 units of so many bits each: unit `k` of row `j` becomes unit `j` of row `k`, in every part of a
+    /// word that has eight units. The masks have the units that stay where they are, as those of one, two and four do.
+    #[inline(always)]
+    fn exchange([a, b, c, d, e, f, g, h]: [u64; 8], unit: u32, [one, two, four]: [u64; 3]) -> [u64; 8] {
+        let ([a, b], [c, d]) = (swap(a, b, unit, one), swap(c, d, unit, one));
+        let ([e, f], [g, h]) = (swap(e, f, unit, one), swap(g, h, unit, one));
+        let unit = unit.wrapping_mul(2);
+        let ([a, c], [b, d]) = (swap(a, c, unit, two), swap(b, d, unit, two));
+        let ([e, g], [f, h]) = (swap(e, g, unit, two), swap(f, h, unit, two));
+        let unit = unit.wrapping_mul(2);
+        let ([a, e], [b, f]) = (swap(a, e, unit, four), swap(b, f, unit, four));
+        let ([c, g], [d, h]) = (swap(c, g, unit, four), swap(d, h, unit, four));
+        [a, b, c, d, e, f, g, h]
+    }
+
+    /// Exchanges the bits of `low` above those in the mask with those of `high` in it.
+    #[inline(always)]
+    fn swap(low: u64, high: u64, shift: u32, mask: u64) -> [u64; 2] {
+        let differ = (low.wrapping_shr(shift) ^ high) & mask;
+        [low ^ differ.wrapping_shl(shift), high ^ differ]
     }
 }
 
@@ -212,5 +297,43 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     let count = to.len().min(from.len());
     if let (Some(to), Some(from)) = (to.get_mut(..count), from.get(..count)) {
         to.copy_from_slice(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::unbitshuffle;
+
+    #[test]
+    fn bits_go_back_to_their_elements() {
+        for width in [1, 2, 3, 4, 7, 8, 15, 16, 17, 32] {
+            // Fewer elements than a tile has, one tile, several and a part of one; with and without a rest.
+            for count in [0, 5, 8, 1016, 1024, 1032, 2048, 3333] {
+                let length = count * width + width / 2;
+                let mut state = 1_u32;
+                let bytes: Vec<u8> = std::iter::repeat_with(|| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    state.to_be_bytes()[0]
+                })
+                .take(length)
+                .collect();
+                let (eights, mut shuffled) = (count / 8, bytes.clone());
+                let whole = eights * 8;
+                shuffled[..whole * width].fill(0);
+                for (place, byte) in bytes[..whole * width].iter().enumerate() {
+                    let (element, offset) = (place / width, place % width);
+                    for bit in 0..8 {
+                        let row = offset * 8 + bit;
+                        shuffled[row * eights + element / 8] |= (byte >> bit & 1) << (element % 8);
+                    }
+                }
+                let mut found = vec![0xa5; length];
+                unbitshuffle(width, &shuffled, &mut found);
+                assert!(found == bytes, "{width} {count}");
+            }
+        }
     }
 }
