@@ -16,7 +16,7 @@ use support::gguf::{ARRAY, Gguf, Meta};
 #[cfg(all(feature = "ztensor2", feature = "zstd"))]
 use support::ztensor2::{Object, Part, file, with_table, xxh3, zstd_frame};
 #[cfg(feature = "ztensor")]
-use support::{Cbor, component, file_1_2, manifest_1_2};
+use support::{Cbor, component, file_0_1, file_1_2, manifest_1_2};
 use tenslice::File;
 
 /// By which factor the work may grow when the size is doubled.
@@ -24,7 +24,9 @@ const MOST: f64 = 2.2;
 
 /// The factor for items that are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
 const MOST_SORTED: f64 = 2.25;
-const SORTED: [&str; 8] = [
+const SORTED: [&str; 10] = [
+    "a name behind much else, by an index",
+    "one name again and again, by an index",
     "entries in falling order",
     "more entries, compared with memory",
     "names of escapes that begin alike",
@@ -47,6 +49,12 @@ const CASES: &[Case] = &[
     ("roles that fall, listed", 200, falling_roles, list),
     #[cfg(feature = "ztensor")]
     ("names that begin alike", 250, names_alike, open),
+    #[cfg(feature = "ztensor")]
+    ("names that begin alike, by an index", 250, names_alike, find_all),
+    #[cfg(feature = "ztensor")]
+    ("a name behind much else, by an index", 450, name_behind, find_all),
+    #[cfg(feature = "ztensor")]
+    ("one name again and again, by an index", 450, one_name, find_first),
     #[cfg(feature = "b2nd")]
     ("a byte of many chunks that share many blocks", 200, shared_blocks, read_a_byte),
     #[cfg(feature = "b2nd")]
@@ -71,6 +79,8 @@ const CASES: &[Case] = &[
     ("more entries than are compared", 1100, falling_entries, open),
     #[cfg(feature = "npz")]
     ("more entries, compared with memory", 1100, falling_entries, check),
+    #[cfg(feature = "npz")]
+    ("more entries, by an index", 1100, falling_entries, find_all),
     #[cfg(feature = "npz")]
     ("entries whose names do not tell that they are arrays", 450, unnamed_entries, list),
     #[cfg(feature = "npz")]
@@ -126,6 +136,12 @@ const CASES: &[Case] = &[
         check_index,
     ),
     #[cfg(feature = "safetensors")]
+    ("a long name among others, by an index", 450, long_name, find_all),
+    #[cfg(feature = "safetensors")]
+    ("names of escapes, by an index", 450, escapes_alike, find_all),
+    #[cfg(feature = "safetensors")]
+    ("space before a name, by an index", 450, spaced_name, find_all),
+    #[cfg(feature = "safetensors")]
     ("files of an index", 1100, |size| index_of(size, |i| format!("\"{i:06}\"")), list_files),
     #[cfg(feature = "safetensors")]
     ("a long file name that is compared with many", 450, long_file_name, list_files),
@@ -151,6 +167,10 @@ const CASES: &[Case] = &[
     ("tensors, listed", 2000, tensors, list),
     #[cfg(feature = "gguf")]
     ("the last of many tensors", 2000, tensors, find_last_tensor),
+    #[cfg(feature = "gguf")]
+    ("tensors, by an index", 2000, tensors, find_all),
+    #[cfg(feature = "gguf")]
+    ("tensors whose names begin alike, by an index", 250, tensors_alike, find_all),
     #[cfg(feature = "gguf")]
     ("tensors in falling order", 450, falling_infos, open),
     #[cfg(feature = "gguf")]
@@ -359,8 +379,18 @@ fn falling_tensors(size: usize) -> Vec<u8> {
     header_of((0..size).rev().map(|i| entry(&format!("{i:06}"), i, 1)))
 }
 
-/// An order of numbers that sorting them takes for half sorted: the second one is compared with half of the others.
+/// Much white space before a name.
 #[cfg(feature = "safetensors")]
+fn spaced_name(size: usize) -> Vec<u8> {
+    header_of(
+        (0..size).map(|i| {
+            format!("{}{}", " ".repeat(if i == 1 { 60 * size } else { 0 }), entry(&format!("{i:06}"), 0, 0))
+        }),
+    )
+}
+
+/// An order of numbers that sorting them takes for half sorted: the second one is compared with half of the others.
+#[cfg(any(feature = "safetensors", feature = "ztensor"))]
 fn half_sorted(size: usize) -> Vec<usize> {
     let is_right = |mut place: usize| {
         while place > 2 {
@@ -601,6 +631,23 @@ fn list(bytes: &[u8]) {
     assert!(components.fold(0, |count, component| count + component.role().len()) > 0);
 }
 
+/// Finds every tensor by an index.
+fn find_all(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).unwrap();
+    let names = file.tensors().map(|tensor| tensor.name().to_string());
+    assert!(names.fold(0, |count, name| count + index.find(&name).unwrap().index()) < u64::MAX);
+}
+
+/// Finds a tensor by an index.
+#[cfg(feature = "ztensor")]
+fn find_first(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    assert_eq!(file.index(&mut words).unwrap().find("000007").unwrap().index(), 0);
+}
+
 /// One tensor of a custom layout. Its first component has a long value under an unknown key; the roles of the others
 /// descend, so that each has to be compared with those before it.
 #[cfg(feature = "ztensor")]
@@ -615,6 +662,36 @@ fn falling_roles(size: usize) -> Vec<u8> {
         component(&mut cbor);
     }
     file_1_2(&cbor.0)
+}
+
+/// A list of tensors, one of which has an attribute before its name that is as long as all others.
+#[cfg(feature = "ztensor")]
+fn name_behind(size: usize) -> Vec<u8> {
+    list_of(
+        half_sorted(size)
+            .into_iter()
+            .enumerate()
+            .map(|(place, rank)| (if place == 1 { 100 * size } else { 0 }, rank)),
+    )
+}
+
+/// A list of tensors of one name, which the first has behind an attribute that is as long as all others.
+#[cfg(feature = "ztensor")]
+fn one_name(size: usize) -> Vec<u8> {
+    list_of((0..size).map(|place| (if place == 0 { 100 * size } else { 0 }, 7)))
+}
+
+/// A zTensor 0.1 file: for each tensor the length of an attribute before its name, and the number that is its name.
+#[cfg(feature = "ztensor")]
+fn list_of(tensors: impl ExactSizeIterator<Item = (usize, usize)>) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.array(tensors.len() as u64);
+    for (length, name) in tensors {
+        cbor.map(7).text("own").array(length as u64).raw(&vec![0; length]).text("name").text(&format!("{name:06}"));
+        cbor.text("offset").uint(64).text("size").uint(0).text("dtype").text("uint8");
+        cbor.text("shape").array(1).uint(0).text("encoding").text("raw");
+    }
+    file_0_1(&cbor.0)
 }
 
 /// As many tensors as their names have bytes, which are the same in all but the last four; the names descend.

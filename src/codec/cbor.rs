@@ -438,9 +438,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a record that has been read before.
+    #[cfg(target_pointer_width = "64")]
     pub(crate) fn pass_over_record(&mut self) {
-        // Faster by far; a microcontroller needs the flash more.
-        #[cfg(target_pointer_width = "64")]
         if let Some(rest) = super::cbor_pass::pass_over(self.rest()) {
             let end = self.bytes.len().saturating_sub(rest.len());
             self.position = u32::try_from(end).unwrap_or(u32::MAX);
