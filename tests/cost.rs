@@ -24,7 +24,7 @@ const MOST: f64 = 2.2;
 
 /// The factor for items that are sorted: n log n steps are 2.23 times as many for 900 items as for 450.
 const MOST_SORTED: f64 = 2.25;
-const SORTED: [&str; 10] = [
+const SORTED: [&str; 14] = [
     "a name behind much else, by an index",
     "one name again and again, by an index",
     "entries in falling order",
@@ -35,6 +35,10 @@ const SORTED: [&str; 10] = [
     "tensors in falling order",
     "more tensors, compared with memory",
     "tensors whose names begin alike",
+    "blobs in falling order",
+    "more blobs, compared with memory",
+    "shards that are looked up",
+    "more shards, looked up with memory",
 ];
 
 /// A name, the smaller size, how to make a file of a given size, and the work done with it.
@@ -213,6 +217,22 @@ const CASES: &[Case] = &[
     ("frames of a byte, verified", 1 << 12, frames_of_a_byte, verify_frames),
     #[cfg(all(feature = "ztensor2", feature = "zstd"))]
     ("frames of nothing", 1 << 12, frames_of_nothing, read_whole),
+    #[cfg(feature = "ztensor2")]
+    ("blobs in falling order", 450, |size| blobs(size, 0), open),
+    #[cfg(feature = "ztensor2")]
+    ("more blobs than are compared", 1100, |size| blobs(size, 0), open),
+    #[cfg(feature = "ztensor2")]
+    ("more blobs, compared with memory", 1100, |size| blobs(size, 0), check),
+    #[cfg(feature = "ztensor2")]
+    ("shards that are looked up", 450, |size| blobs(size, size), open),
+    #[cfg(feature = "ztensor2")]
+    ("more shards, looked up with memory", 1100, |size| blobs(size, size), check),
+    #[cfg(feature = "ztensor2")]
+    ("keys that nest deeply", 1000, nested_keys, open),
+    #[cfg(feature = "ztensor2")]
+    ("keys that nest deeply, listed", 1000, nested_keys, list_attributes_of_cbor),
+    #[cfg(feature = "ztensor2")]
+    ("a digest of many digits", 1 << 17, long_digest, open),
     #[cfg(all(feature = "ztensor2", feature = "zstd"))]
     ("a frame of empty blocks", 1 << 14, empty_blocks, read_whole),
     #[cfg(all(feature = "ztensor2", feature = "zstd"))]
@@ -619,6 +639,75 @@ fn read_all(bytes: &[u8]) {
     let mut dst = [1; 100];
     file.find("").unwrap().read_into(&mut dst, &mut [0xaa; 8192]).unwrap();
     assert_eq!(dst, [0; 100]);
+}
+
+/// A zTensor 2 file with `size` tensors of a byte each, in falling order, in as many shards or in none.
+#[cfg(feature = "ztensor2")]
+fn blobs(size: usize, shards: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1 + u64::from(shards > 0));
+    if shards > 0 {
+        cbor.text("shards").map(shards as u64);
+        for i in 0..shards {
+            cbor.text(&format!("{i:06}")).map(2).text("size").uint(1 << 40).text("digest");
+            cbor.text(&format!("sha256:{i:0600}")); // so that the padding of the file counts for little
+        }
+    }
+    cbor.text("objects").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
+        cbor.map(2 + u64::from(shards > 0)).text("blob").array(2).uint(4096 * (size - i) as u64).uint(1);
+        cbor.text("dtype").text("u8");
+        if shards > 0 {
+            cbor.text("shard").text(&format!("{:06}", i * 7919 % shards));
+        }
+        cbor.text("shape").array(0).text("layout").text("dense");
+    }
+    file_2(&cbor.0, if shards > 0 { 1 } else { size })
+}
+
+/// A zTensor 2 file with pages of data, then this manifest.
+#[cfg(feature = "ztensor2")]
+fn file_2(manifest: &[u8], pages: usize) -> Vec<u8> {
+    let mut file = b"\x89ZT2\r\n\x1a\n".to_vec();
+    file.resize(4096 * (pages + 1), 0);
+    file.extend(manifest);
+    file.extend((4096 * (pages as u64 + 1)).to_le_bytes());
+    file.extend((manifest.len() as u64).to_le_bytes());
+    file.extend(xxhash_rust::xxh3::xxh3_64(manifest).to_le_bytes());
+    file.extend([2, 0, 0, 0, 0, 0, 0, 0]);
+    file.extend(b"\x89ZT2\r\n\x1a\n");
+    file
+}
+
+/// Attributes whose values are maps with maps for keys, as deep as they may be.
+#[cfg(feature = "ztensor2")]
+fn nested_keys(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("objects").map(0).text("attributes").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(2);
+        for last in 0..2 {
+            cbor.raw(&[0xa1; 28]).uint(last).raw(&[0; 28]).uint(0);
+        }
+    }
+    file_2(&cbor.0, 0)
+}
+
+#[cfg(feature = "ztensor2")]
+fn list_attributes_of_cbor(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    assert!(file.attributes().count() > 0);
+}
+
+#[cfg(feature = "ztensor2")]
+fn long_digest(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(1).text("data").map(3);
+    cbor.text("blob").array(2).uint(4096).uint(1).text("dtype").text("u8");
+    cbor.text("digest").text(&format!("{}:{}", "a".repeat(size), "0".repeat(size)));
+    cbor.text("shape").array(0).text("layout").text("dense");
+    file_2(&cbor.0, 1)
 }
 
 fn open(bytes: &[u8]) {

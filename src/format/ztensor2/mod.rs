@@ -186,15 +186,16 @@ impl<'a> Ztensor2File<'a> {
         Table { region: self.manifest.region, position: self.shards }
     }
 
-    /// Reads the manifest from its start; adds what is to be known of it to `summary`.
+    /// Reads the manifest from its start; adds what is to be known of it to `summary`. `memory` is the caller's; there is
+    /// none on opening.
     #[inline(never)] // keeps its stack frame out of what compares
     fn read_manifest(
         &mut self,
         reader: &mut Reader<'a>,
         summary: &mut Summary,
-        slots: &mut [u32],
-        may_defer: bool,
+        memory: Option<&mut [u32]>,
     ) -> Option<()> {
+        let mut memory = memory;
         let mut record = reader.record(ROOT)?;
         loop {
             let item = reader.field(&mut record, 0)?;
@@ -205,7 +206,11 @@ impl<'a> Ztensor2File<'a> {
                     Table::check(reader)?;
                 }
                 Item::Tensors => {
-                    self.read_objects(reader, summary, slots, may_defer)?;
+                    match memory.take() {
+                        Some(memory) => self.read_objects(reader, summary, memory, false)?,
+                        None if self.shards == 0 => self.read_objects(reader, summary, &mut [], true)?,
+                        None => self.read_objects_in_shards(reader, summary)?,
+                    }
                     (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
                 }
                 Item::Attributes => {
@@ -220,7 +225,14 @@ impl<'a> Ztensor2File<'a> {
         if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }
 
+    /// Reads all tensors, with a little memory for the positions of shards.
+    #[inline(never)] // keeps it off the stack for files without shards
+    fn read_objects_in_shards(&mut self, reader: &mut Reader<'a>, summary: &mut Summary) -> Option<()> {
+        self.read_objects(reader, summary, &mut [0; shards::SLOTS], true)
+    }
+
     /// Reads all tensors, with every check of each.
+    #[inline(never)]
     fn read_objects(
         &mut self,
         reader: &mut Reader<'a>,
@@ -325,7 +337,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Ok(());
         }
         let mut reader = self.manifest.reader(0);
-        let read = self.read_manifest(&mut reader, summary, &mut [0; shards::SLOTS], true);
+        let read = self.read_manifest(&mut reader, summary, None);
         if read.is_none() {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
@@ -410,7 +422,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let mut reader = self.manifest.reader(0);
-        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), scratch, false);
+        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), Some(scratch));
         read.ok_or_else(|| self.manifest.error(&reader))?;
         self.compare(&mut checked, scratch)?;
         Ok(checked)

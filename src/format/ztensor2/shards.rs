@@ -26,10 +26,10 @@ const DEPTH: usize = 2;
 const MAX_NAME: usize = 64;
 
 /// How many positions of shards are remembered on opening.
-pub(super) const SLOTS: usize = 32;
+pub(super) const SLOTS: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
-/// How many shards there may be on opening from one whose position is remembered to the next.
-const MAX_STEP: u32 = 32;
+/// How many shards there may be on opening from one whose position is remembered to the next: 1024 in all.
+const MAX_STEP: u32 = if cfg!(target_pointer_width = "64") { 1 } else { 32 };
 
 /// A file that has bytes of components, as the file that refers to it lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
