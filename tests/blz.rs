@@ -421,6 +421,46 @@ fn numbers_of_very_different_scale() {
     assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
 }
 
+/// Elements that are computed many at a time are those that are computed one by one, bit for bit, whether or not some of
+/// the vectors on the way have to be scaled.
+#[test]
+fn blocks_of_elements_of_very_different_scale() {
+    const FACTORS: [f64; 9] = [1.0, 1e-160, 1e160, 1e-300, 1e300, 1e-320, 0.0, f64::INFINITY, f64::NAN];
+    let mut random = support::Random(11);
+    let (mut large, mut small) = (0, 0);
+    for round in 0..400_usize {
+        let dtype = if round % 2 == 0 { DType::F64 } else { DType::C128 };
+        // All sizes of blocks, of bonds and of what is left of either.
+        let lengths: Vec<u64> = (0..3).map(|_| 4 + random.next() % 10).collect();
+        let bonds = [1, 1 + random.next() % 13, 1 + random.next() % 13, 1];
+        let mut numbers = Vec::new();
+        for (length, ends) in lengths.iter().zip(bonds.windows(2)) {
+            let kinds = if round % 5 == 0 { FACTORS.len() } else { 7 };
+            let factor = FACTORS[random.below(kinds)];
+            for _ in 0..length * ends[0] * ends[1] * dtype.bits() / 64 {
+                let other = if random.next() % 16 == 0 { FACTORS[random.below(kinds)] } else { factor };
+                numbers.push(other * ((random.next() % 2001) as f64 / 1000.0 - 1.0));
+            }
+        }
+        let mut bytes = file_of(&lengths, &bonds, &numbers);
+        bytes[5] = u8::from(dtype == DType::C128);
+        let file = File::open(&bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let mut room = vec![0xa5; train.slice_length(&[]).unwrap() as usize];
+        let mut scratch = Scratch::new(train.slice_scratch());
+        let found = self::numbers(train.slice(&[], &mut room, scratch.get()).unwrap(), dtype);
+        for (place, found) in (0_u64..).zip(found) {
+            let index = [place / lengths[2] / lengths[1], place / lengths[2] % lengths[1], place % lengths[2]];
+            let element = train.element(&index, scratch.get()).unwrap();
+            let is_same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+            assert!(found.iter().zip(&element).all(is_same), "{round} {index:?}: {found:?} {element:?}");
+            large += u32::from(element[0].abs() > 1e150);
+            small += u32::from(element[0] != 0.0 && element[0].abs() < 1e-150);
+        }
+    }
+    assert!(large > 10_000 && small > 10_000, "{large} {small}");
+}
+
 /// Elements that share the product of the last cores equal those that are computed one by one, except for the last
 /// digits.
 #[test]

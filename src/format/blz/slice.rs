@@ -7,7 +7,7 @@
 
 use zerocopy::{FromBytes, Unalign};
 
-use super::train::{Number, Train, Vector, View};
+use super::train::{Number, Train, Unscaled, Vector, View};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::DType;
@@ -124,6 +124,7 @@ impl Train<'_> {
         let elements = <Vector<N>>::mut_from_bytes(dst).ok()?;
         let (tail, choices) = self.tail(fixed, to_u64(elements.len()))?;
         let last = self.last();
+        let unscaled = self.unscaled::<N>(fixed)?;
         let mut end = Place { core: 0, before: 0, vector: 0 };
         while end.core < tail {
             end = end.next(self)?;
@@ -153,12 +154,23 @@ impl Train<'_> {
                 }
                 while place.core < tail {
                     let (first, _) = self.choices(place.core, fixed)?;
-                    self.step(place, first.checked_add(index)?, vectors)?;
+                    self.step(place, first.checked_add(index)?, unscaled, vectors)?;
                     index = 0;
                     place = place.next(self)?;
                 }
                 let one = [Unalign::new(N::ONE)];
                 let (vector, exponent) = if tail == 0 { (&one[..], 0) } else { vector_at(vectors, end, core.left)? };
+                block = block.checked_add(1)?;
+                if tail == last && unscaled.has(vector) {
+                    let count = to_usize(count)?;
+                    let to = elements.get_mut(at..)?.get_mut(..count)?;
+                    core.multiply_unscaled(vector, first, to)?;
+                    if exponent != 0 {
+                        to.iter_mut().for_each(|element| element.set(element.get().scaled(exponent)));
+                    }
+                    at = at.checked_add(count)?;
+                    continue;
+                }
                 for index in first..first.checked_add(count)? {
                     let mut product = [Unalign::new(N::ZERO)];
                     let scale = core.multiply(vector, index..index.checked_add(1)?, &mut product)?;
@@ -167,10 +179,28 @@ impl Train<'_> {
                     elements.get_mut(at)?.set(product.get().scaled(exponent));
                     at = at.checked_add(to_usize(choices)?)?;
                 }
-                block = block.checked_add(1)?;
             }
         }
         Some(())
+    }
+
+    /// The vectors whose products with every matrix that is requested are not scaled: as good as all, unless numbers
+    /// are of very different sizes.
+    fn unscaled<N: Number>(&self, fixed: &Fixed<'_>) -> Option<Unscaled> {
+        let (mut ends, mut before) = (None, 0_u64);
+        if cfg!(not(target_pointer_width = "64")) {
+            return Some(Unscaled::of(None, 0)); // has none on chips
+        }
+        for core in 0..=self.last() {
+            let view = self.view::<N>(core, before)?;
+            let (first, count) = self.choices(core, fixed)?;
+            for exponent in (first..first.checked_add(count)?).filter_map(|index| view.exponent(index)) {
+                let (low, high) = ends.unwrap_or((exponent, exponent));
+                ends = Some((exponent.min(low), exponent.max(high)));
+            }
+            before = before.checked_add(self.size(core)?)?;
+        }
+        Some(Unscaled::of(ends, self.tables.largest_bond()))
     }
 
     /// The product of the cores from `core` to `end` for one choice of their indices, a column vector, and the power
@@ -202,13 +232,18 @@ impl Train<'_> {
     }
 
     /// Multiplies the vector before a core by its matrix for index `index`, which makes the vector after it.
-    fn step<N: Number>(&self, place: Place, index: u64, vectors: &mut Vector<N>) -> Option<()> {
+    fn step<N: Number>(&self, place: Place, index: u64, unscaled: Unscaled, vectors: &mut Vector<N>) -> Option<()> {
         let core = self.view::<N>(place.core, place.before)?;
         let one = [Unalign::new(N::ONE)];
         let (before, after) = vectors.split_at_mut_checked(to_usize(place.next(self)?.vector)?)?;
         let (vector, exponent) = if place.core == 0 { (&one[..], 0) } else { vector_at(before, place, core.left)? };
         let (product, rest) = after.split_at_mut_checked(core.right)?;
-        let scale = core.multiply(vector, index..index.checked_add(1)?, product)?;
+        let scale = if unscaled.has(vector) {
+            core.multiply_unscaled(vector, index, product)?;
+            0
+        } else {
+            core.multiply(vector, index..index.checked_add(1)?, product)?
+        };
         rest.first_mut()?.set(N::whole(exponent.saturating_add(scale)));
         Some(())
     }

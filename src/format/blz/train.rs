@@ -182,7 +182,7 @@ impl<'a, N: Number> View<'a, N> {
     }
 
     /// The exponent of the largest number of the matrix for index `index`.
-    fn exponent(&self, index: u64) -> Option<i32> {
+    pub(super) fn exponent(&self, index: u64) -> Option<i32> {
         let rows = (0..self.left).filter_map(|row| self.row(row, index));
         exponent_of(rows.flatten().map(|number| N::of(*number)))
     }
@@ -211,6 +211,30 @@ impl<'a, N: Number> View<'a, N> {
         Some(scale)
     }
 
+    /// Writes `vector` times the matrices from that for index `first` on to `product`, side by side, as many as it has room
+    /// for. For vectors that are [not scaled](Unscaled): the sums are those of [`multiply`](Self::multiply).
+    pub(super) fn multiply_unscaled(&self, vector: &Vector<N>, first: u64, product: &mut Vector<N>) -> Option<()> {
+        let stride = to_usize(self.length)?.checked_mul(self.right)?;
+        let mut columns = self.numbers.get(to_usize(first)?.checked_mul(self.right)?..)?;
+        let mut rest = product;
+        while !rest.is_empty() {
+            // As many sums at a time as stay in registers.
+            let width = match rest.len() {
+                8.. => 8,
+                4.. => 4,
+                _ => 1,
+            };
+            let (part, after) = rest.split_at_mut_checked(width)?;
+            match width {
+                8 => sums_of::<N, 8>(vector, columns, stride, part)?,
+                4 => sums_of::<N, 4>(vector, columns, stride, part)?,
+                _ => sums_of::<N, 1>(vector, columns, stride, part)?,
+            }
+            (columns, rest) = (columns.get(width..)?, after);
+        }
+        Some(())
+    }
+
     /// Writes the matrix for index `index` times `column`, which it scales, to `product`; returns the power of two to
     /// multiply the product by.
     pub(super) fn multiply_column(
@@ -230,6 +254,52 @@ impl<'a, N: Number> View<'a, N> {
     }
 }
 
+/// Writes the products of `vector` with `WIDTH` columns to `part`: rows of them begin every `stride` numbers.
+fn sums_of<N: Number, const WIDTH: usize>(
+    vector: &Vector<N>,
+    columns: &[N::Stored],
+    stride: usize,
+    part: &mut Vector<N>,
+) -> Option<()> {
+    let mut sums = [N::ZERO; WIDTH];
+    let mut rest = columns;
+    for x in vector {
+        let row: &[N::Stored; WIDTH] = rest.first_chunk()?;
+        for (sum, y) in sums.iter_mut().zip(row) {
+            *sum = sum.plus(x.get().times(N::of(*y)));
+        }
+        rest = rest.get(stride..).unwrap_or_default();
+    }
+    part.iter_mut().zip(sums).for_each(|(to, sum)| to.set(sum));
+    Some(())
+}
+
+/// Vectors whose products with some matrices are not scaled, by how large their largest number is.
+#[derive(Clone, Copy)]
+pub(super) struct Unscaled {
+    least: f64,
+    below: f64,
+}
+
+impl Unscaled {
+    /// For matrices whose largest numbers have exponents between these `ends`, and sums of up to `terms` products: where
+    /// [`scale_of`] is 0 for each of them.
+    pub(super) fn of(ends: Option<(i32, i32)>, terms: u64) -> Self {
+        let Some((low, high)) = ends else { return Self { least: 0.0, below: f64::INFINITY } };
+        let most = MOST.saturating_sub(high).saturating_sub(bits_of(terms));
+        Self { least: 1.0.scaled(LEAST.saturating_sub(low)), below: 1.0.scaled(most.saturating_add(1)) }
+    }
+
+    /// Whether it has that vector. (On chips never: they need the flash more.)
+    pub(super) fn has<N: Number>(self, vector: &Vector<N>) -> bool {
+        if cfg!(not(target_pointer_width = "64")) {
+            return false;
+        }
+        let largest = largest_of(vector.iter().map(Unalign::get));
+        largest == 0.0 || (self.least <= largest && largest < self.below)
+    }
+}
+
 /// Part `index` of numbers that are divided into parts of `width`.
 fn slice_of<T>(numbers: &[T], index: usize, width: usize) -> Option<&[T]> {
     numbers.get(index.checked_mul(width)?..)?.get(..width)
@@ -241,11 +311,16 @@ fn slice_of_mut<T>(numbers: &mut [T], index: usize, width: usize) -> Option<&mut
 
 /// The exponent of the largest of some numbers; `None` if all are zero or one is infinite, which no scaling changes.
 fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> Option<i32> {
-    let largest = numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a });
+    let largest = largest_of(numbers);
     if largest == 0.0 || largest == f64::INFINITY {
         return None;
     }
     Some(libm::ilogb(largest))
+}
+
+/// The magnitude of the largest of some numbers, NaN left out.
+fn largest_of<N: Number>(numbers: impl Iterator<Item = N>) -> f64 {
+    numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a })
 }
 
 /// How many bits `n` takes.
@@ -253,13 +328,14 @@ fn bits_of(n: u64) -> i32 {
     i32::try_from(u64::BITS.saturating_sub(n.leading_zeros())).unwrap_or(64)
 }
 
+/// Below the largest exponent, 1023, by the margin for a complex product and the rounding.
+const MOST: i32 = 1018;
+/// Above the smallest normal exponent, -1022, by the digits of a number.
+const LEAST: i32 = -960;
+
 /// The power of two to divide numbers up to 2^`factor` by before summing `terms` products of them with numbers up to
 /// 2^`other`: 0 if the sum is far from both ends of the range of an `f64`.
 fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
-    /// Below the largest exponent, 1023, by the margin for a complex product and the rounding.
-    const MOST: i32 = 1018;
-    /// Above the smallest normal exponent, -1022, by the digits of a number.
-    const LEAST: i32 = -960;
     let (Some(factor), Some(other)) = (factor, other) else { return 0 };
     let product = factor.saturating_add(other);
     let most = product.saturating_add(bits_of(terms));
