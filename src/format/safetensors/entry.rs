@@ -256,6 +256,33 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Moves past the value of a member of the header, which has been read before.
+pub(super) fn pass_over(reader: &mut Reader<'_>) -> Option<()> {
+    // As for `Entry::read`.
+    #[cfg(target_pointer_width = "64")]
+    if let Some(rest) = after_usual(reader.rest()) {
+        reader.skip_to(rest);
+        return Some(());
+    }
+    reader.skip_value(1)
+}
+
+/// Returns what follows an object that is spelled as the reference implementation does; nothing for any other.
+#[cfg(target_pointer_width = "64")]
+#[inline]
+fn after_usual(text: &[u8]) -> Option<&[u8]> {
+    fn after_numbers(mut rest: &[u8]) -> &[u8] {
+        while let [b'0'..=b'9' | b',', after @ ..] = rest {
+            rest = after;
+        }
+        rest
+    }
+    let rest = text.strip_prefix(b"{\"dtype\":\"")?;
+    let (_, rest) = rest.split_at_checked(rest.iter().take(12).position(|byte| *byte == b'"')?)?;
+    let rest = after_numbers(rest.strip_prefix(b"\",\"shape\":[")?);
+    after_numbers(rest.strip_prefix(b"],\"data_offsets\":[")?).strip_prefix(b"]}")
+}
+
 /// Stops with a fault of `item`.
 fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
     reader.item = item;

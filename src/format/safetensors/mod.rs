@@ -232,13 +232,21 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let mut position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        let mut entry = Entry::blank();
-        if !self.next_entry(&mut position, &mut entry)? {
-            return Ok(None);
-        }
-        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
-        Ok(Some(Named { name: entry.name, name_at: entry.at, tensor_at: entry.at }))
+        let mut reader = self.reader(u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START));
+        let mut next = || {
+            while reader.more(b'}')? {
+                let at = reader.token_position();
+                let name = reader.key()?;
+                entry::pass_over(&mut reader)?;
+                if !name.means(METADATA) {
+                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
+                }
+            }
+            Some(None)
+        };
+        let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(next)
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
