@@ -438,7 +438,7 @@ fn blocks_of_elements_of_very_different_scale() {
             let kinds = if round % 5 == 0 { FACTORS.len() } else { 7 };
             let factor = FACTORS[random.below(kinds)];
             for _ in 0..length * ends[0] * ends[1] * dtype.bits() / 64 {
-                let other = if random.next() % 16 == 0 { FACTORS[random.below(kinds)] } else { factor };
+                let other = if random.below(16) == 0 { FACTORS[random.below(kinds)] } else { factor };
                 numbers.push(other * ((random.next() % 2001) as f64 / 1000.0 - 1.0));
             }
         }
