@@ -114,16 +114,11 @@ pub(crate) struct Stack;
 
 #[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
 impl Memory for Stack {
-    #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
         if count > MAX_COMPARED {
             return Ok(Compared::TooMany);
         }
-        // Items cost more to read than a name, so sorting them is faster; a microcontroller needs the flash more.
-        #[cfg(target_pointer_width = "64")]
-        let found = clash(items, start, &mut [0; BLOCK])?;
-        #[cfg(not(target_pointer_width = "64"))]
-        let found = clash_of_few(items, start);
+        let found = clash_on_stack(items, start)?;
         items.check()?;
         Ok(Compared::of(found))
     }
@@ -139,6 +134,16 @@ impl Memory for [u32] {
 
 /// The index and the position of an item that clashes with an earlier one, if there is any.
 pub(crate) type Clash = Option<(u32, u32)>;
+
+/// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
+#[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
+pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash> {
+    // Sorting them is linear but for a logarithm; a microcontroller needs the flash more.
+    #[cfg(target_pointer_width = "64")]
+    return clash(items, start, &mut [0; BLOCK]);
+    #[cfg(not(target_pointer_width = "64"))]
+    Ok(clash_of_few(items, start))
+}
 
 /// Compares up to [`MAX_COMPARED`] items with little memory and code: each with those of the block before it.
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them

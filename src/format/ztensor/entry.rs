@@ -106,7 +106,8 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     reader.go_to(tensor.components);
     let left = reader.map();
     let first = Key { at: reader.position(), left };
-    if let Some((_, at)) = distinct::clash_of_few(&mut Keys { manifest, reader }, first) {
+    // Where the bytes have changed, the reader holds the fault.
+    if let Ok(Some((_, at))) = distinct::clash_on_stack(&mut Keys { manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);
