@@ -11,6 +11,7 @@ use crate::error::{ErrorKind, Result};
 #[cfg(feature = "ztensor2")]
 use crate::format::Contents;
 use crate::place::Item;
+#[cfg(any(feature = "npz", feature = "ztensor2"))]
 use crate::vocab::Encoding;
 
 /// The outcome of verifying a component.
