@@ -215,6 +215,41 @@ void shards(const char *fixtures)
     std::free(b.data);
 }
 
+void components_in_shards(const char *fixtures)
+{
+    const blob b = load(fixtures, "v2/shards.zt"), base = load(fixtures, "v2/shards-base.zt");
+    const auto all = tenslice::span<const std::byte>(reinterpret_cast<const std::byte *>(base.data), base.size);
+    const tenslice::span<const std::byte> cut(all.data(), all.size() - 1);
+    const int before = allocations;
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    int count = 0;
+    auto shards = get(file.shards());
+    for (const tenslice::ztensor2_shard shard : shards) {
+        CHECK(shard.name == "base" && shard.size == base.size && shard.digest.substr(0, 7) == "sha256:");
+        CHECK(get(file.check_shard(shard.name, all)));
+        CHECK(status_of([&] { return file.check_shard(shard.name, cut); }) == TENSLICE_WRONG_LENGTH);
+        count++;
+    }
+    CHECK(count == 1 && !shards.error());
+    CHECK(status_of([&] { return file.check_shard("other", all); }) == TENSLICE_NOT_FOUND);
+    count = 0;
+    for (const auto &tensor : file.tensors()) {
+        const auto component = get(tensor.data());
+        if (component.shard().empty())
+            continue;
+        CHECK(status_of([&] { return component.bytes(); }) == TENSLICE_IN_SHARD);
+        CHECK(get(get(component.with_shard(all)).bytes()).size() > 0);
+        count++;
+    }
+    CHECK(count > 0);
+    const auto other = get(tenslice::file::open(base.data, base.size));
+    auto none = get(other.shards());
+    CHECK(!(none.begin() != none.end()) && !none.error());
+    CHECK(allocations == before);
+    std::free(b.data);
+    std::free(base.data);
+}
+
 void metadata(const char *fixtures)
 {
     const blob b = load(fixtures, "gguf/kv_all_types.gguf");
@@ -333,6 +368,7 @@ int main(int argc, char **argv)
     dense(argv[1]);
     texts(argv[1]);
     shards(argv[1]);
+    components_in_shards(argv[1]);
     metadata(argv[1]);
     quantized(argv[1]);
     refused(argv[1]);

@@ -890,6 +890,31 @@ private:
     tenslice_index handle_;
 };
 
+namespace detail {
+inline tenslice_status next_shard(tenslice_cursor *cursor, tenslice_ztensor2_shard *shard, tenslice_error *why)
+{
+    shard->struct_size = sizeof *shard;
+    return tenslice_ztensor2_shards_next(cursor, shard, why);
+}
+} // namespace detail
+
+/** A file that has bytes of components, as a zTensor 2 file lists it: tenslice_ztensor2_shard. */
+struct ztensor2_shard {
+    explicit ztensor2_shard(const tenslice_ztensor2_shard &shard) noexcept
+        : name(detail::view(shard.name)), size(shard.size), digest(detail::view(shard.digest))
+    {
+    }
+
+    /** The reference implementation looks for shard NAME of model.zt at model-NAME.zt. */
+    std::string_view name;
+    /** In bytes. */
+    std::uint64_t size;
+    /** Of all bytes of the shard. */
+    std::string_view digest;
+};
+
+using ztensor2_shard_range = detail::range<tenslice_ztensor2_shard, ztensor2_shard, detail::next_shard>;
+
 /** An open file: tenslice_file. */
 class file {
 public:
@@ -952,6 +977,30 @@ public:
         tenslice_error why = detail::no_details;
         const auto status = tenslice_file_index(&handle_, words.data(), words.size(), &made, &why);
         return detail::finish(status, why, tenslice::index(made));
+    }
+    /**
+     * The shards of a zTensor 2 file, in the order of the file, to be walked once; INVALID_ARGUMENT for a file of another
+     * format. component::shard says which one a component is in. A library that was built without zTensor 2 lacks this
+     * and check_shard; programs that do not use them link all the same.
+     */
+    result<ztensor2_shard_range> shards() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_ztensor2_shards(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, ztensor2_shard_range(cursor));
+    }
+    /**
+     * Holds `bytes` to be all of the shard of that name, so that component::with_shard can take them. True where the
+     * digest was compared, false where it is of an unknown kind, or the library was built without digests; an error
+     * where it is another file.
+     */
+    result<bool> check_shard(std::string_view name, span<const std::byte> bytes) const
+    {
+        std::uint32_t compared = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_ztensor2_check_shard(&handle_, name.data(), name.size(), bytes.data(),
+                                                          bytes.size(), &compared, &why);
+        return detail::finish(status, why, compared != 0);
     }
     /** Compares all components with their digests. `scratch` has verify_scratch_length() bytes. */
     result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
