@@ -274,7 +274,7 @@ static void listed_shards(const char *folder, const tenslice_file *other)
     EXPECT(BAD, tenslice_ztensor2_check_shard(other, "base", 4, b.data, b.size, NULL, NULL));
     EXPECT(BAD, tenslice_ztensor2_check_shard(&file, NULL, 4, b.data, b.size, NULL, NULL));
     EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", 4, NULL, b.size, NULL, NULL));
-    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", (size_t)-1, b.data, b.size, NULL, NULL));
+    EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", SIZE_MAX - 1, b.data, b.size, NULL, NULL));
     EXPECT(BAD, tenslice_ztensor2_check_shard(&file, "base", 4, b.data, (size_t)-1, NULL, NULL));
     free(b.data);
 }
@@ -312,7 +312,7 @@ static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
     EXPECT(HANDLE, tenslice_attributes_get(&unset, "k.u8", 4, &value, NULL));
     EXPECT(HANDLE, tenslice_attributes_get(other, "k.u8", 4, &value, NULL));
     EXPECT(BAD, tenslice_attributes_get(&all, NULL, 4, &value, NULL));
-    EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", SIZE_MAX, &value, NULL));
+    EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", SIZE_MAX - 1, &value, NULL));
     EXPECT(BAD, tenslice_attributes_get(&all, "k.u8", 4, NULL, NULL));
     EXPECT(HANDLE, tenslice_attributes_get_u64(NULL, "k.u8", 4, &number, NULL));
     EXPECT(BAD, tenslice_attributes_get_u64(&all, NULL, 4, &number, NULL));
@@ -562,7 +562,7 @@ static void shards(const char *folder, tenslice_cursor *other)
     EXPECT(HANDLE, tenslice_safetensors_index_find(NULL, "enc.w", 5, &file, NULL));
     EXPECT(HANDLE, tenslice_safetensors_index_find(&unset, "enc.w", 5, &file, NULL));
     EXPECT(BAD, tenslice_safetensors_index_find(&index, NULL, 5, &file, NULL));
-    EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", SIZE_MAX, &file, NULL));
+    EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", SIZE_MAX - 1, &file, NULL));
     EXPECT(BAD, tenslice_safetensors_index_find(&index, "enc.w", 5, NULL, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_find(&index, NULL, 0, &file, NULL));
 
@@ -636,9 +636,64 @@ static void strings(void)
 
     CHECK(!tenslice_str_equals(NULL, "a.b", 3) && !tenslice_str_equals(ODD(tenslice_str, numbers), "", 0));
     CHECK(!tenslice_str_equals(&none, "a.b", 3) && !tenslice_str_equals(&absurd, "", 0));
-    CHECK(!tenslice_str_equals(&text, NULL, 3) && !tenslice_str_equals(&text, "a.b", SIZE_MAX));
+    CHECK(!tenslice_str_equals(&text, NULL, 3) && !tenslice_str_equals(&text, "a.b", SIZE_MAX - 1));
     CHECK(!tenslice_str_equals(&text, NULL, 0) && tenslice_str_equals(&text, "a.b", 3));
     CHECK(tenslice_dtype_bits(0) == 0 && tenslice_dtype_bits(UINT32_MAX) == 0);
+}
+
+/* Calls that find a tensor and compare it with what is expected. */
+static void expected(const tenslice_file *file)
+{
+    const uint64_t shape[2] = {2, 3};
+    tenslice_tensor tensor, unset;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    union {
+        char text[200];
+        uint64_t shape[25];
+    } out;
+    size_t needed;
+
+    memset(&unset, 0, sizeof unset);
+    EXPECT(TENSLICE_OK, tenslice_file_find(file, "t.float64", TENSLICE_NUL, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_expect(file, TENSLICE_STR("t.float64"), TENSLICE_ANY, shape, 2, &bytes, NULL));
+    CHECK(bytes.length == 48);
+    EXPECT(HANDLE, tenslice_file_expect(NULL, "t", 1, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, NULL, 1, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, NULL, TENSLICE_NUL, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t", SIZE_MAX - 1, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t", 1, 0xffff, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, NULL, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, ODD(const uint64_t, shape), 1, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, shape, SIZE_MAX - 1, &bytes, NULL));
+    EXPECT(BAD, tenslice_file_expect(file, "t.float64", 9, TENSLICE_F64, shape, 2, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_expect(NULL, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(HANDLE, tenslice_tensor_expect(&unset, TENSLICE_F64, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_expect(&tensor, 0xffff, shape, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, SIZE_MAX / 4, &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, 2, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, 1, &bytes, &error));
+
+    EXPECT(HANDLE, tenslice_expect_text(NULL, "t", 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, NULL, 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0xffff, NULL, 0, &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 2, &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 0, NULL, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 0, &error, NULL, 1, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, out.text, 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, out.shape, 2, &error, out.text, sizeof out, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_expect_text(file, "t", 1, 0, shape, 2, &error, NULL, 0, &needed));
+    CHECK(needed == sizeof "no tensor \"t\"");
+    EXPECT(TENSLICE_OK,
+           tenslice_expect_text(file, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, out.text, needed, &needed));
+    CHECK(strcmp(out.text, "no tensor \"t\"") == 0);
+
+    CHECK(tenslice_tensor_name(NULL).data == NULL && tenslice_tensor_name(&unset).length == 0);
+    CHECK(tenslice_tensor_dtype(NULL) == 0 && tenslice_tensor_dtype(&unset) == 0);
+    CHECK(tenslice_tensor_rank(NULL) == 0 && tenslice_tensor_rank(&unset) == 0);
+    CHECK(tenslice_tensor_dimension(NULL, 0) == 0 && tenslice_tensor_dimension(&tensor, 2) == 0);
+    CHECK(tenslice_tensor_elements(NULL) == 0 && tenslice_tensor_elements(&unset) == 0);
+    CHECK(tenslice_tensor_layout(NULL) == UINT32_MAX && tenslice_tensor_layout(&unset) == UINT32_MAX);
 }
 
 /* Calls that are specific to a format. `other` is a zTensor file. */
@@ -669,6 +724,7 @@ static void formats(const char *folder, const tenslice_file *other)
     gguf(folder, other, &cursor);
     EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
     numbers(&tensor);
+    expected(other);
     blocks();
     strings();
     free(e.data);

@@ -220,6 +220,72 @@ static void attributes(const char *folder)
     free(b.data);
 }
 
+/* What a program expects of tensors, and what it is told where they are something else. */
+static void expectations(const char *folder)
+{
+    static const struct {
+        const char *name;
+        uint32_t dtype;
+        size_t rank;
+        tenslice_status status;
+        const char *text;
+    } cases[] = {
+        {"csr_i32", TENSLICE_F32, 2, TENSLICE_NOT_DENSE,
+         "tensor \"csr_i32\": expected f32 [4, 4]; the file has f32 [5, 6] in the layout \"sparse_csr\""},
+        {"cplx", TENSLICE_F32, 1, TENSLICE_WRONG_TYPE, "tensor \"cplx\": expected f32 [4]; the file has c64 [4]"},
+        {"cplx", TENSLICE_ANY, 2, TENSLICE_WRONG_SHAPE,
+         "tensor \"cplx\": expected a dense tensor [4, 4]; the file has c64 [4]"},
+        {"cplx", TENSLICE_C64, 0, TENSLICE_WRONG_SHAPE, "tensor \"cplx\": expected c64 []; the file has c64 [4]"},
+        {"cpxl", TENSLICE_C64, TENSLICE_ANY_SHAPE, TENSLICE_NOT_FOUND, "no tensor \"cpxl\""},
+        {"csr_32", TENSLICE_C64, 1, TENSLICE_NOT_FOUND, "no tensor \"csr_32\"; the nearest name is \"csr_i32\""},
+        {"a\n\xff", TENSLICE_C64, 1, TENSLICE_NOT_FOUND, "no tensor \"a\\u{a}\xef\xbf\xbd\""},
+        {"cplx", TENSLICE_C64, 1, TENSLICE_MISALIGNED,
+         "tensor \"cplx\": the bytes are not aligned for the requested type"},
+    };
+    blob b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
+    unsigned char *odd = (unsigned char *)malloc(b.size + 1);
+    const uint64_t shape[2] = {4, 4};
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_bytes bytes, whole;
+    tenslice_error error;
+    char text[200];
+    size_t i;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(little_endian(), tenslice_file_expect(&file, TENSLICE_STR("cplx"), TENSLICE_C64, shape, 1, &bytes, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_file_expect(&file, "cplx", 4, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &whole, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "cplx", TENSLICE_NUL, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_expect(&tensor, TENSLICE_ANY, shape, 1, &bytes, NULL));
+    CHECK(bytes.data == whole.data && bytes.length == 32 && whole.length == 32);
+    CHECK(same(tenslice_tensor_name(&tensor), "cplx") && tenslice_tensor_dtype(&tensor) == TENSLICE_C64);
+    CHECK(tenslice_tensor_rank(&tensor) == 1 && tenslice_tensor_dimension(&tensor, 0) == 4);
+    CHECK(tenslice_tensor_elements(&tensor) == 4 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_DENSE);
+
+    memcpy(odd + 1, b.data, b.size);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, odd + 1, b.size, NULL));
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *expected = cases[i].text;
+        tenslice_status status = cases[i].status;
+        if (status == TENSLICE_MISALIGNED && little_endian() != TENSLICE_OK) {
+            status = little_endian();
+            expected = "tensor \"cplx\": the elements are stored in the other byte order";
+        }
+        bytes = whole;
+        EXPECT(status, tenslice_file_expect(&file, cases[i].name, TENSLICE_NUL, cases[i].dtype, shape, cases[i].rank,
+                                            &bytes, &error));
+        CHECK(bytes.data == whole.data && bytes.length == whole.length);
+        EXPECT(TENSLICE_OK, tenslice_expect_text(&file, cases[i].name, TENSLICE_NUL, cases[i].dtype, shape,
+                                                 cases[i].rank, &error, text, sizeof text, NULL));
+        if (strcmp(text, expected) != 0)
+            fprintf(stderr, "%s\n%s\n", text, expected);
+        CHECK(strcmp(text, expected) == 0);
+    }
+    free(odd);
+    free(b.data);
+}
+
 static void error_text(const char *folder)
 {
     blob b = load(folder, "bad/v1.2/end_past_eof.zt");
@@ -269,6 +335,7 @@ int main(int argc, char **argv)
     numbers(argv[1]);
     warnings_and_names(argv[1]);
     attributes(argv[1]);
+    expectations(argv[1]);
     error_text(argv[1]);
     puts("read: ok");
     return 0;

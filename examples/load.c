@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,19 +24,13 @@ static int refuse(const char *path, const tenslice_error *error, const void *dat
 
 static void print_tensor(const tenslice_tensor *tensor)
 {
-    tenslice_tensor_info info;
-    uint64_t shape[8];
-    uint32_t rank = 0, i;
+    const tenslice_str name = tenslice_tensor_name(tensor);
+    const uint32_t dtype = tenslice_tensor_dtype(tensor), rank = tenslice_tensor_rank(tensor);
+    uint32_t i;
 
-    info.struct_size = sizeof info; /* of this program's header */
-    if (tenslice_tensor_get_info(tensor, &info) != TENSLICE_OK)
-        return;
-    printf("  %-12.*s %-5s [", (int)info.name.length, info.name.data, info.dtype ? tenslice_dtype_name(info.dtype) : "-");
-    if (tenslice_tensor_shape(tensor, shape, 8, &rank) == TENSLICE_OK)
-        for (i = 0; i < rank; i++)
-            printf("%s%llu", i ? ", " : "", (unsigned long long)shape[i]);
-    else
-        printf("%u dimensions", (unsigned)rank);
+    printf("  %-12.*s %-5s [", (int)name.length, name.data, dtype ? tenslice_dtype_name(dtype) : "-");
+    for (i = 0; i < rank; i++)
+        printf("%s%llu", i ? ", " : "", (unsigned long long)tenslice_tensor_dimension(tensor, i));
     printf("]\n");
 }
 
@@ -82,9 +75,14 @@ int main(int argc, char **argv)
         const float *numbers;
         double sum = 0;
         size_t i;
-        if (tenslice_file_find(&file, name, strlen(name), &tensor, &error) != TENSLICE_OK
-            || tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, &error) != TENSLICE_OK)
-            return refuse(path, &error, data, (size_t)status.st_size);
+        if (tenslice_file_expect(&file, name, TENSLICE_NUL, TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &bytes, &error)
+            != TENSLICE_OK) {
+            char text[512] = "";
+            tenslice_expect_text(&file, name, TENSLICE_NUL, TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &error, text,
+                                 sizeof text, NULL);
+            fprintf(stderr, "error: %s: %s\n", path, text);
+            return 1;
+        }
         numbers = (const float *)bytes.data;
         for (i = 0; i < bytes.length / sizeof *numbers; i++)
             sum += numbers[i];

@@ -82,6 +82,7 @@ kinds! {
         NoSuchElement = 111, "an index is outside its dimension, or a region ends before it begins";
         InShard = 112, "the bytes are in another file, a shard";
         NotInShard = 113, "the bytes are in the file itself, not in a shard";
+        WrongShape = 114, "the tensor is of another shape than the one requested";
 
         Truncated = 200, "unexpected end of input", ITEM FileSize;
         ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;

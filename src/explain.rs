@@ -188,7 +188,7 @@ fn sizes(out: &mut impl Write, context: &Context<'_>) -> fmt::Result {
 }
 
 /// Writes a string of the file in quotation marks.
-fn quoted(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
+pub(crate) fn quoted(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
     out.write_str("\"")?;
     plain(out, text)?;
     out.write_str("\"")
@@ -196,7 +196,7 @@ fn quoted(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
 
 /// Writes a string of the file, its quotation marks, backslashes and control characters escaped, so that no file can
 /// forge a line or send codes to a terminal.
-fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
+pub(crate) fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
     for character in text.chars() {
         match character {
             '"' | '\\' => {
@@ -227,7 +227,7 @@ fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
 }
 
 /// Writes a number in decimal digits.
-fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
+pub(crate) fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
     let mut rest = number;
     let mut begun = false;
     for exponent in (0..20).rev() {

@@ -139,6 +139,7 @@ mod decode;
 mod distinct;
 mod element;
 mod error;
+mod expect;
 mod explain;
 mod file;
 #[cfg(feature = "dequantize")]
@@ -168,6 +169,7 @@ pub use component::{Caps, Component};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Result};
+pub use expect::{Expected, Mismatch};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
 pub use index::Index;

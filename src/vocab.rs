@@ -38,9 +38,20 @@ macro_rules! dtypes {
             }
 
             /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is NUL-terminated.
-            #[cfg(feature = "capi")]
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
+
+            /// Returns which of [`NAMES_FOR_C`](Self::NAMES_FOR_C) is its own.
+            pub(crate) fn place_of_name(self) -> Option<usize> {
+                let number = Self::ALL.iter().position(|(number, _)| *number == self.number())?;
+                number.checked_mul(4)?.checked_add(usize::try_from(self.log2_lanes()).ok()?)
+            }
+
+            /// Returns [`name`](Self::name), from the text that C's names are in, where chips print it: a linker
+            /// keeps short strings of their own even where no code is left that uses them.
+            pub(crate) fn name_for_c(self) -> &'static str {
+                self.place_of_name().and_then(|place| Self::NAMES_FOR_C.split('\0').nth(place)).unwrap_or("?")
+            }
 
             /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
             /// [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.

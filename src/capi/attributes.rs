@@ -280,7 +280,7 @@ fn find(
     length: Length<'_>,
 ) -> FfiResult<Value<'static>> {
     let mut all = *cursor.get::<Attributes<'static>>()?;
-    let key = key.with_length(length)?;
+    let key = key.text(length)?;
     match (all.find_bytes(key), all.error()) {
         (Some(value), _) => Ok(value),
         (None, Some(error)) => Err(details.report(&error)),

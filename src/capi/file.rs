@@ -169,10 +169,9 @@ pub extern "C" fn tenslice_file_find(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     answer(&error, |details| {
-        let file = file.get()?;
-        let tensor = tensor.writable()?;
+        let (name, file, tensor) = (name.text(length)?, file.get()?, tensor.writable()?);
         let mut found = file.blank_tensor();
-        details.of(file.find_into(name.with_length(length)?, &mut found))?;
+        details.of(file.find_into(name, &mut found))?;
         tensor.store(&found);
         Ok(OK)
     })

@@ -166,7 +166,7 @@ pub extern "C" fn tenslice_gguf_part_name(
     plain(|| {
         let others = &[name.memory(length), needed.memory()];
         let buffer = buffer.with_capacity(capacity, others)?;
-        let name = core::str::from_utf8(name.with_length(length)?).ok().and_then(PartName::parse);
+        let name = core::str::from_utf8(name.text(length)?).ok().and_then(PartName::parse);
         let name = name.filter(|name| index < name.count).ok_or(ApiError::new(ErrorKind::NotFound))?;
         let name = PartName { index, ..name };
         write_whole(buffer, needed.writable()?, |out| write!(out, "{name}"))

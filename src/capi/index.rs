@@ -68,7 +68,7 @@ pub extern "C" fn tenslice_index_find(
 ) -> tenslice_status {
     answer(&error, |details| {
         let (index, tensor) = (index.get()?, tensor.writable()?);
-        tensor.store_found(details, &index.find_bytes(name.with_length(length)?))?;
+        tensor.store_found(details, &index.find_bytes(name.text(length)?))?;
         Ok(OK)
     })
 }

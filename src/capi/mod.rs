@@ -15,6 +15,7 @@ mod file;
 mod index;
 mod tensor;
 mod component;
+mod expect;
 mod decode;
 mod sparse;
 mod attributes;

@@ -18,6 +18,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
@@ -99,6 +100,12 @@ pub struct Scratch<'a, E>(*mut E, PhantomData<&'a mut E>);
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct ScratchLength<'a>(usize, PhantomData<&'a ()>);
+
+/// The length of a string that a NUL closes: TENSLICE_NUL. No string is as long.
+const NUL_CLOSES: usize = usize::MAX;
+
+/// The rank of a shape that may be any: TENSLICE_ANY_SHAPE. No shape has as many dimensions.
+const ANY_SHAPE: usize = usize::MAX;
 
 /// The integer at the start of every handle, which identifies what the handle holds.
 type Tag = u64;
@@ -285,7 +292,21 @@ impl<'a, T> Out<'a, T> {
     }
 }
 
+impl<'a, H> Out<'a, H> {
+    /// Wraps a variable of the library's own for a function that C calls, too: to be written, then to be read.
+    pub(super) fn inside(variable: &'a mut MaybeUninit<H>) -> (Self, Handle<'a, H>) {
+        *variable = MaybeUninit::zeroed(); // no tag
+        let place = variable.as_mut_ptr();
+        (Self(place, PhantomData), Handle(place, PhantomData))
+    }
+}
+
 impl<'a, T> OptionalOut<'a, T> {
+    /// Returns this argument, for another function that C calls, too.
+    pub(super) fn again(&self) -> Self {
+        Self(self.0, PhantomData)
+    }
+
     /// Returns the destination; `None` for NULL.
     pub(super) fn writable(&self) -> FfiResult<Option<Writable<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { Out(self.0, PhantomData).writable().map(Some) }
@@ -449,6 +470,31 @@ impl<'a, E: Plain> Array<'a, E> {
 
     pub(super) fn memory(&self, Length(length, _): Length<'_>) -> Memory {
         memory(self.0, length)
+    }
+}
+
+impl<'a> Array<'a, u64> {
+    /// Returns the `rank` lengths of a shape; `None` with TENSLICE_ANY_SHAPE.
+    pub(super) fn unless_any(&self, rank: Length<'_>) -> FfiResult<Option<&'a [u64]>> {
+        if rank.0 == ANY_SHAPE { Ok(None) } else { self.with_length(rank).map(Some) }
+    }
+}
+
+impl<'a> Array<'a, c_char> {
+    /// Returns the bytes of a string of the caller's: `length` of them or, with TENSLICE_NUL, those before its NUL.
+    #[inline(always)] // a program for a chip calls few functions that take a string
+    pub(super) fn text(&self, length: Length<'_>) -> FfiResult<&'a [u8]> {
+        let mut count = length.0;
+        if count == NUL_CLOSES {
+            let first = NonNull::new(self.0.cast_mut()).ok_or(INVALID_ARGUMENT)?;
+            count = 0;
+            // SAFETY: not NULL. The header requires that a NUL closes the string: up to it there are bytes. Counted here,
+            // since the C library's `strlen` takes more flash than this.
+            while unsafe { first.add(count).read_volatile() } != 0 {
+                count = count.wrapping_add(1);
+            }
+        }
+        self.with_length(Length(count, PhantomData))
     }
 }
 
@@ -622,42 +668,7 @@ impl CallersDecoder {
     }
 }
 
-/// Makes an argument from what a C program passes, for tests.
+/// Arguments for tests.
 #[cfg(test)]
-pub(super) trait FromC<Raw> {
-    /// # Safety
-    /// As the header requires of the argument.
-    unsafe fn from_c(raw: Raw) -> Self;
-}
-
-#[cfg(test)]
-macro_rules! from_c {
-    ($($name:ident<$lifetime:lifetime $(, $of:ident)?>($raw:ty);)*) => { $(
-        impl<$lifetime $(, $of)?> FromC<$raw> for $name<$lifetime $(, $of)?> {
-            unsafe fn from_c(raw: $raw) -> Self {
-                Self(raw, PhantomData)
-            }
-        }
-    )* };
-}
-
-#[cfg(test)]
-from_c! {
-    Handle<'a, H>(*const H);
-    Handle<'a, H>(*mut H);
-    HandleMut<'a, H>(*mut H);
-    In<'a, T>(*const T);
-    In<'a, T>(*mut T);
-    OptionalIn<'a, T>(*const T);
-    InfoIn<'a, T>(*const T);
-    Out<'a, T>(*mut T);
-    OptionalOut<'a, T>(*mut T);
-    InfoOut<'a, T>(*mut T);
-    ComplexOut<'a>(*mut f64);
-    Array<'a, E>(*const E);
-    Length<'a>(usize);
-    Buffer<'a, E>(*mut E);
-    Capacity<'a>(usize);
-    Scratch<'a, E>(*mut E);
-    ScratchLength<'a>(usize);
-}
+#[path = "from_c.rs"] // beside this file, since only files are in this folder
+pub(super) mod from_c;

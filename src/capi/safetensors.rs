@@ -81,7 +81,7 @@ pub extern "C" fn tenslice_safetensors_index_find(
 ) -> tenslice_status {
     answer(&error, |details| {
         let (index, file) = (index.get()?, file.writable()?);
-        file.set(details.of(index.find_bytes(name.with_length(length)?))?.into());
+        file.set(details.of(index.find_bytes(name.text(length)?))?.into());
         Ok(OK)
     })
 }

@@ -69,6 +69,45 @@ pub extern "C" fn tenslice_tensor_get_info(
     })
 }
 
+/// Returns the name of a tensor; one without bytes for an invalid handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_name(tensor: Handle<tenslice_tensor>) -> tenslice_str {
+    tensor.get().map_or(tenslice_str::NONE, |tensor| tensor.name().into())
+}
+
+/// Returns the dtype of the elements of a tensor; 0 where it is unknown, and for an invalid handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_dtype(tensor: Handle<tenslice_tensor>) -> u32 {
+    tensor.get().map_or(0, |tensor| to_code(tensor.dtype()))
+}
+
+/// Returns the number of dimensions of a tensor; 0 for a scalar, and for an invalid handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_rank(tensor: Handle<tenslice_tensor>) -> u32 {
+    tensor.get().map_or(0, |tensor| tensor.shape().rank())
+}
+
+/// Returns the length of dimension `index` of a tensor, counted from 0, the outermost of a row-major array; 0 where it has
+/// fewer dimensions, and for an invalid handle. Linear in `index`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_dimension(tensor: Handle<tenslice_tensor>, index: u32) -> u64 {
+    tensor.get().ok().and_then(|tensor| tensor.shape().dimension(index)).unwrap_or(0)
+}
+
+/// Returns the product of the dimensions of a tensor; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may; 0
+/// for an invalid handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_elements(tensor: Handle<tenslice_tensor>) -> u64 {
+    tensor.get().map_or(0, |tensor| tensor.shape().element_count().unwrap_or(u64::MAX))
+}
+
+/// Returns how the components of a tensor make it up, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid
+/// handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_layout(tensor: Handle<tenslice_tensor>) -> u32 {
+    tensor.get().map_or(u32::MAX, |tensor| u32::from(tensor.layout().code()))
+}
+
 /// Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
 /// is set to the number of dimensions in any case: call with a capacity of 0 to query it.
 ///
@@ -180,7 +219,7 @@ pub extern "C" fn tenslice_tensor_component(
         let tensor = tensor.get()?;
         let component = component.writable()?;
         let mut found = tensor.blank_component();
-        details.of(tensor.component_into(role.with_length(length)?, &mut found))?;
+        details.of(tensor.component_into(role.text(length)?, &mut found))?;
         component.store(&found);
         Ok(OK)
     })

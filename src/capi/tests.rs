@@ -13,11 +13,12 @@ use super::blocks::*;
 use super::blz::*;
 use super::component::*;
 use super::decode::*;
+use super::expect::*;
 use super::file::*;
 use super::gguf::*;
 use super::index::*;
 use super::numbers::*;
-use super::pointer::FromC;
+use super::pointer::from_c::FromC;
 use super::safetensors::*;
 use super::source::*;
 use super::sparse::*;
@@ -151,6 +152,22 @@ fn dense() {
         assert_eq!(call!(tenslice_index_find(index, of("t.float6"), 8, tensor, error)), code(ErrorKind::NotFound));
         ok!(tenslice_index_find(index, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
         assert_eq!(text(about.read().name), b"t.float64");
+        let (name, shape, any) = (of("t.float64\0"), [2_u64, 3], usize::MAX);
+        ok!(tenslice_file_expect(file, name, usize::MAX, 0, shape.as_ptr(), 2, data, error));
+        ok!(tenslice_tensor_expect(tensor, DType::F64.code().into(), null(), any, data, error));
+        let wrong = call!(tenslice_file_expect(file, name, 9, 0, shape.as_ptr(), 1, data, error));
+        assert_eq!(wrong, code(ErrorKind::WrongShape));
+        places!(message: [u8; 80]);
+        ok!(tenslice_expect_text(file, name, 9, 0, shape.as_ptr(), 1, error, message.cast(), 80, length.cast()));
+        assert!(
+            message
+                .read()
+                .starts_with(b"tensor \"t.float64\": expected a dense tensor [2]; the file has f64 [2, 3]\0")
+        );
+        assert_eq!(text(call!(tenslice_tensor_name(tensor))), b"t.float64");
+        assert_eq!((call!(tenslice_tensor_rank(tensor)), call!(tenslice_tensor_dimension(tensor, 1))), (2, 3));
+        assert_eq!((call!(tenslice_tensor_elements(tensor)), call!(tenslice_tensor_layout(tensor))), (6, 0));
+        assert_eq!(call!(tenslice_tensor_dtype(tensor)), u32::from(DType::F64.code()));
         places!(dimensions: [u64; 2], strides: [u64; 2], dst: [f64; 6]);
         ok!(tenslice_tensor_shape(tensor, dimensions.cast(), 2, rank));
         ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));

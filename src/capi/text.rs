@@ -112,7 +112,7 @@ pub extern "C" fn tenslice_str_copy(
 /// invalid argument. Linear.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_char>, length: Length) -> u32 {
-    let both = text.text().and_then(|(text, _)| Ok((text, other.with_length(length)?)));
+    let both = text.text().and_then(|(text, _)| Ok((text, other.text(length)?)));
     both.map_or(0, |(text, other)| u32::from(text.means(other)))
 }
 
@@ -189,12 +189,7 @@ pub(super) fn write_whole(
 /// Returns the name of a dtype, such as "f32"; NUL-terminated, valid forever. "?" for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
-    let Some(dtype) = of_code(dtype) else { return nth_text("", None) };
-    let place = DType::ALL.iter().position(|(number, _)| *number == dtype.number());
-    nth_text(
-        DType::NAMES_FOR_C,
-        place.and_then(|place| place.checked_mul(4)?.checked_add(usize::try_from(dtype.log2_lanes()).ok()?)),
-    )
+    nth_text(DType::NAMES_FOR_C, of_code(dtype).and_then(DType::place_of_name))
 }
 
 /// Returns the size of one element of a dtype in bytes; 0 where it is less than a byte, and for any other number.

@@ -90,7 +90,7 @@ pub extern "C" fn tenslice_ztensor2_check_shard(
     answer(&error, |details| {
         let is_verified = is_verified.writable()?;
         let file = of(file)?;
-        let (name, data) = (name.with_length(name_length)?, data.with_length(length)?);
+        let (name, data) = (name.text(name_length)?, data.with_length(length)?);
         let checked = details.of(file.check_shard_bytes(name, data))?;
         if let Some(is_verified) = is_verified {
             is_verified.set(checked.into());

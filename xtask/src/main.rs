@@ -35,7 +35,9 @@ fn header(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace")?;
     let path = root.join("include/tenslice.h");
     let mut config = cbindgen::Config::from_file(root.join("include/cbindgen.toml"))?;
-    config.after_includes = Some(codes()?);
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    config.after_includes = Some(codes(version.ok_or("no version in Cargo.toml")?)?);
     let mut text = Vec::new();
     let sources = with_pointers(root)?;
     cbindgen::Builder::new().with_src(sources.join("mod.rs")).with_config(config).generate()?.write(&mut text);
@@ -144,13 +146,34 @@ impl<'a> Argument<'a> {
     }
 }
 
+/// What makes calls shorter in C, and what only C needs.
+const MACROS: &str = r#"
+/** As the length of a string that is passed in: it ends before its NUL. */
+#define TENSLICE_NUL SIZE_MAX
+
+/** A string literal as two arguments, its bytes and how many: tenslice_file_find(&file, TENSLICE_STR("w"), ...). */
+#define TENSLICE_STR(literal) ("" literal), (sizeof("" literal) - 1)
+
+/** As the rank of a shape that is expected: any shape will do. */
+#define TENSLICE_ANY_SHAPE SIZE_MAX
+
+/** Sets struct_size of a struct, before the call that fills it: TENSLICE_INIT(info); */
+#define TENSLICE_INIT(info) ((info).struct_size = sizeof(info))
+"#;
+
 /// The numbers that C and Rust share, from the crate's own lists.
-fn codes() -> Result<String, Box<dyn Error>> {
+fn codes(version: &str) -> Result<String, Box<dyn Error>> {
     let mut out = String::new();
     writeln!(
         out,
         "\n/** The ABI version of this header; tenslice_abi_version() returns that of the library. */\n#define TENSLICE_ABI_VERSION 1"
     )?;
+    let parts = ["MAJOR", "MINOR", "PATCH"].into_iter().zip(version.split('.'));
+    writeln!(out, "\n/** The version of this header; tenslice_version() returns that of the library. */")?;
+    for (part, number) in parts {
+        writeln!(out, "#define TENSLICE_VERSION_{part} {number}")?;
+    }
+    out.push_str(MACROS);
     writeln!(
         out,
         "\n/** How many ranges a tenslice_source can keep. */\n#define TENSLICE_MAX_SEGMENTS {MAX_SEGMENTS}"

@@ -1,0 +1,126 @@
+//! A tensor that is what the program expects, in one call, and the message where it is not.
+
+use core::ffi::c_char;
+use core::mem::MaybeUninit;
+
+use super::component::{tenslice_bytes, typed_bytes};
+use super::file::{tenslice_file, tenslice_file_find};
+use super::memory::memory;
+use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Out};
+use super::status::{ApiError, Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::tensor::tenslice_tensor;
+use super::text::{of_code, write_whole};
+use crate::error::ErrorKind;
+use crate::{Expected, Tensor};
+
+/// Finds the tensor with the name of `length` bytes at `name`, and sets `bytes` to its bytes, without a copy: those of a
+/// dense tensor of `dtype`, in this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of
+/// the file. With TENSLICE_ANY its elements may be of any type, and its bytes are as they are in the file;
+/// with TENSLICE_ANY_SHAPE for `rank` it may have any shape, and `shape` is not read. Linear in the bytes of the metadata;
+/// tenslice_index_find and tenslice_tensor_expect are not.
+///
+/// Where it fails, tenslice_expect_text has a message that says what the file has instead.
+///
+/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
+/// UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_expect(
+    file: Handle<tenslice_file>,
+    name: Array<c_char>,
+    length: Length,
+    dtype: u32,
+    shape: Array<u64>,
+    rank: Length,
+    bytes: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let expected = expected(&[], dtype, shape.unless_any(rank)?)?;
+        let mut place = MaybeUninit::uninit();
+        // The function that C calls: a second path to what it does would take more flash in programs that use it alone.
+        let (found, tensor) = Out::inside(&mut place);
+        match tenslice_file_find(file, name, length, found, error.again()) {
+            OK => expect(details, tensor.get()?, &expected, dtype, &bytes),
+            status => Ok(status),
+        }
+    })
+}
+
+/// Compares a tensor that was found already with what is expected, and sets `bytes` to its bytes: tenslice_file_expect
+/// without the name. Constant cost.
+///
+/// Errors: those of tenslice_file_expect but NOT_FOUND.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_expect(
+    tensor: Handle<tenslice_tensor>,
+    dtype: u32,
+    shape: Array<u64>,
+    rank: Length,
+    bytes: Out<tenslice_bytes>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let expected = expected(&[], dtype, shape.unless_any(rank)?)?;
+        expect(details, tensor.get()?, &expected, dtype, &bytes)
+    })
+}
+
+/// Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
+/// tenslice_index_find, NUL-terminated, to a buffer: which tensor was asked for, and what the file has instead, as in
+///
+///     tensor "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]
+///     no tensor "layer1.wieght"; the nearest name is "layer1.weight"
+///
+/// The arguments up to `rank` are those of the call that failed (after a call that takes a name only, TENSLICE_ANY, NULL
+/// and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once more, or twice to find the nearest
+/// name. Where the buffer is too small nothing is written. `needed` (may be NULL) is set to the number of bytes needed,
+/// the NUL included.
+///
+/// Errors: TOO_SMALL, INVALID_HANDLE, INVALID_ARGUMENT.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_expect_text(
+    file: Handle<tenslice_file>,
+    name: Array<c_char>,
+    length: Length,
+    dtype: u32,
+    shape: Array<u64>,
+    rank: Length,
+    error: In<tenslice_error>,
+    buffer: Buffer<c_char>,
+    capacity: Capacity,
+    needed: OptionalOut<usize>,
+) -> tenslice_status {
+    plain(|| {
+        let (name, lengths) = (name.text(length)?, shape.unless_any(rank)?);
+        let shape_memory =
+            lengths.map_or(memory(name.as_ptr(), 0), |lengths| memory(lengths.as_ptr(), lengths.len()));
+        let given = [file.memory(), memory(name.as_ptr(), name.len()), shape_memory, error.memory(), needed.memory()];
+        let buffer = buffer.with_capacity(capacity, &given)?;
+        let expected = expected(name, dtype, lengths)?;
+        let sentence = expected.explain(file.get()?, error.read()?.to_rust()?);
+        write_whole(buffer, needed.writable()?, |out| sentence.write_to(out))
+    })
+}
+
+/// What the arguments of C state.
+fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResult<Expected<'a>> {
+    let mut expected = Expected::with_bytes(name);
+    if dtype != 0 {
+        expected = expected.dtype(of_code(dtype).ok_or(ApiError::new(ErrorKind::InvalidArgument))?);
+    }
+    Ok(shape.map_or(expected, |shape| expected.shape(shape)))
+}
+
+fn expect(
+    details: Details<'_>,
+    tensor: &Tensor<'static>,
+    expected: &Expected<'_>,
+    dtype: u32,
+    bytes: &Out<'_, tenslice_bytes>,
+) -> FfiResult<tenslice_status> {
+    let bytes = bytes.writable()?;
+    let mut data = tensor.blank_component();
+    details.of(expected.check_into(tensor, &mut data))?;
+    bytes.set(details.of(typed_bytes(&data, dtype))?.into());
+    Ok(OK)
+}

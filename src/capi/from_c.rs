@@ -1,0 +1,45 @@
+//! Arguments of the exported functions, for the tests of src/capi, made of what a C program passes.
+
+use core::marker::PhantomData;
+
+use super::{
+    Array, Buffer, Capacity, ComplexOut, Handle, HandleMut, In, InfoIn, InfoOut, Length, OptionalIn, OptionalOut,
+    Out, Scratch, ScratchLength,
+};
+
+/// Makes an argument from what a C program passes, for tests.
+pub(crate) trait FromC<Raw> {
+    /// # Safety
+    /// As the header requires of the argument.
+    unsafe fn from_c(raw: Raw) -> Self;
+}
+
+macro_rules! from_c {
+    ($($name:ident<$lifetime:lifetime $(, $of:ident)?>($raw:ty);)*) => { $(
+        impl<$lifetime $(, $of)?> FromC<$raw> for $name<$lifetime $(, $of)?> {
+            unsafe fn from_c(raw: $raw) -> Self {
+                Self(raw, PhantomData)
+            }
+        }
+    )* };
+}
+
+from_c! {
+    Handle<'a, H>(*const H);
+    Handle<'a, H>(*mut H);
+    HandleMut<'a, H>(*mut H);
+    In<'a, T>(*const T);
+    In<'a, T>(*mut T);
+    OptionalIn<'a, T>(*const T);
+    InfoIn<'a, T>(*const T);
+    Out<'a, T>(*mut T);
+    OptionalOut<'a, T>(*mut T);
+    InfoOut<'a, T>(*mut T);
+    ComplexOut<'a>(*mut f64);
+    Array<'a, E>(*const E);
+    Length<'a>(usize);
+    Buffer<'a, E>(*mut E);
+    Capacity<'a>(usize);
+    Scratch<'a, E>(*mut E);
+    ScratchLength<'a>(usize);
+}

@@ -1,0 +1,262 @@
+//! What a program expects of a tensor: one call that finds it and compares it, and the message where it is another.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `component`, `tensor`, `file`, `explain`.
+#![forbid(unsafe_code)]
+
+use core::fmt::{self, Write};
+
+use crate::bytes::num::to_u64;
+use crate::bytes::text::Text;
+use crate::component::Component;
+use crate::error::{Error, ErrorKind, Result};
+use crate::explain::{decimal, plain, quoted};
+use crate::file::File;
+use crate::tensor::Tensor;
+use crate::vocab::{DType, Layout};
+
+/// The name of a tensor, and what a program takes it to be: dense, of a dtype, of a shape. See [`File::expect`].
+///
+/// ```
+/// # #[cfg(feature = "ztensor")] {
+/// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+/// use tenslice::{DType, Expected, File};
+///
+/// let file = File::open(bytes)?;
+/// let weight = Expected::named("t.float64").dtype(DType::F64).shape(&[2, 3]);
+/// match file.expect(&weight) {
+///     Ok(data) => println!("{:?}", data.as_slice::<f64>()),
+///     Err(error) => println!("{}", weight.explain(&file, error)),
+/// }
+/// # }
+/// # Ok::<(), tenslice::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'e> {
+    name: &'e [u8],
+    dtype: Option<DType>,
+    shape: Option<&'e [u64]>,
+}
+
+impl<'e> Expected<'e> {
+    /// Expects a dense tensor of that name.
+    #[must_use]
+    pub const fn named(name: &'e str) -> Self {
+        Self::with_bytes(name.as_bytes())
+    }
+
+    /// Expects a dense tensor whose name has these bytes, which need not be UTF-8: then there is none.
+    pub(crate) const fn with_bytes(name: &'e [u8]) -> Self {
+        Self { name, dtype: None, shape: None }
+    }
+
+    /// Expects elements of that dtype.
+    #[must_use]
+    pub const fn dtype(self, dtype: DType) -> Self {
+        Self { dtype: Some(dtype), ..self }
+    }
+
+    /// Expects that shape, in the order of the file; `&[]` for a scalar.
+    #[must_use]
+    pub const fn shape(self, shape: &'e [u64]) -> Self {
+        Self { shape: Some(shape), ..self }
+    }
+
+    /// Compares a tensor with what is expected, but for its name, and reads the component that holds it into
+    /// `component`, a blank one of the tensor.
+    pub(crate) fn check_into<'a>(&self, tensor: &Tensor<'a>, component: &mut Component<'a>) -> Result<()> {
+        tensor.data_into(component)?;
+        if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
+            return Err(tensor.error(ErrorKind::WrongType));
+        }
+        if self.shape.is_some_and(|shape| tensor.shape() != *shape) {
+            return Err(tensor.error(ErrorKind::WrongShape));
+        }
+        Ok(())
+    }
+
+    /// Returns the message of an error of [`File::expect`], or of a call that reads the tensor it has found: it names
+    /// the tensor, what was expected, and what the file has instead. For a name that is not there it has the nearest one
+    /// of the file, if one differs in no more than about a quarter of its bytes.
+    ///
+    /// Nothing is allocated; the metadata is read while the message is printed.
+    #[must_use]
+    pub const fn explain<'a>(&self, file: &'e File<'a>, error: Error) -> Mismatch<'e, 'a> {
+        Mismatch { expected: *self, file, error }
+    }
+}
+
+impl<'a> File<'a> {
+    /// Finds a tensor and compares it with what is expected. Returns the component that holds it. Linear in the bytes of
+    /// the metadata, as [`find`](Self::find) is.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, for which [`Expected::explain`] has messages; another error where
+    /// the bytes have changed since the file was opened.
+    pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
+        let mut tensor = self.blank_tensor();
+        self.find_into(expected.name, &mut tensor)?;
+        tensor.expect(expected)
+    }
+}
+
+impl<'a> Tensor<'a> {
+    /// Compares this tensor with what is expected, but for the name. Returns the component that holds it.
+    ///
+    /// # Errors
+    /// `NotDense`, `WrongType`, `WrongShape`.
+    pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
+        let mut component = self.blank_component();
+        expected.check_into(self, &mut component).map(|()| component)
+    }
+}
+
+/// The message of an error about an expected tensor: see [`Expected::explain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mismatch<'e, 'a> {
+    expected: Expected<'e>,
+    file: &'e File<'a>,
+    error: Error,
+}
+
+impl fmt::Display for Mismatch<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
+    }
+}
+
+impl Mismatch<'_, '_> {
+    pub(crate) fn write_to(&self, out: &mut impl Write) -> fmt::Result {
+        let Self { expected, file, error } = self;
+        let tensor = match search(file, expected.name) {
+            Ok(tensor) => tensor,
+            Err(nearest) => {
+                out.write_str("no tensor ")?;
+                name(out, expected.name)?;
+                if let Some(nearest) = nearest {
+                    out.write_str("; the nearest name is ")?;
+                    quoted(out, nearest)?;
+                }
+                return Ok(());
+            }
+        };
+        out.write_str("tensor ")?;
+        name(out, expected.name)?;
+        out.write_str(": ")?;
+        if !matches!(error.kind(), ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape) {
+            return out.write_str(error.kind().text());
+        }
+        out.write_str("expected ")?;
+        out.write_str(expected.dtype.map_or("a dense tensor", DType::name_for_c))?;
+        if let Some(lengths) = expected.shape {
+            shape(out, lengths.iter().copied())?;
+        }
+        out.write_str("; the file has ")?;
+        out.write_str(tensor.dtype().map_or("numbers", DType::name_for_c))?;
+        shape(out, tensor.shape().iter())?;
+        if tensor.layout() != Layout::Dense {
+            out.write_str(" in the layout ")?;
+            quoted(out, tensor.layout_name().into())?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes ` [2, 3]`.
+fn shape(out: &mut impl Write, lengths: impl Iterator<Item = u64>) -> fmt::Result {
+    out.write_str(" [")?;
+    let mut between = "";
+    for length in lengths {
+        out.write_str(between)?;
+        decimal(out, length)?;
+        between = ", ";
+    }
+    out.write_str("]")
+}
+
+/// Writes the name that was asked for, in quotation marks: of one that is not UTF-8, what is.
+fn name(out: &mut impl Write, name: &[u8]) -> fmt::Result {
+    out.write_str("\"")?;
+    for chunk in name.utf8_chunks() {
+        plain(out, chunk.valid().into())?;
+        if !chunk.invalid().is_empty() {
+            out.write_str("\u{fffd}")?;
+        }
+    }
+    out.write_str("\"")
+}
+
+/// The longest part in which two names are compared byte by byte, so that a byte of a name costs no more than this many
+/// steps.
+const LONGEST: usize = 64;
+
+/// Returns the first tensor of that name; where there is none, the name that is nearest, if one is near.
+fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
+    let mut limit = to_u64(name.len()).saturating_add(2).wrapping_shr(2);
+    let mut nearest = None;
+    for tensor in file.tensors() {
+        let other = tensor.name();
+        if other.means(name) {
+            return Ok(tensor);
+        }
+        if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= limit) {
+            // Of names that are as near, the first.
+            (limit, nearest) = (distance.saturating_sub(1), Some(other));
+        }
+    }
+    Err(nearest)
+}
+
+/// Returns how many bytes have to be changed, put in or taken out to make one name of the other (Levenshtein's distance);
+/// `None` where more than [`LONGEST`] of them lie between the first and the last that differ.
+fn distance(name: &[u8], other: &[u8]) -> Option<u64> {
+    let common = name.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (name, other) = (name.get(common..)?, other.get(common..)?);
+    let common = name.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let name = name.get(..name.len().checked_sub(common)?)?;
+    let other = other.get(..other.len().checked_sub(common)?)?;
+    if name.len() > LONGEST || other.len() > LONGEST {
+        return None;
+    }
+    // After each byte of `name`: the distance of what has been read of it to each beginning of `other`.
+    let mut to_nothing = 0_u64;
+    let mut row = [0_u64; LONGEST];
+    let row = row.get_mut(..other.len())?;
+    row.iter_mut().zip(1..).for_each(|(cell, length)| *cell = length);
+    for byte in name {
+        let mut diagonal = to_nothing;
+        to_nothing = to_nothing.saturating_add(1);
+        let mut left = to_nothing;
+        for (cell, other) in row.iter_mut().zip(other) {
+            let changed = diagonal.saturating_add(u64::from(byte != other));
+            diagonal = *cell;
+            left = changed.min(left.saturating_add(1)).min(cell.saturating_add(1));
+            *cell = left;
+        }
+    }
+    Some(row.last().copied().unwrap_or(to_nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_levenshteins() {
+        let distance = |a: &str, b: &str| distance(a.as_bytes(), b.as_bytes());
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("layer1.weight", "layer1.wieght", 2),
+            ("layer1.weight", "layer12.weight", 1),
+            ("flaw", "lawn", 2),
+            ("aa", "aaa", 1),
+        ] {
+            assert_eq!((distance(a, b), distance(b, a)), (Some(expected), Some(expected)), "{a} {b}");
+        }
+        let long = std::format!("{}x", "y".repeat(LONGEST));
+        assert_eq!(distance(&long, "z"), None);
+        assert_eq!(distance(&long, long.trim_end_matches("x")), Some(1));
+    }
+}
