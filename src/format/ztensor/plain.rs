@@ -1,0 +1,273 @@
+//! A dense tensor of zTensor 1.2 as real programs write it: keys in the order below, a single component, of raw bytes.
+//!
+//! Depends on `super`, `codec::cbor`. For hosts: chips have no flash for a second way. Only what has no fault and gives no
+//! warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of `layout`.
+//!
+//! ```text
+//! name: {
+//!     "shape": [lengths]
+//!     "format": "dense"
+//!     "components": {
+//!         "data": {
+//!             "dtype": text of at most 7 bytes
+//!             "offset": number
+//!             "length": number
+//!             "digest": text                      where the map has 4 keys
+//!         }
+//!     }
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+use super::layout::{self, short_dtypes};
+use super::{Generation, Manifest};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::product;
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::cbor::{Rest, text_word};
+use crate::codec::digest;
+use crate::format::{ComponentRecord, TensorRecord};
+use crate::shape::Shape;
+use crate::vocab::{DType, Layout};
+
+/// What is between the name and the lengths, the lengths and the component, and in front of the dtype.
+const SHAPE: &[u8] = b"\xa3\x65shape";
+const COMPONENTS: &[u8] = b"\x66format\x65dense\x6acomponents";
+const DATA: &[u8] = b"\xa1\x64data";
+
+/// Declares a list of dtypes by the words that their names are.
+macro_rules! words {
+    ($($name:literal: $dtype:ident),* $(,)?) => { [$((text_word($name), DType::$dtype)),*] };
+}
+static DTYPES: [(u64, DType); 17] = short_dtypes!(words);
+
+/// An entry of that form.
+struct Entry<'a> {
+    name: &'a [u8],
+    /// The lengths and what follows, how many there are, and their product.
+    lengths: &'a [u8],
+    rank: u32,
+    elements: Option<u64>,
+    /// From the map of the components on.
+    components: Rest<'a>,
+    data: Data<'a>,
+}
+
+/// The component of such an entry.
+struct Data<'a> {
+    /// Its dtype as [`text_word`](crate::codec::cbor::text_word) returns it.
+    dtype: u64,
+    extent: Extent,
+    digest: Option<&'a [u8]>,
+    /// What follows it.
+    rest: Rest<'a>,
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the entry at that position of the manifest.
+    #[inline(always)]
+    fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
+        if manifest.generation != Generation::V1_2 {
+            return None;
+        }
+        let mut rest = Rest::of(manifest.region.bytes, position)?;
+        let name = rest.text()?;
+        rest.pass(SHAPE)?;
+        let rank = match rest.byte()? {
+            head @ 0x80..=0x97 => u32::from(head & 0x1f),
+            _ => return None,
+        };
+        let lengths = rest.bytes();
+        let mut elements = Some(1);
+        for _ in 0..rank {
+            elements = product(elements, rest.unsigned()?);
+        }
+        rest.pass(COMPONENTS)?;
+        let components = rest;
+        Some(Self { name, lengths, rank, elements, components, data: Data::read(rest)? })
+    }
+
+    /// Its dtype, if it breaks no rule and calls for no warning. Whether its texts are UTF-8 is left to
+    /// [`has_utf8`](Self::has_utf8).
+    #[inline(always)]
+    fn dtype(&self, manifest: &Manifest<'a>) -> Option<DType> {
+        let dtype = self.data.dtype(manifest)?;
+        (product(self.elements, dtype.whole_size()) == Some(self.data.extent.length)).then_some(dtype)
+    }
+
+    #[inline(always)]
+    fn has_utf8(&self) -> bool {
+        is_utf8(self.name) && self.data.digest.is_none_or(is_utf8)
+    }
+}
+
+impl<'a> Data<'a> {
+    /// Reads the map of the components.
+    #[inline(always)]
+    fn read(mut rest: Rest<'a>) -> Option<Self> {
+        rest.pass(DATA)?;
+        let has_digest = match rest.byte()? {
+            0xa3 => false,
+            0xa4 => true,
+            _ => return None,
+        };
+        rest.pass(b"\x65dtype")?;
+        let word = rest.word()?;
+        let length = word & 0xff ^ 0x60;
+        if length > 7 {
+            return None;
+        }
+        // Without the bytes after it.
+        let dtype = word & u64::MAX.wrapping_shr(u32::try_from(length << 3 ^ 56).unwrap_or(0));
+        rest.take(usize::try_from(length).unwrap_or(0).wrapping_add(1))?;
+        rest.pass(b"\x66offset")?;
+        let offset = rest.unsigned()?;
+        rest.pass(b"\x66length")?;
+        let extent = Extent::new(offset, rest.unsigned()?);
+        let mut digest = None;
+        if has_digest {
+            rest.pass(b"\x66digest")?;
+            digest = Some(rest.text()?);
+        }
+        Some(Self { dtype, extent, digest, rest })
+    }
+
+    /// Its dtype, if it breaks no rule and calls for no warning.
+    #[inline(always)]
+    fn dtype(&self, manifest: &Manifest<'a>) -> Option<DType> {
+        let (_, dtype) = DTYPES.iter().find(|(word, _)| *word == self.dtype)?;
+        let is_sound = layout::misplacement(manifest, self.extent).is_none()
+            && layout::is_aligned(self.extent)
+            && self.digest.is_none_or(digest::is_of_known_kind);
+        is_sound.then_some(*dtype)
+    }
+}
+
+/// Checks the entry at that position. Returns its name and the position after it.
+#[inline(always)]
+pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    let entry = Entry::at(manifest, position)?;
+    entry.dtype(manifest)?;
+    let after = entry.data.rest.position_in(manifest.region.bytes);
+    entry.has_utf8().then_some((entry.name, after))
+}
+
+/// The name of the entry at that position, which has been checked, and the position after the entry.
+#[inline(always)]
+pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    let entry = Entry::at(manifest, position)?;
+    Some((entry.name, entry.data.rest.position_in(manifest.region.bytes)))
+}
+
+/// Reads the entry at that position, which has been checked, into `tensor`, a blank record. Returns the position after it.
+#[inline(always)]
+pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+    let entry = Entry::at(manifest, position)?;
+    tensor.dtype = Some(entry.dtype(manifest)?);
+    tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
+    tensor.name = Utf8::known(entry.name);
+    tensor.shape = Shape::new(entry.lengths, entry.rank, layout::read_dimension);
+    tensor.components = entry.components.position_in(manifest.region.bytes);
+    Some(entry.data.rest.position_in(manifest.region.bytes))
+}
+
+/// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
+#[inline(always)]
+pub(super) fn read_data<'a>(
+    manifest: &Manifest<'a>,
+    tensor: &TensorRecord<'a>,
+    part: &mut ComponentRecord<'a>,
+) -> Option<u32> {
+    if manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense {
+        return None;
+    }
+    let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
+    let dtype = data.dtype(manifest)?;
+    let start = manifest.region.start;
+    // The role is after the head of the map.
+    let at = start.wrapping_add(tensor.components.wrapping_add(1).into());
+    part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
+    part.dtype = tensor.dtype;
+    part.storage = Some(dtype);
+    part.extent = data.extent;
+    part.decoded_length = Some(data.extent.length);
+    part.digest = data.digest.map(Utf8::known);
+    Some(data.rest.position_in(manifest.region.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::super::entry;
+    use super::*;
+    use crate::bytes::extent::Region;
+
+    /// What all three functions read is what `entry` reads, without a fault or a warning. Returns whether they read it.
+    fn agree(bytes: &[u8]) -> bool {
+        let manifest = Manifest { region: Region { bytes, start: 4096 }, generation: Generation::V1_2 };
+        let mut reader = manifest.reader(0);
+        let mut expected = TensorRecord::blank();
+        entry::entry(&manifest, &mut expected, &mut reader);
+        let mut tensor = TensorRecord::blank();
+        let after = read(&manifest, &mut tensor, 0);
+        let Some((name, end)) = check(&manifest, 0) else {
+            // Only of the encoding of texts a read is sure.
+            assert!(after.is_none() || reader.found_fault().is_some());
+            return false;
+        };
+        assert!(reader.found_fault().is_none() && expected.warnings == 0, "{bytes:x?}");
+        assert_eq!((name, end), (expected.name.bytes(), reader.position()));
+        assert_eq!(pass_over(&manifest, 0), Some((name, end)));
+        assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
+
+        let mut reader = manifest.reader(tensor.components);
+        reader.entry = 0;
+        reader.map();
+        let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
+        expected.warnings = 0xff; // is reset
+        entry::component(&manifest, &mut reader, &mut expected);
+        assert_eq!(read_data(&manifest, &tensor, &mut part), Some(reader.position()));
+        assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+        true
+    }
+
+    #[test]
+    fn entries_are_read_as_any_others_are() {
+        const DENSE: &[u8] = b"fformatedensejcomponents";
+        let entries: [[&[u8]; 3]; 8] = [
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa3edtypecf32foffset\x00flength\x00"],
+            [b"aa\xa3eshape\x81\x01", DENSE, b"\xa1ddata\xa3edtypedboolfoffset\x18\x40flength\x01"],
+            [b"aa\xa3eshape\x81\x03", DENSE, b"\xa1ddata\xa3edtypedbf16foffset\x19\x01\x00flength\x06"],
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa3edtypegf8_e4m3foffset\x00flength\x00"],
+            [
+                b"\x78\x05\xc3\xa9\xe2\x82\xac\xa3eshape\x80",
+                DENSE,
+                b"\xa1ddata\xa3edtypecf32foffset\x18\x40flength\x04",
+            ],
+            [b"\x60\xa3eshape\x83\x02\x1a\0\0\0\x02\x03", DENSE, b"\xa1ddata\xa3edtypebu8foffset\x18\x80flength\x0c"],
+            [
+                b"aa\xa3eshape\x81\x00",
+                DENSE,
+                b"\xa1ddata\xa4edtypecf32foffset\x00flength\x00fdigestqcrc32c:0x00000000",
+            ],
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa4edtypecf32foffset\x00flength\x00fdigestgsha256:"],
+        ];
+        let mut changed = 0;
+        for entry in entries.map(|parts| parts.concat()) {
+            assert!(agree(&entry), "{entry:x?}");
+            for length in 0..entry.len() {
+                assert!(!agree(&entry[..length]));
+            }
+            for at in 0..entry.len() {
+                for byte in 0..=0xff {
+                    let mut entry = entry.clone();
+                    entry[at] = byte;
+                    changed += u32::from(agree(&entry));
+                }
+            }
+        }
+        assert!(changed > 2000, "{changed}"); // names, lengths, offsets, digests
+    }
+}
