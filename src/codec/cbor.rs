@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
 #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
-pub(crate) use self::expected::{Rest, text_word};
+pub(crate) use self::expected::{Rest, key_word, text_word};
 #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
 pub(crate) use self::record::Expected;
 #[cfg(feature = "ztensor")]

@@ -4,7 +4,7 @@
 //! nothing is known of it then: [`Reader`](super::Reader) has to read it, which also tells what is wrong.
 #![forbid(unsafe_code)]
 
-use super::{ENDLESS, TEXT, UNSIGNED, major};
+use super::{ENDLESS, TEXT, major};
 use crate::bytes::num::{to_u64, to_usize};
 
 /// The bytes from some position on.
@@ -25,7 +25,7 @@ impl<'a> Rest<'a> {
     /// Where they begin in `all`, of which they are the end.
     #[inline(always)]
     pub(crate) fn position_in(self, all: &[u8]) -> u32 {
-        u32::try_from(to_u64(all.len().saturating_sub(self.0.len()))).unwrap_or(u32::MAX)
+        u32::try_from(to_u64(all.len().wrapping_sub(self.0.len()))).unwrap_or(u32::MAX)
     }
 
     /// Moves past `bytes`.
@@ -35,18 +35,20 @@ impl<'a> Rest<'a> {
         Some(())
     }
 
+    /// Moves past so many bytes and returns them.
+    #[inline(always)]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (chunk, after) = self.0.split_first_chunk()?;
+        self.0 = after;
+        Some(chunk)
+    }
+
     /// The next byte.
     #[inline(always)]
     pub(crate) fn byte(&mut self) -> Option<u8> {
         let (byte, after) = self.0.split_first()?;
         self.0 = after;
         Some(*byte)
-    }
-
-    /// The next eight bytes as a number, the first one lowest; they are not moved past.
-    #[inline(always)]
-    pub(crate) fn word(self) -> Option<u64> {
-        self.0.first_chunk().map(|word| u64::from_le_bytes(*word))
     }
 
     /// Moves past so many bytes and returns them.
@@ -60,56 +62,99 @@ impl<'a> Rest<'a> {
     /// A text string, not checked to be UTF-8.
     #[inline(always)]
     pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
-        let length = match self.byte()? {
-            head @ 0x60..=0x77 => (head & ENDLESS).into(),
+        let head = self.byte()?;
+        self.text_of(head)
+    }
+
+    /// A text string whose first byte is `head`.
+    #[inline(always)]
+    pub(crate) fn text_of(&mut self, head: u8) -> Option<&'a [u8]> {
+        let length = match head {
+            0x60..=0x77 => (head & ENDLESS).into(),
             0x78 => self.byte()?.into(),
-            head if major(head) == TEXT => self.wide(head & ENDLESS)?,
+            _ if major(head) == TEXT => self.wide(head & ENDLESS)?,
             _ => return None,
         };
         self.take(to_usize(length)?)
+    }
+
+    /// A text string of less than eight bytes, with more bytes after it, as [`text_word`] returns it.
+    #[inline(always)]
+    pub(crate) fn short_text(&mut self) -> Option<u64> {
+        let word = u64::from_le_bytes(*self.0.first_chunk()?);
+        let length = word & 0xff ^ u64::from(TEXT);
+        if length > 7 {
+            return None;
+        }
+        self.take(to_usize(length.wrapping_add(1))?)?;
+        // Without the bytes after it.
+        let others = 56_u32.wrapping_sub(u32::try_from(length).unwrap_or(0).wrapping_shl(3));
+        Some(word.wrapping_shl(others).wrapping_shr(others))
+    }
+
+    /// A key of seven bytes with its head, as [`key_word`] returns it, and the first byte of its value, which is returned:
+    /// all eight at once.
+    #[inline(always)]
+    pub(crate) fn key(&mut self, key: u64) -> Option<u8> {
+        let word = u64::from_le_bytes(*self.chunk()?);
+        let [.., head] = word.to_le_bytes();
+        (word & KEY == key).then_some(head)
     }
 
     /// A nonnegative integer.
     #[inline(always)]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         let head = self.byte()?;
+        self.unsigned_of(head)
+    }
+
+    /// A nonnegative integer whose first byte is `head`.
+    #[inline(always)]
+    pub(crate) fn unsigned_of(&mut self, head: u8) -> Option<u64> {
         if head < 24 {
             return Some(head.into());
         }
         let Some(word) = self.0.first_chunk() else { return self.wide(head) };
-        // Of any width without a branch, since a reader of numbers cannot foresee it.
-        let (width, others) = match head {
-            24..=27 => (
-                1_usize.wrapping_shl(u32::from(head) & 7),
-                64_u32.wrapping_sub(8_u32.wrapping_shl(u32::from(head) & 7)),
-            ),
-            _ => return None,
-        };
-        self.take(width)?;
-        Some(u64::from_be_bytes(*word).wrapping_shr(others))
+        if head > 27 {
+            return None;
+        }
+        // Of any width without a branch: which one comes next cannot be foreseen.
+        let width = 1_u32.wrapping_shl(u32::from(head) & 7);
+        self.take(to_usize(width.into())?)?;
+        Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width.wrapping_shl(3))))
     }
 
     /// The number after the first byte of a head.
-    #[inline(never)]
+    #[inline(always)]
     fn wide(&mut self, info: u8) -> Option<u64> {
-        Some(match info {
-            24 => self.chunk().map(u8::from_be_bytes)?.into(),
-            25 => self.chunk().map(u16::from_be_bytes)?.into(),
-            26 => self.chunk().map(u32::from_be_bytes)?.into(),
-            27 => self.chunk().map(u64::from_be_bytes)?,
-            _ => return None,
-        })
+        let (number, after) = self.any_wide(info)?;
+        self.0 = after;
+        Some(number)
     }
 
-    #[inline(always)]
-    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (chunk, after) = self.0.split_first_chunk()?;
-        self.0 = after;
-        Some(*chunk)
+    #[inline(never)]
+    fn any_wide(mut self, info: u8) -> Option<(u64, &'a [u8])> {
+        let number = match info {
+            24 => u8::from_be_bytes(*self.chunk()?).into(),
+            25 => u16::from_be_bytes(*self.chunk()?).into(),
+            26 => u32::from_be_bytes(*self.chunk()?).into(),
+            27 => u64::from_be_bytes(*self.chunk()?),
+            _ => return None,
+        };
+        Some((number, self.0))
     }
 }
 
-/// A text string of less than eight bytes as [`Rest::word`] returns it, without the bytes after it; 0 for a longer one.
+/// The lower seven bytes.
+const KEY: u64 = u64::MAX >> 8;
+
+/// Seven bytes as [`Rest::key`] takes them.
+pub(crate) const fn key_word(key: &[u8; 7]) -> u64 {
+    let [a, b, c, d, e, f, g] = *key;
+    u64::from_le_bytes([a, b, c, d, e, f, g, 0])
+}
+
+/// A text string of less than eight bytes as a number, its head lowest; 0 for a longer one.
 #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
 pub(crate) const fn text_word(text: &str) -> u64 {
     let text = text.as_bytes();

@@ -24,22 +24,28 @@ use super::{Generation, Manifest};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor::{Rest, text_word};
+use crate::codec::cbor::{Rest, key_word, text_word};
 use crate::codec::digest;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::shape::Shape;
 use crate::vocab::{DType, Layout};
 
-/// What is between the name and the lengths, the lengths and the component, and in front of the dtype.
-const SHAPE: &[u8] = b"\xa3\x65shape";
-const COMPONENTS: &[u8] = b"\x66format\x65dense\x6acomponents";
-const DATA: &[u8] = b"\xa1\x64data";
+/// What is between the name and the number of lengths, the lengths and the component, the component and its dtype.
+const SHAPE: u64 = key_word(b"\xa3\x65shape");
+const COMPONENTS: &[u8; 24] = b"\x66format\x65dense\x6acomponents";
+const DATA: &[u8; 13] = b"\xa1\x64data\xa3\x65dtype";
+const DATA_WITH_DIGEST: &[u8; 13] = b"\xa1\x64data\xa4\x65dtype";
+const OFFSET: u64 = key_word(b"\x66offset");
+const LENGTH: u64 = key_word(b"\x66length");
+const DIGEST: u64 = key_word(b"\x66digest");
 
-/// Declares a list of dtypes by the words that their names are.
+/// Declares a list of dtypes by the words that their names are; and the size of an element.
 macro_rules! words {
-    ($($name:literal: $dtype:ident),* $(,)?) => { [$((text_word($name), DType::$dtype)),*] };
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
+    };
 }
-static DTYPES: [(u64, DType); 17] = short_dtypes!(words);
+static DTYPES: [(u64, DType, u64); 17] = short_dtypes!(words);
 
 /// An entry of that form.
 struct Entry<'a> {
@@ -72,8 +78,7 @@ impl<'a> Entry<'a> {
         }
         let mut rest = Rest::of(manifest.region.bytes, position)?;
         let name = rest.text()?;
-        rest.pass(SHAPE)?;
-        let rank = match rest.byte()? {
+        let rank = match rest.key(SHAPE)? {
             head @ 0x80..=0x97 => u32::from(head & 0x1f),
             _ => return None,
         };
@@ -82,7 +87,9 @@ impl<'a> Entry<'a> {
         for _ in 0..rank {
             elements = product(elements, rest.unsigned()?);
         }
-        rest.pass(COMPONENTS)?;
+        if rest.chunk()? != COMPONENTS {
+            return None;
+        }
         let components = rest;
         Some(Self { name, lengths, rank, elements, components, data: Data::read(rest)? })
     }
@@ -91,8 +98,8 @@ impl<'a> Entry<'a> {
     /// [`has_utf8`](Self::has_utf8).
     #[inline(always)]
     fn dtype(&self, manifest: &Manifest<'a>) -> Option<DType> {
-        let dtype = self.data.dtype(manifest)?;
-        (product(self.elements, dtype.whole_size()) == Some(self.data.extent.length)).then_some(dtype)
+        let (dtype, size) = self.data.dtype(manifest)?;
+        (product(self.elements, size) == Some(self.data.extent.length)).then_some(dtype)
     }
 
     #[inline(always)]
@@ -105,41 +112,32 @@ impl<'a> Data<'a> {
     /// Reads the map of the components.
     #[inline(always)]
     fn read(mut rest: Rest<'a>) -> Option<Self> {
-        rest.pass(DATA)?;
-        let has_digest = match rest.byte()? {
-            0xa3 => false,
-            0xa4 => true,
-            _ => return None,
-        };
-        rest.pass(b"\x65dtype")?;
-        let word = rest.word()?;
-        let length = word & 0xff ^ 0x60;
-        if length > 7 {
+        let start = rest.chunk()?;
+        let has_digest = start == DATA_WITH_DIGEST;
+        if start != DATA && !has_digest {
             return None;
         }
-        // Without the bytes after it.
-        let dtype = word & u64::MAX.wrapping_shr(u32::try_from(length << 3 ^ 56).unwrap_or(0));
-        rest.take(usize::try_from(length).unwrap_or(0).wrapping_add(1))?;
-        rest.pass(b"\x66offset")?;
-        let offset = rest.unsigned()?;
-        rest.pass(b"\x66length")?;
-        let extent = Extent::new(offset, rest.unsigned()?);
+        let dtype = rest.short_text()?;
+        let offset = rest.key(OFFSET)?;
+        let offset = rest.unsigned_of(offset)?;
+        let length = rest.key(LENGTH)?;
+        let extent = Extent::new(offset, rest.unsigned_of(length)?);
         let mut digest = None;
         if has_digest {
-            rest.pass(b"\x66digest")?;
-            digest = Some(rest.text()?);
+            let head = rest.key(DIGEST)?;
+            digest = Some(rest.text_of(head)?);
         }
         Some(Self { dtype, extent, digest, rest })
     }
 
-    /// Its dtype, if it breaks no rule and calls for no warning.
+    /// Its dtype and the size of an element, if it breaks no rule and calls for no warning.
     #[inline(always)]
-    fn dtype(&self, manifest: &Manifest<'a>) -> Option<DType> {
-        let (_, dtype) = DTYPES.iter().find(|(word, _)| *word == self.dtype)?;
+    fn dtype(&self, manifest: &Manifest<'a>) -> Option<(DType, u64)> {
+        let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == self.dtype)?;
         let is_sound = layout::misplacement(manifest, self.extent).is_none()
             && layout::is_aligned(self.extent)
             && self.digest.is_none_or(digest::is_of_known_kind);
-        is_sound.then_some(*dtype)
+        is_sound.then_some((*dtype, *size))
     }
 }
 
@@ -160,7 +158,7 @@ pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&
 }
 
 /// Reads the entry at that position, which has been checked, into `tensor`, a blank record. Returns the position after it.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
     let entry = Entry::at(manifest, position)?;
     tensor.dtype = Some(entry.dtype(manifest)?);
@@ -172,7 +170,7 @@ pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, p
 }
 
 /// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn read_data<'a>(
     manifest: &Manifest<'a>,
     tensor: &TensorRecord<'a>,
@@ -182,7 +180,7 @@ pub(super) fn read_data<'a>(
         return None;
     }
     let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
-    let dtype = data.dtype(manifest)?;
+    let (dtype, _) = data.dtype(manifest)?;
     let start = manifest.region.start;
     // The role is after the head of the map.
     let at = start.wrapping_add(tensor.components.wrapping_add(1).into());
