@@ -128,8 +128,13 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; another error where the bytes have changed since the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        let mut tensor = self.blank_tensor();
-        self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
+        let mut found = Ok(self.blank_tensor());
+        if let Ok(tensor) = &mut found {
+            if let Err(error) = self.find_into(name.as_bytes(), tensor) {
+                found = Err(error);
+            }
+        }
+        found
     }
 
     /// Creates a blank tensor, to be read into.
@@ -301,10 +306,16 @@ impl<'a> Iterator for Tensors<'a> {
         if self.error.is_some() {
             return None;
         }
-        let mut tensor = self.blank();
-        let is_there = self.read_next(&mut tensor);
-        self.error = is_there.err();
-        is_there.unwrap_or(false).then_some(tensor)
+        // Filled in place: a copy of a tensor takes as long as reading one.
+        let mut next = Some(self.blank());
+        if let Some(tensor) = &mut next {
+            let is_there = self.read_next(tensor);
+            self.error = is_there.err();
+            if is_there != Ok(true) {
+                next = None;
+            }
+        }
+        next
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

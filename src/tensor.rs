@@ -135,8 +135,13 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        let mut component = self.blank_component();
-        self.component_into(role.as_bytes(), &mut component).map(|()| component)
+        let mut found = Ok(self.blank_component());
+        if let Ok(component) = &mut found {
+            if let Err(error) = self.component_into(role.as_bytes(), component) {
+                found = Err(error);
+            }
+        }
+        found
     }
 
     /// Creates a blank component, to be read into.
@@ -164,8 +169,13 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotDense` for any other layout.
     pub fn data(&self) -> Result<Component<'a>> {
-        let mut component = self.blank_component();
-        self.data_into(&mut component).map(|()| component)
+        let mut found = Ok(self.blank_component());
+        if let Ok(component) = &mut found {
+            if let Err(error) = self.data_into(component) {
+                found = Err(error);
+            }
+        }
+        found
     }
 
     /// Reads the component that holds a dense tensor into `component`, a blank one of this tensor.
@@ -524,10 +534,16 @@ impl<'a> Iterator for Components<'a> {
         if self.error.is_some() {
             return None;
         }
-        let mut component = self.blank();
-        let is_there = self.read_next(&mut component);
-        self.error = is_there.err();
-        is_there.unwrap_or(false).then_some(component)
+        // Filled in place: a copy of a component takes as long as reading one.
+        let mut next = Some(self.blank());
+        if let Some(component) = &mut next {
+            let is_there = self.read_next(component);
+            self.error = is_there.err();
+            if is_there != Ok(true) {
+                next = None;
+            }
+        }
+        next
     }
 }
 

@@ -271,6 +271,9 @@ pub struct ZtensorFile<'a> {
     left: Left,
     /// Whether the names are strictly ascending: then there are no duplicates, and a search may end early.
     is_sorted: bool,
+    /// Whether every entry is plain.
+    #[cfg(target_pointer_width = "64")]
+    is_plain: bool,
 }
 
 impl ZtensorFile<'_> {
@@ -333,11 +336,15 @@ impl<'a> ZtensorFile<'a> {
 
     /// Checks the entry at the reader's position, which has that index. Returns its name.
     #[cfg_attr(target_pointer_width = "64", inline)]
-    fn check_entry(&self, reader: &mut Reader<'a>, summary: &mut Summary, index: u32) -> &'a [u8] {
+    fn check_entry(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, index: u32) -> &'a [u8] {
         #[cfg(target_pointer_width = "64")]
         if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
             reader.go_to(after);
             return name;
+        }
+        #[cfg(target_pointer_width = "64")]
+        {
+            self.is_plain = false;
         }
         let mut tensor = TensorRecord::blank();
         entry::entry(&self.manifest, &mut tensor, reader);
@@ -372,11 +379,27 @@ impl<'a> ZtensorFile<'a> {
         Ok(is_there.then_some(Named { name: Text::new(name, false), name_at, tensor_at }))
     }
 
+    /// Reads the entry at that position if it is plain. Returns the position after it.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+        let read = if self.is_plain { plain::read::<true> } else { plain::read::<false> };
+        read(&self.manifest, tensor, position)
+    }
+
+    /// Reads the component of a tensor if it is plain. Returns the position after it.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn read_plain_data(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Option<u32> {
+        let read = if self.is_plain { plain::read_data::<true> } else { plain::read_data::<false> };
+        read(&self.manifest, tensor, part)
+    }
+
     /// Reads the entry at the reader's position, which has been checked.
     #[cfg_attr(target_pointer_width = "64", inline)]
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
         #[cfg(target_pointer_width = "64")]
-        if let Some(after) = plain::read(&self.manifest, tensor, reader.position()) {
+        if let Some(after) = self.read_plain(tensor, reader.position()) {
             reader.go_to(after);
             return;
         }
@@ -412,7 +435,17 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let manifest = Manifest::locate(opening)?;
         let input = opening.input;
-        Ok(Self { input, manifest, version: 0, entries: 0, attributes: 0, left: Left::NONE, is_sorted: true })
+        Ok(Self {
+            input,
+            manifest,
+            version: 0,
+            entries: 0,
+            attributes: 0,
+            left: Left::NONE,
+            is_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            is_plain: true,
+        })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -443,7 +476,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
         tensor.index = cursor.index;
         #[cfg(target_pointer_width = "64")]
-        if let Some(next) = key.passed(|at| plain::read(&self.manifest, tensor, at)) {
+        if let Some(next) = key.passed(|at| self.read_plain(tensor, at)) {
             next.store(cursor);
             return Ok(true);
         }
@@ -532,7 +565,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         let Key { at, mut left } = Key::at(cursor);
         let is_begun = cursor.index > 0;
         #[cfg(target_pointer_width = "64")]
-        if let (false, Some(at)) = (is_begun, plain::read_data(&self.manifest, tensor, part)) {
+        if let (false, Some(at)) = (is_begun, self.read_plain_data(tensor, part)) {
             Key { at, left: Left::NONE }.store(cursor);
             return Ok(true);
         }

@@ -73,9 +73,6 @@ impl<'a> Entry<'a> {
     /// Reads the entry at that position of the manifest.
     #[inline(always)]
     fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
-        if manifest.generation != Generation::V1_2 {
-            return None;
-        }
         let mut rest = Rest::of(manifest.region.bytes, position)?;
         let name = rest.text()?;
         let rank = match rest.key(SHAPE)? {
@@ -94,12 +91,11 @@ impl<'a> Entry<'a> {
         Some(Self { name, lengths, rank, elements, components, data: Data::read(rest)? })
     }
 
-    /// Its dtype, if it breaks no rule and calls for no warning. Whether its texts are UTF-8 is left to
-    /// [`has_utf8`](Self::has_utf8).
+    /// Whether it breaks no rule and calls for no warning, with elements of that size. Whether its texts are UTF-8 is left
+    /// to [`has_utf8`](Self::has_utf8).
     #[inline(always)]
-    fn dtype(&self, manifest: &Manifest<'a>) -> Option<DType> {
-        let (dtype, size) = self.data.dtype(manifest)?;
-        (product(self.elements, size) == Some(self.data.extent.length)).then_some(dtype)
+    fn is_sound(&self, manifest: &Manifest<'a>, size: u64) -> bool {
+        self.data.is_sound(manifest) && product(self.elements, size) == Some(self.data.extent.length)
     }
 
     #[inline(always)]
@@ -130,38 +126,61 @@ impl<'a> Data<'a> {
         Some(Self { dtype, extent, digest, rest })
     }
 
-    /// Its dtype and the size of an element, if it breaks no rule and calls for no warning.
+    /// Its dtype and the size of an element.
     #[inline(always)]
-    fn dtype(&self, manifest: &Manifest<'a>) -> Option<(DType, u64)> {
-        let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == self.dtype)?;
-        let is_sound = layout::misplacement(manifest, self.extent).is_none()
+    fn dtype(&self) -> Option<(DType, u64)> {
+        DTYPES.iter().find(|(word, ..)| *word == self.dtype).map(|(_, dtype, size)| (*dtype, *size))
+    }
+
+    /// Whether it breaks no rule and calls for no warning.
+    #[inline(always)]
+    fn is_sound(&self, manifest: &Manifest<'a>) -> bool {
+        layout::misplacement(manifest, self.extent).is_none()
             && layout::is_aligned(self.extent)
-            && self.digest.is_none_or(digest::is_of_known_kind);
-        is_sound.then_some((*dtype, *size))
+            && self.digest.is_none_or(digest::is_of_known_kind)
     }
 }
 
 /// Checks the entry at that position. Returns its name and the position after it.
 #[inline(always)]
 pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    if manifest.generation != Generation::V1_2 {
+        return None;
+    }
     let entry = Entry::at(manifest, position)?;
-    entry.dtype(manifest)?;
+    let (_, size) = entry.data.dtype()?;
     let after = entry.data.rest.position_in(manifest.region.bytes);
-    entry.has_utf8().then_some((entry.name, after))
+    (entry.is_sound(manifest, size) && entry.has_utf8()).then_some((entry.name, after))
 }
 
 /// The name of the entry at that position, which has been checked, and the position after the entry.
 #[inline(always)]
 pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    if manifest.generation != Generation::V1_2 {
+        return None;
+    }
     let entry = Entry::at(manifest, position)?;
     Some((entry.name, entry.data.rest.position_in(manifest.region.bytes)))
 }
 
-/// Reads the entry at that position, which has been checked, into `tensor`, a blank record. Returns the position after it.
+/// Reads the entry at that position into `tensor`, a blank record. Returns the position after it.
+///
+/// It has been checked, perhaps as another kind of entry; with `IS_PLAIN`, by [`check`], and is not judged again.
 #[inline(never)]
-pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+pub(super) fn read<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    tensor: &mut TensorRecord<'a>,
+    position: u32,
+) -> Option<u32> {
+    if !IS_PLAIN && manifest.generation != Generation::V1_2 {
+        return None;
+    }
     let entry = Entry::at(manifest, position)?;
-    tensor.dtype = Some(entry.dtype(manifest)?);
+    let (dtype, size) = entry.data.dtype()?;
+    if !IS_PLAIN && !entry.is_sound(manifest, size) {
+        return None;
+    }
+    tensor.dtype = Some(dtype);
     tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
     tensor.name = Utf8::known(entry.name);
     tensor.shape = Shape::new(entry.lengths, entry.rank, layout::read_dimension);
@@ -169,18 +188,21 @@ pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, p
     Some(entry.data.rest.position_in(manifest.region.bytes))
 }
 
-/// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
+/// Reads the only component of `tensor` into `part`, in the same way. Returns the position after it.
 #[inline(never)]
-pub(super) fn read_data<'a>(
+pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
     tensor: &TensorRecord<'a>,
     part: &mut ComponentRecord<'a>,
 ) -> Option<u32> {
-    if manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense {
+    if !IS_PLAIN && (manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense) {
         return None;
     }
     let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
-    let (dtype, _) = data.dtype(manifest)?;
+    let (dtype, _) = data.dtype()?;
+    if !IS_PLAIN && !data.is_sound(manifest) {
+        return None;
+    }
     let start = manifest.region.start;
     // The role is after the head of the map.
     let at = start.wrapping_add(tensor.components.wrapping_add(1).into());
@@ -209,7 +231,7 @@ mod tests {
         let mut expected = TensorRecord::blank();
         entry::entry(&manifest, &mut expected, &mut reader);
         let mut tensor = TensorRecord::blank();
-        let after = read(&manifest, &mut tensor, 0);
+        let after = read::<false>(&manifest, &mut tensor, 0);
         let Some((name, end)) = check(&manifest, 0) else {
             // Only of the encoding of texts a read is sure.
             assert!(after.is_none() || reader.found_fault().is_some());
@@ -219,6 +241,9 @@ mod tests {
         assert_eq!((name, end), (expected.name.bytes(), reader.position()));
         assert_eq!(pass_over(&manifest, 0), Some((name, end)));
         assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
+        let mut tensor = TensorRecord::blank();
+        assert_eq!(read::<true>(&manifest, &mut tensor, 0), Some(end));
+        assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
 
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
@@ -226,8 +251,11 @@ mod tests {
         let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
         expected.warnings = 0xff; // is reset
         entry::component(&manifest, &mut reader, &mut expected);
-        assert_eq!(read_data(&manifest, &tensor, &mut part), Some(reader.position()));
-        assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+        for read in [read_data::<false>, read_data::<true>] {
+            part.digest = None;
+            assert_eq!(read(&manifest, &tensor, &mut part), Some(reader.position()));
+            assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+        }
         true
     }
 
