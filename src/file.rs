@@ -12,7 +12,7 @@ use crate::codec::BuiltIn;
 #[cfg(feature = "digest")]
 use crate::decode::Decoder;
 use crate::error::{Error, Result};
-use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, dispatch, formats};
+use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, TensorRecord, dispatch, formats};
 use crate::index::{self, Index};
 use crate::place::Format;
 use crate::tensor::Tensor;
@@ -128,13 +128,8 @@ impl<'a> File<'a> {
     /// # Errors
     /// `NotFound`; another error where the bytes have changed since the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
-        let mut found = Ok(self.blank_tensor());
-        if let Ok(tensor) = &mut found {
-            if let Err(error) = self.find_into(name.as_bytes(), tensor) {
-                found = Err(error);
-            }
-        }
-        found
+        let mut tensor = self.blank_tensor();
+        self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
     /// Creates a blank tensor, to be read into.
@@ -306,16 +301,13 @@ impl<'a> Iterator for Tensors<'a> {
         if self.error.is_some() {
             return None;
         }
-        // Filled in place: a copy of a tensor takes as long as reading one.
-        let mut next = Some(self.blank());
-        if let Some(tensor) = &mut next {
-            let is_there = self.read_next(tensor);
-            self.error = is_there.err();
-            if is_there != Ok(true) {
-                next = None;
-            }
+        let mut record = TensorRecord::blank();
+        match dispatch!(&self.file, file => file.next_tensor(&mut self.cursor, &mut record)) {
+            Ok(true) => return Some(Tensor::new(self.file, record)),
+            Ok(false) => {}
+            Err(error) => self.error = Some(error),
         }
-        next
+        None
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

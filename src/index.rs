@@ -76,14 +76,9 @@ impl<'m, 'a> Index<'m, 'a> {
     #[inline]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let candidates = self.candidates(name)?;
-        // Filled in place: a copy of a tensor takes as long as reading one.
-        let mut found = Ok(Tensor::blank(self.file));
-        if let Ok(tensor) = &mut found {
-            if let Err(error) = dispatch!(&self.file, file => read(file, candidates, name, tensor.record_mut())) {
-                found = Err(error);
-            }
-        }
-        found
+        let mut record = TensorRecord::blank();
+        dispatch!(&self.file, file => read(file, candidates, name, &mut record))?;
+        Ok(Tensor::new(self.file, record))
     }
 
     /// Where a tensor of that name may be. A tensor is large: none is made for a name that is nowhere.

@@ -39,6 +39,11 @@ pub struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
+    /// Creates a tensor of that file.
+    pub(crate) const fn new(file: AnyFile<'a>, record: TensorRecord<'a>) -> Self {
+        Self { file, record }
+    }
+
     /// Creates a blank tensor, to be read into.
     pub(crate) fn blank(file: AnyFile<'a>) -> Self {
         Self { file, record: TensorRecord::blank() }
@@ -135,13 +140,8 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotFound`.
     pub fn component(&self, role: &str) -> Result<Component<'a>> {
-        let mut found = Ok(self.blank_component());
-        if let Ok(component) = &mut found {
-            if let Err(error) = self.component_into(role.as_bytes(), component) {
-                found = Err(error);
-            }
-        }
-        found
+        let mut component = self.blank_component();
+        self.component_into(role.as_bytes(), &mut component).map(|()| component)
     }
 
     /// Creates a blank component, to be read into.
@@ -169,13 +169,8 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `NotDense` for any other layout.
     pub fn data(&self) -> Result<Component<'a>> {
-        let mut found = Ok(self.blank_component());
-        if let Ok(component) = &mut found {
-            if let Err(error) = self.data_into(component) {
-                found = Err(error);
-            }
-        }
-        found
+        let mut component = self.blank_component();
+        self.data_into(&mut component).map(|()| component)
     }
 
     /// Reads the component that holds a dense tensor into `component`, a blank one of this tensor.
@@ -534,16 +529,10 @@ impl<'a> Iterator for Components<'a> {
         if self.error.is_some() {
             return None;
         }
-        // Filled in place: a copy of a component takes as long as reading one.
-        let mut next = Some(self.blank());
-        if let Some(component) = &mut next {
-            let is_there = self.read_next(component);
-            self.error = is_there.err();
-            if is_there != Ok(true) {
-                next = None;
-            }
-        }
-        next
+        let mut component = self.blank();
+        let is_there = self.read_next(&mut component);
+        self.error = is_there.err();
+        is_there.unwrap_or(false).then_some(component)
     }
 }
 

@@ -153,7 +153,8 @@ impl Mode {
 fn list(file: &File<'_>, bytes: &[u8]) -> u64 {
     let numbers = file.tensors().map(|tensor| {
         black_box(tensor.dtype());
-        let data = tensor.component("data").and_then(|data| data.bytes()).expect("raw data");
+        let data = tensor.component("data").expect("data");
+        let data = data.bytes().expect("raw data");
         tensor.shape().element_count().expect("few elements") + offset_of(data, bytes)
     });
     numbers.sum()

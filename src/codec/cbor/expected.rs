@@ -97,8 +97,7 @@ impl<'a> Rest<'a> {
     #[inline(always)]
     pub(crate) fn key(&mut self, key: u64) -> Option<u8> {
         let word = u64::from_le_bytes(*self.chunk()?);
-        let [.., head] = word.to_le_bytes();
-        (word & KEY == key).then_some(head)
+        u8::try_from(word.rotate_left(8) ^ key).ok()
     }
 
     /// A nonnegative integer.
@@ -145,13 +144,10 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The lower seven bytes.
-const KEY: u64 = u64::MAX >> 8;
-
 /// Seven bytes as [`Rest::key`] takes them.
 pub(crate) const fn key_word(key: &[u8; 7]) -> u64 {
     let [a, b, c, d, e, f, g] = *key;
-    u64::from_le_bytes([a, b, c, d, e, f, g, 0])
+    u64::from_le_bytes([0, a, b, c, d, e, f, g])
 }
 
 /// A text string of less than eight bytes as a number, its head lowest; 0 for a longer one.
