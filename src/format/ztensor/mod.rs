@@ -353,7 +353,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the next tensor, whatever its entry is like.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn next_of_any(&self, key: Key, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Key { at, mut left } = key;
         let mut reader = self.manifest.reader(at);
@@ -366,8 +366,32 @@ impl<'a> ZtensorFile<'a> {
         Ok(is_there)
     }
 
+    /// Reads the next component, whatever it is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn next_of_any_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let Key { at, mut left } = Key::at(cursor);
+        let is_begun = cursor.index > 0;
+        let mut reader = self.reader_in(tensor, if is_begun { at } else { tensor.components });
+        if !is_begun {
+            left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        }
+        let is_there = self.manifest.more_parts(&mut reader, &mut left);
+        if is_there {
+            entry::component(&self.manifest, &mut reader, part);
+            complete(self.manifest.generation, tensor, part);
+        }
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there)
+    }
+
     /// Reads the next name, whatever its entry is like.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn name_of_any(&self, key: Key, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Key { at, mut left } = key;
         let mut reader = self.manifest.reader(at);
@@ -518,6 +542,17 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.name_of_any(key, cursor)
     }
 
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        #[cfg(target_pointer_width = "64")]
+        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+            tensor.index = index;
+            return Ok(());
+        }
+        // Where an iteration is before it, with no need to know how many follow.
+        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
+    }
+
     fn name_at(&self, position: u32) -> Name<'a> {
         Name::Plain(Reader::text_bytes_at(self.manifest.region.bytes, position))
     }
@@ -555,32 +590,21 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(tensor.attributes, hidden)
     }
 
-    #[inline(never)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let Key { at, mut left } = Key::at(cursor);
-        let is_begun = cursor.index > 0;
         #[cfg(target_pointer_width = "64")]
-        if let (false, Some(at)) = (is_begun, self.read_plain_data(tensor, part)) {
-            Key { at, left: Left::NONE }.store(cursor);
-            return Ok(true);
+        if cursor.index == 0 {
+            if let Some(at) = self.read_plain_data(tensor, part) {
+                Key { at, left: Left::NONE }.store(cursor);
+                return Ok(true);
+            }
         }
-        let mut reader = self.reader_in(tensor, if is_begun { at } else { tensor.components });
-        if !is_begun {
-            left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
-        }
-        let is_there = self.manifest.more_parts(&mut reader, &mut left);
-        if is_there {
-            entry::component(&self.manifest, &mut reader, part);
-            complete(self.manifest.generation, tensor, part);
-        }
-        self.manifest.check(&reader)?;
-        Key { at: reader.position(), left }.store(cursor);
-        Ok(is_there)
+        self.next_of_any_component(tensor, cursor, part)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -47,7 +47,7 @@ macro_rules! words {
 }
 static DTYPES: [(u64, DType, u64); 17] = short_dtypes!(words);
 
-/// An entry of that form.
+/// An entry of that form, as far as the map of its components.
 struct Entry<'a> {
     name: &'a [u8],
     /// The lengths and what follows, how many there are, and their product.
@@ -56,16 +56,22 @@ struct Entry<'a> {
     elements: Option<u64>,
     /// From the map of the components on.
     components: Rest<'a>,
-    data: Data<'a>,
 }
 
-/// The component of such an entry.
+/// The map of its components, as far as the dtype.
+struct Start<'a> {
+    dtype: DType,
+    /// The size of an element.
+    size: u64,
+    has_digest: bool,
+    rest: Rest<'a>,
+}
+
+/// What follows the dtype.
 struct Data<'a> {
-    /// Its dtype as [`text_word`](crate::codec::cbor::text_word) returns it.
-    dtype: u64,
     extent: Extent,
     digest: Option<&'a [u8]>,
-    /// What follows it.
+    /// What follows the entry.
     rest: Rest<'a>,
 }
 
@@ -84,28 +90,21 @@ impl<'a> Entry<'a> {
         for _ in 0..rank {
             elements = product(elements, rest.unsigned()?);
         }
-        if rest.chunk()? != COMPONENTS {
-            return None;
-        }
-        let components = rest;
-        Some(Self { name, lengths, rank, elements, components, data: Data::read(rest)? })
+        (rest.chunk()? == COMPONENTS).then_some(Self { name, lengths, rank, elements, components: rest })
     }
 
-    /// Whether it breaks no rule and calls for no warning, with elements of that size. Whether its texts are UTF-8 is left
-    /// to [`has_utf8`](Self::has_utf8).
+    /// Fills in a blank record.
     #[inline(always)]
-    fn is_sound(&self, manifest: &Manifest<'a>, size: u64) -> bool {
-        self.data.is_sound(manifest) && product(self.elements, size) == Some(self.data.extent.length)
-    }
-
-    #[inline(always)]
-    fn has_utf8(&self) -> bool {
-        is_utf8(self.name) && self.data.digest.is_none_or(is_utf8)
+    fn store(&self, manifest: &Manifest<'a>, position: u32, start: &Start<'a>, tensor: &mut TensorRecord<'a>) {
+        tensor.dtype = Some(start.dtype);
+        tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
+        tensor.name = Utf8::known(self.name);
+        tensor.shape = Shape::new(self.lengths, self.rank, layout::read_dimension);
+        tensor.components = self.components.position_in(manifest.region.bytes);
     }
 }
 
-impl<'a> Data<'a> {
-    /// Reads the map of the components.
+impl<'a> Start<'a> {
     #[inline(always)]
     fn read(mut rest: Rest<'a>) -> Option<Self> {
         let start = rest.chunk()?;
@@ -113,23 +112,26 @@ impl<'a> Data<'a> {
         if start != DATA && !has_digest {
             return None;
         }
-        let dtype = rest.short_text()?;
+        let name = rest.short_text()?;
+        let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == name)?;
+        Some(Self { dtype: *dtype, size: *size, has_digest, rest })
+    }
+}
+
+impl<'a> Data<'a> {
+    #[inline(always)]
+    fn read(start: &Start<'a>) -> Option<Self> {
+        let mut rest = start.rest;
         let offset = rest.key(OFFSET)?;
         let offset = rest.unsigned_of(offset)?;
         let length = rest.key(LENGTH)?;
         let extent = Extent::new(offset, rest.unsigned_of(length)?);
         let mut digest = None;
-        if has_digest {
+        if start.has_digest {
             let head = rest.key(DIGEST)?;
             digest = Some(rest.text_of(head)?);
         }
-        Some(Self { dtype, extent, digest, rest })
-    }
-
-    /// Its dtype and the size of an element.
-    #[inline(always)]
-    fn dtype(&self) -> Option<(DType, u64)> {
-        DTYPES.iter().find(|(word, ..)| *word == self.dtype).map(|(_, dtype, size)| (*dtype, *size))
+        Some(Self { extent, digest, rest })
     }
 
     /// Whether it breaks no rule and calls for no warning.
@@ -138,6 +140,12 @@ impl<'a> Data<'a> {
         layout::misplacement(manifest, self.extent).is_none()
             && layout::is_aligned(self.extent)
             && self.digest.is_none_or(digest::is_of_known_kind)
+    }
+
+    /// Whether its length is that of `entry`, too.
+    #[inline(always)]
+    fn is_sound_in(&self, manifest: &Manifest<'a>, entry: &Entry<'a>, start: &Start<'a>) -> bool {
+        self.is_sound(manifest) && product(entry.elements, start.size) == Some(self.extent.length)
     }
 }
 
@@ -148,9 +156,13 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [
         return None;
     }
     let entry = Entry::at(manifest, position)?;
-    let (_, size) = entry.data.dtype()?;
-    let after = entry.data.rest.position_in(manifest.region.bytes);
-    (entry.is_sound(manifest, size) && entry.has_utf8()).then_some((entry.name, after))
+    let start = Start::read(entry.components)?;
+    let data = Data::read(&start)?;
+    let is_sound = data.is_sound_in(manifest, &entry, &start);
+    if !is_sound || !is_utf8(entry.name) || !data.digest.is_none_or(is_utf8) {
+        return None;
+    }
+    Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
 /// The name of the entry at that position, which has been checked, and the position after the entry.
@@ -160,7 +172,8 @@ pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&
         return None;
     }
     let entry = Entry::at(manifest, position)?;
-    Some((entry.name, entry.data.rest.position_in(manifest.region.bytes)))
+    let data = Data::read(&Start::read(entry.components)?)?;
+    Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
 /// Reads the entry at that position into `tensor`, a blank record. Returns the position after it.
@@ -176,19 +189,25 @@ pub(super) fn read<'a, const IS_PLAIN: bool>(
         return None;
     }
     let entry = Entry::at(manifest, position)?;
-    let (dtype, size) = entry.data.dtype()?;
-    if !IS_PLAIN && !entry.is_sound(manifest, size) {
+    let start = Start::read(entry.components)?;
+    let data = Data::read(&start)?;
+    if !IS_PLAIN && !data.is_sound_in(manifest, &entry, &start) {
         return None;
     }
-    tensor.dtype = Some(dtype);
-    tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
-    tensor.name = Utf8::known(entry.name);
-    tensor.shape = Shape::new(entry.lengths, entry.rank, layout::read_dimension);
-    tensor.components = entry.components.position_in(manifest.region.bytes);
-    Some(entry.data.rest.position_in(manifest.region.bytes))
+    entry.store(manifest, position, &start, tensor);
+    Some(data.rest.position_in(manifest.region.bytes))
 }
 
-/// Reads the only component of `tensor` into `part`, in the same way. Returns the position after it.
+/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+#[inline(never)]
+pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
+    let entry = Entry::at(manifest, position)?;
+    let start = Start::read(entry.components)?;
+    entry.store(manifest, position, &start, tensor);
+    Some(())
+}
+
+/// Reads the only component of `tensor` into `part`. Returns the position after it. For `IS_PLAIN` see [`read`].
 #[inline(never)]
 pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
@@ -198,17 +217,16 @@ pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     if !IS_PLAIN && (manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense) {
         return None;
     }
-    let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
-    let (dtype, _) = data.dtype()?;
+    let start = Start::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
+    let data = Data::read(&start)?;
     if !IS_PLAIN && !data.is_sound(manifest) {
         return None;
     }
-    let start = manifest.region.start;
     // The role is after the head of the map.
-    let at = start.wrapping_add(tensor.components.wrapping_add(1).into());
+    let at = manifest.region.start.wrapping_add(tensor.components.wrapping_add(1).into());
     part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
     part.dtype = tensor.dtype;
-    part.storage = Some(dtype);
+    part.storage = Some(start.dtype);
     part.extent = data.extent;
     part.decoded_length = Some(data.extent.length);
     part.digest = data.digest.map(Utf8::known);
@@ -241,9 +259,10 @@ mod tests {
         assert_eq!((name, end), (expected.name.bytes(), reader.position()));
         assert_eq!(pass_over(&manifest, 0), Some((name, end)));
         assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
-        let mut tensor = TensorRecord::blank();
+        let (mut tensor, mut alone) = (TensorRecord::blank(), TensorRecord::blank());
         assert_eq!(read::<true>(&manifest, &mut tensor, 0), Some(end));
-        assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
+        assert_eq!(read_alone(&manifest, &mut alone, 0), Some(()));
+        assert_eq!([&tensor, &alone].map(|tensor| format!("{tensor:?}")), [(); 2].map(|()| format!("{expected:?}")));
 
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
