@@ -76,8 +76,9 @@ impl<'m, 'a> Index<'m, 'a> {
     #[inline]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let candidates = self.candidates(name)?;
-        let mut tensor = Tensor::blank(self.file);
-        dispatch!(&self.file, file => read(file, candidates, name, tensor.record_mut())).map(|()| tensor)
+        let mut record = TensorRecord::blank();
+        dispatch!(&self.file, file => read(file, candidates, name, &mut record))?;
+        Ok(Tensor::new(self.file, record))
     }
 
     /// Where a tensor of that name may be. A tensor is large: none is made for a name that is nowhere.
@@ -342,9 +343,9 @@ fn hash_of(name: Text<'_>) -> u64 {
 /// The hash of bytes, eight at a time.
 #[inline]
 fn hash(bytes: &[u8]) -> u64 {
-    let (mut state, mut rest) = (0, bytes);
+    let (mut hash, mut rest) = (Hash::NEW, bytes);
     while let Some((word, after)) = rest.split_first_chunk() {
-        state = mixed(state, u64::from_le_bytes(*word));
+        hash.add(u64::from_le_bytes(*word));
         rest = after;
     }
     let last = match bytes.last_chunk() {
@@ -355,35 +356,49 @@ fn hash(bytes: &[u8]) -> u64 {
         }
         None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
-    finished(mixed(state, last), to_u64(bytes.len()))
+    hash.add(last);
+    hash.finish(to_u64(bytes.len()))
 }
 
 /// The hash of a name that has escapes, character by character.
 #[inline(never)]
 fn escaped_hash(name: Text<'_>) -> u64 {
-    let (mut state, mut word, mut length) = (0, 0, 0_u64);
+    let (mut hash, mut word, mut length) = (Hash::NEW, 0, 0_u64);
     for character in name.chars() {
         for byte in character.encode_utf8(&mut [0; 4]).bytes() {
             word |= u64::from(byte) << (length & 7).wrapping_shl(3);
             length = length.wrapping_add(1);
             if length & 7 == 0 {
-                state = mixed(state, word);
+                hash.add(word);
                 word = 0;
             }
         }
     }
-    finished(mixed(state, word), length)
+    hash.add(word);
+    hash.finish(length)
+}
+
+/// Two hashes, of every other word each: a processor works on both at a time.
+struct Hash(u64, u64);
+
+impl Hash {
+    const NEW: Self = Self(0, FACTOR);
+
+    #[inline]
+    const fn add(&mut self, word: u64) {
+        *self = Self(self.1, mixed(self.0, word));
+    }
+
+    #[inline]
+    const fn finish(&self, length: u64) -> u64 {
+        let hash = (mixed(self.0, self.1) ^ length).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        hash ^ hash.wrapping_shr(32)
+    }
 }
 
 #[inline]
 const fn mixed(state: u64, word: u64) -> u64 {
     (state ^ word).wrapping_mul(FACTOR).rotate_left(32)
-}
-
-#[inline]
-const fn finished(state: u64, length: u64) -> u64 {
-    let hash = (state ^ length).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash ^ hash.wrapping_shr(32)
 }
 
 #[cfg(test)]

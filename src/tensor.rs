@@ -39,6 +39,11 @@ pub struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
+    /// Creates a tensor of that file.
+    pub(crate) const fn new(file: AnyFile<'a>, record: TensorRecord<'a>) -> Self {
+        Self { file, record }
+    }
+
     /// Creates a blank tensor, to be read into.
     pub(crate) fn blank(file: AnyFile<'a>) -> Self {
         Self { file, record: TensorRecord::blank() }

@@ -18,7 +18,7 @@ impl<'a> Utf8<'a> {
     }
 
     /// Wraps bytes that are known to be UTF-8.
-    #[cfg(feature = "ztensor2")]
+    #[cfg(any(feature = "ztensor2", all(feature = "ztensor", target_pointer_width = "64")))]
     pub(crate) const fn known(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }

@@ -8,6 +8,8 @@
 //! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
+#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+mod expected;
 #[cfg(feature = "ztensor")]
 mod record;
 
@@ -19,6 +21,8 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
+#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+pub(crate) use self::expected::{Rest, key_word, text_word};
 #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
 pub(crate) use self::record::Expected;
 #[cfg(feature = "ztensor")]
@@ -83,6 +87,16 @@ impl Left {
 
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self(bits)
+    }
+
+    /// Returns what is left after a pair; `None` where there is none, or where only a break code tells.
+    #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+    #[inline]
+    pub(crate) const fn less_a_pair(self) -> Option<Self> {
+        match self.0.checked_sub(2) {
+            Some(left) if self.0 <= Self::MAX => Some(Self(left)),
+            _ => None,
+        }
     }
 
     /// Returns whether a break code may end the container here.

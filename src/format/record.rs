@@ -76,7 +76,8 @@ pub(crate) struct TensorRecord<'a> {
 
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
-    #[inline(never)] // one copy: it is large
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy: it is large
     pub(crate) fn blank() -> Self {
         Self {
             name: Utf8::new(""),
@@ -168,7 +169,8 @@ pub(crate) struct ComponentRecord<'a> {
 
 impl<'a> ComponentRecord<'a> {
     /// A component of raw little-endian bytes called `data`.
-    #[inline(never)] // one copy: it is large
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy: it is large
     pub(crate) fn blank() -> Self {
         Self::recorded_at(0, NO_ENTRY)
     }
@@ -202,7 +204,8 @@ impl<'a> ComponentRecord<'a> {
     }
 
     /// Makes it blank except for where its record is.
-    #[inline(never)] // one copy, and in place
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy, and in place
     pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
         *self = Self::recorded_at(at, entry_distance);
     }

@@ -151,10 +151,7 @@ impl Reader<'_> {
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn expected_field(&mut self, record: &mut Record) -> Option<Item> {
-        let left = record.left.0.checked_sub(2)?;
-        if self.fault.is_some() || left > Left::MAX {
-            return None;
-        }
+        let left = record.left.less_a_pair().filter(|_| self.fault.is_none())?;
         let (expected, next) = record.next.split_first()?;
         let (word, after) = self.rest().split_first_chunk()?;
         if (u64::from_le_bytes(*word) ^ expected.word) & expected.mask != 0
@@ -166,7 +163,7 @@ impl Reader<'_> {
             return None; // a duplicate, or a value that may be null
         }
         record.next = next;
-        record.left = Left(left);
+        record.left = left;
         record.seen |= expected.bit;
         self.item = expected.item;
         self.position = self.position.wrapping_add(expected.length); // within the bytes: so many have been compared

@@ -5,11 +5,14 @@
 #![forbid(unsafe_code)]
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
+use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::{product, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec;
 use crate::codec::cbor::Reader;
+#[cfg(target_pointer_width = "64")]
+use crate::codec::cbor::Rest;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::place::Item;
@@ -45,25 +48,32 @@ pub(super) const LONG_DTYPES: Keywords = dtypes! {
 };
 
 /// 1.1 and 1.2. The last four are in the specification of 1.1 only, and no program writes them.
-pub(super) const SHORT_DTYPES: Keywords = dtypes! {
-    "f32": F32,
-    "f16": F16,
-    "bf16": BF16,
-    "f64": F64,
-    "i64": I64,
-    "i32": I32,
-    "i16": I16,
-    "i8": I8,
-    "u64": U64,
-    "u32": U32,
-    "u16": U16,
-    "u8": U8,
-    "bool": BOOL,
-    "f8_e4m3": F8_E4M3FN,
-    "f8_e5m2": F8_E5M2,
-    "complex64": C64,
-    "complex128": C128,
-};
+macro_rules! short_dtypes {
+    ($use:ident) => {
+        $use! {
+            "f32": F32,
+            "f16": F16,
+            "bf16": BF16,
+            "f64": F64,
+            "i64": I64,
+            "i32": I32,
+            "i16": I16,
+            "i8": I8,
+            "u64": U64,
+            "u32": U32,
+            "u16": U16,
+            "u8": U8,
+            "bool": BOOL,
+            "f8_e4m3": F8_E4M3FN,
+            "f8_e5m2": F8_E5M2,
+            "complex64": C64,
+            "complex128": C128,
+        }
+    };
+}
+pub(super) use short_dtypes;
+
+pub(super) const SHORT_DTYPES: Keywords = short_dtypes!(dtypes);
 
 /// 1.2: the logical types.
 const LOGICAL_TYPES: Keywords = dtypes! {
@@ -157,11 +167,11 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>
     part.digest = Some(digest);
 }
 
-/// Checks where the blob of the component at `at` is (1.0 section 7.1): inside the file, after the header, before the
+/// What is wrong with where a blob is (1.0 section 7.1): it has to be inside the file, after the header, before the
 /// manifest. An empty blob only has to be inside the file.
-pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
-    let extent = part.extent;
-    let misplaced = if !extent.is_within(manifest.file_length()) {
+#[inline]
+pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
+    if !extent.is_within(manifest.file_length()) {
         Some(ErrorKind::OutOfFile)
     } else if extent.length > 0 && extent.offset < HEADER {
         Some(ErrorKind::OverHeader)
@@ -169,11 +179,21 @@ pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut
         Some(ErrorKind::OverManifest)
     } else {
         None
-    };
-    if let Some(kind) = misplaced {
+    }
+}
+
+/// Whether a blob begins where it should.
+pub(super) const fn is_aligned(extent: Extent) -> bool {
+    extent.offset & ALIGNMENT.wrapping_sub(1) == 0
+}
+
+/// Checks where the blob of the component at `at` is, and how long it is if it is stored raw.
+pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
+    let extent = part.extent;
+    if let Some(kind) = misplacement(manifest, extent) {
         reader.fail_in(Item::Offset, kind, at);
     }
-    if extent.offset & ALIGNMENT.wrapping_sub(1) != 0 {
+    if !is_aligned(extent) {
         part.warnings |= Warning::MisalignedOffset.tensor_bit();
     }
     if part.encoding == Encoding::Raw {
@@ -186,6 +206,12 @@ pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut
 
 /// Reads one dimension from the bytes of a shape.
 pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    #[cfg(target_pointer_width = "64")]
+    if let Some(mut rest) = Rest::of(bytes, 0) {
+        if let Some(length) = rest.unsigned() {
+            return Some((length, rest.bytes()));
+        }
+    }
     let mut reader = Reader::new(bytes, 0);
     let length = reader.unsigned();
     reader.check().ok()?;

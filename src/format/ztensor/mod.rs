@@ -19,6 +19,8 @@
 mod entry;
 mod explain;
 mod layout;
+#[cfg(target_pointer_width = "64")]
+mod plain;
 mod v0;
 mod v1;
 
@@ -163,10 +165,13 @@ impl<'a> Manifest<'a> {
     /// Like [`name`](Self::name), faster: what is skipped has been read before, and is not looked at again.
     #[inline]
     fn name_of_checked(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
-        // A microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
         if !self.is_list() {
             let at = reader.position();
+            if let Some((name, after)) = plain::pass_over(self, at) {
+                reader.go_to(after);
+                return (name, at);
+            }
             let name = reader.text_bytes();
             reader.pass_over_record();
             return (name, at);
@@ -205,6 +210,15 @@ impl Key {
     /// The key at which an iteration in progress is.
     fn at(cursor: &Cursor) -> Self {
         Self { at: position(cursor.at), left: Left::from_bits(cursor.left) }
+    }
+
+    /// The key after this one, which `read` reads from its position and of which it returns the position after it; `None`
+    /// where there is no key or it cannot be read so.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn passed(self, read: impl FnOnce(u32) -> Option<u32>) -> Option<Self> {
+        let left = self.left.less_a_pair()?;
+        Some(Self { at: read(self.at)?, left })
     }
 
     /// Stores it as the position to continue an iteration from.
@@ -257,6 +271,9 @@ pub struct ZtensorFile<'a> {
     left: Left,
     /// Whether the names are strictly ascending: then there are no duplicates, and a search may end early.
     is_sorted: bool,
+    /// Whether every entry is plain.
+    #[cfg(target_pointer_width = "64")]
+    is_plain: bool,
 }
 
 impl ZtensorFile<'_> {
@@ -309,14 +326,108 @@ impl<'a> ZtensorFile<'a> {
         let mut last_name = None;
         let mut index = 0_u32;
         while self.manifest.more(reader, &mut left) {
-            let mut tensor = TensorRecord::blank();
-            entry::entry(&self.manifest, &mut tensor, reader);
-            summary.warnings.add_tensor(tensor.warnings, index);
-            self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, tensor.name.bytes()));
-            last_name = Some(tensor.name.bytes());
+            let name = self.check_entry(reader, summary, index);
+            self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
+            last_name = Some(name);
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
+    }
+
+    /// Checks the entry at the reader's position, which has that index. Returns its name.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn check_entry(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, index: u32) -> &'a [u8] {
+        #[cfg(target_pointer_width = "64")]
+        if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
+            reader.go_to(after);
+            return name;
+        }
+        #[cfg(target_pointer_width = "64")]
+        {
+            self.is_plain = false;
+        }
+        let mut tensor = TensorRecord::blank();
+        entry::entry(&self.manifest, &mut tensor, reader);
+        summary.warnings.add_tensor(tensor.warnings, index);
+        tensor.name.bytes()
+    }
+
+    /// Reads the next tensor, whatever its entry is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn next_of_any(&self, key: Key, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let Key { at, mut left } = key;
+        let mut reader = self.manifest.reader(at);
+        let is_there = self.manifest.more(&mut reader, &mut left);
+        if is_there {
+            entry::entry(&self.manifest, tensor, &mut reader);
+        }
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there)
+    }
+
+    /// Reads the next component, whatever it is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn next_of_any_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let Key { at, mut left } = Key::at(cursor);
+        let is_begun = cursor.index > 0;
+        let mut reader = self.reader_in(tensor, if is_begun { at } else { tensor.components });
+        if !is_begun {
+            left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        }
+        let is_there = self.manifest.more_parts(&mut reader, &mut left);
+        if is_there {
+            entry::component(&self.manifest, &mut reader, part);
+            complete(self.manifest.generation, tensor, part);
+        }
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there)
+    }
+
+    /// Reads the next name, whatever its entry is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn name_of_any(&self, key: Key, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let Key { at, mut left } = key;
+        let mut reader = self.manifest.reader(at);
+        let is_there = self.manifest.more(&mut reader, &mut left);
+        let tensor_at = reader.position();
+        let (name, name_at) = if is_there { self.manifest.name_of_checked(&mut reader) } else { (&[][..], 0) };
+        self.manifest.check(&reader)?;
+        Key { at: reader.position(), left }.store(cursor);
+        Ok(is_there.then_some(Named { name: Text::new(name, false), name_at, tensor_at }))
+    }
+
+    /// Reads the entry at that position if it is plain. Returns the position after it.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+        let read = if self.is_plain { plain::read::<true> } else { plain::read::<false> };
+        read(&self.manifest, tensor, position)
+    }
+
+    /// Reads the component of a tensor if it is plain. Returns the position after it.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    fn read_plain_data(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Option<u32> {
+        let read = if self.is_plain { plain::read_data::<true> } else { plain::read_data::<false> };
+        read(&self.manifest, tensor, part)
+    }
+
+    /// Reads the entry at the reader's position, which has been checked.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
+        #[cfg(target_pointer_width = "64")]
+        if let Some(after) = self.read_plain(tensor, reader.position()) {
+            reader.go_to(after);
+            return;
+        }
+        entry::entry(&self.manifest, tensor, reader);
     }
 
     /// 1.x: a duplicate name is an error. 0.1: its writers allow it, so it is a warning.
@@ -348,7 +459,17 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let manifest = Manifest::locate(opening)?;
         let input = opening.input;
-        Ok(Self { input, manifest, version: 0, entries: 0, attributes: 0, left: Left::NONE, is_sorted: true })
+        Ok(Self {
+            input,
+            manifest,
+            version: 0,
+            entries: 0,
+            attributes: 0,
+            left: Left::NONE,
+            is_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            is_plain: true,
+        })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -373,18 +494,17 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(self.attributes, Keywords::NONE)
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
-        let Key { at, mut left } = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
-        let mut reader = self.manifest.reader(at);
-        let is_there = self.manifest.more(&mut reader, &mut left);
-        if is_there {
-            tensor.index = cursor.index;
-            entry::entry(&self.manifest, tensor, &mut reader);
+        let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
+        tensor.index = cursor.index;
+        #[cfg(target_pointer_width = "64")]
+        if let Some(next) = key.passed(|at| self.read_plain(tensor, at)) {
+            next.store(cursor);
+            return Ok(true);
         }
-        self.manifest.check(&reader)?;
-        Key { at: reader.position(), left }.store(cursor);
-        Ok(is_there)
+        self.next_of_any(key, cursor, tensor)
     }
 
     /// Linear in the bytes of the manifest up to the tensor.
@@ -398,7 +518,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             is_found = found == name;
             if is_found {
                 reader.go_to(at);
-                entry::entry(&self.manifest, tensor, &mut reader);
+                self.read_entry(tensor, &mut reader);
             }
             if is_found || self.is_sorted && is_before(name, found) {
                 break;
@@ -409,14 +529,28 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let Key { at, mut left } = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
-        let mut reader = self.manifest.reader(at);
-        let is_there = self.manifest.more(&mut reader, &mut left);
-        let tensor_at = reader.position();
-        let (name, name_at) = if is_there { self.manifest.name_of_checked(&mut reader) } else { (&[][..], 0) };
-        self.manifest.check(&reader)?;
-        Key { at: reader.position(), left }.store(cursor);
-        Ok(is_there.then_some(Named { name: Text::new(name, false), name_at, tensor_at }))
+        let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
+        #[cfg(target_pointer_width = "64")]
+        {
+            let mut name = &[][..];
+            let pass_over = |at| plain::pass_over(&self.manifest, at).map(|(found, after)| (name = found, after).1);
+            if let Some(next) = key.passed(pass_over) {
+                next.store(cursor);
+                return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));
+            }
+        }
+        self.name_of_any(key, cursor)
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        #[cfg(target_pointer_width = "64")]
+        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+            tensor.index = index;
+            return Ok(());
+        }
+        // Where an iteration is before it, with no need to know how many follow.
+        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
@@ -456,27 +590,21 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(tensor.attributes, hidden)
     }
 
-    #[inline(never)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let Key { at, mut left } = Key::at(cursor);
-        let is_begun = cursor.index > 0;
-        let mut reader = self.reader_in(tensor, if is_begun { at } else { tensor.components });
-        if !is_begun {
-            left = if self.manifest.is_list() { Left::ONE } else { reader.map() };
+        #[cfg(target_pointer_width = "64")]
+        if cursor.index == 0 {
+            if let Some(at) = self.read_plain_data(tensor, part) {
+                Key { at, left: Left::NONE }.store(cursor);
+                return Ok(true);
+            }
         }
-        let is_there = self.manifest.more_parts(&mut reader, &mut left);
-        if is_there {
-            entry::component(&self.manifest, &mut reader, part);
-            complete(self.manifest.generation, tensor, part);
-        }
-        self.manifest.check(&reader)?;
-        Key { at: reader.position(), left }.store(cursor);
-        Ok(is_there)
+        self.next_of_any_component(tensor, cursor, part)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -1,0 +1,167 @@
+//! Reads CBOR that is expected to have a certain form, as real programs write it.
+//!
+//! Depends on `super`, `bytes`. For hosts: chips have no flash for a second way. Whatever is not as expected is `None`, and
+//! nothing is known of it then: [`Reader`](super::Reader) has to read it, which also tells what is wrong.
+#![forbid(unsafe_code)]
+
+use super::{ENDLESS, TEXT, major};
+use crate::bytes::num::{to_u64, to_usize};
+
+/// The bytes from some position on.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    /// Those from `position` on.
+    #[inline(always)]
+    pub(crate) fn of(bytes: &'a [u8], position: u32) -> Option<Self> {
+        bytes.get(to_usize(position.into())?..).map(Self)
+    }
+
+    pub(crate) const fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Where they begin in `all`, of which they are the end.
+    #[inline(always)]
+    pub(crate) fn position_in(self, all: &[u8]) -> u32 {
+        u32::try_from(to_u64(all.len().wrapping_sub(self.0.len()))).unwrap_or(u32::MAX)
+    }
+
+    /// Moves past `bytes`.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Option<()> {
+        self.0 = self.0.strip_prefix(bytes)?;
+        Some(())
+    }
+
+    /// Moves past so many bytes and returns them.
+    #[inline(always)]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (chunk, after) = self.0.split_first_chunk()?;
+        self.0 = after;
+        Some(chunk)
+    }
+
+    /// The next byte.
+    #[inline(always)]
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        let (byte, after) = self.0.split_first()?;
+        self.0 = after;
+        Some(*byte)
+    }
+
+    /// Moves past so many bytes and returns them.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, after) = self.0.split_at_checked(count)?;
+        self.0 = after;
+        Some(taken)
+    }
+
+    /// A text string, not checked to be UTF-8.
+    #[inline(always)]
+    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
+        let head = self.byte()?;
+        self.text_of(head)
+    }
+
+    /// A text string whose first byte is `head`.
+    #[inline(always)]
+    pub(crate) fn text_of(&mut self, head: u8) -> Option<&'a [u8]> {
+        let length = match head {
+            0x60..=0x77 => (head & ENDLESS).into(),
+            0x78 => self.byte()?.into(),
+            _ if major(head) == TEXT => self.wide(head & ENDLESS)?,
+            _ => return None,
+        };
+        self.take(to_usize(length)?)
+    }
+
+    /// A text string of less than eight bytes, with more bytes after it, as [`text_word`] returns it.
+    #[inline(always)]
+    pub(crate) fn short_text(&mut self) -> Option<u64> {
+        let word = u64::from_le_bytes(*self.0.first_chunk()?);
+        let length = word & 0xff ^ u64::from(TEXT);
+        if length > 7 {
+            return None;
+        }
+        self.take(to_usize(length.wrapping_add(1))?)?;
+        // Without the bytes after it.
+        let others = 56_u32.wrapping_sub(u32::try_from(length).unwrap_or(0).wrapping_shl(3));
+        Some(word.wrapping_shl(others).wrapping_shr(others))
+    }
+
+    /// A key of seven bytes with its head, as [`key_word`] returns it, and the first byte of its value, which is returned:
+    /// all eight at once.
+    #[inline(always)]
+    pub(crate) fn key(&mut self, key: u64) -> Option<u8> {
+        let word = u64::from_le_bytes(*self.chunk()?);
+        u8::try_from(word.rotate_left(8) ^ key).ok()
+    }
+
+    /// A nonnegative integer.
+    #[inline(always)]
+    pub(crate) fn unsigned(&mut self) -> Option<u64> {
+        let head = self.byte()?;
+        self.unsigned_of(head)
+    }
+
+    /// A nonnegative integer whose first byte is `head`.
+    #[inline(always)]
+    pub(crate) fn unsigned_of(&mut self, head: u8) -> Option<u64> {
+        if head < 24 {
+            return Some(head.into());
+        }
+        let Some(word) = self.0.first_chunk() else { return self.wide(head) };
+        if head > 27 {
+            return None;
+        }
+        // Of any width without a branch: which one comes next cannot be foreseen.
+        let width = 1_u32.wrapping_shl(u32::from(head) & 7);
+        self.take(to_usize(width.into())?)?;
+        Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width.wrapping_shl(3))))
+    }
+
+    /// The number after the first byte of a head.
+    #[inline(always)]
+    fn wide(&mut self, info: u8) -> Option<u64> {
+        let (number, after) = self.any_wide(info)?;
+        self.0 = after;
+        Some(number)
+    }
+
+    #[inline(never)]
+    fn any_wide(mut self, info: u8) -> Option<(u64, &'a [u8])> {
+        let number = match info {
+            24 => u8::from_be_bytes(*self.chunk()?).into(),
+            25 => u16::from_be_bytes(*self.chunk()?).into(),
+            26 => u32::from_be_bytes(*self.chunk()?).into(),
+            27 => u64::from_be_bytes(*self.chunk()?),
+            _ => return None,
+        };
+        Some((number, self.0))
+    }
+}
+
+/// Seven bytes as [`Rest::key`] takes them.
+pub(crate) const fn key_word(key: &[u8; 7]) -> u64 {
+    let [a, b, c, d, e, f, g] = *key;
+    u64::from_le_bytes([0, a, b, c, d, e, f, g])
+}
+
+/// A text string of less than eight bytes as a number, its head lowest; 0 for a longer one.
+#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
+pub(crate) const fn text_word(text: &str) -> u64 {
+    let text = text.as_bytes();
+    if text.len() > 7 {
+        return 0;
+    }
+    let mut word = TEXT as u64 | text.len() as u64;
+    let mut at = 0;
+    while at < text.len() {
+        at += 1;
+        word |= (text[at - 1] as u64) << (8 * at);
+    }
+    word
+}

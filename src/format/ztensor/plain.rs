@@ -1,0 +1,318 @@
+//! A dense tensor of zTensor 1.2 as real programs write it: keys in the order below, a single component, of raw bytes.
+//!
+//! Depends on `super`, `codec::cbor`. For hosts: chips have no flash for a second way. Only what has no fault and gives no
+//! warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of `layout`.
+//!
+//! ```text
+//! name: {
+//!     "shape": [lengths]
+//!     "format": "dense"
+//!     "components": {
+//!         "data": {
+//!             "dtype": text of at most 7 bytes
+//!             "offset": number
+//!             "length": number
+//!             "digest": text                      where the map has 4 keys
+//!         }
+//!     }
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+use super::layout::{self, short_dtypes};
+use super::{Generation, Manifest};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::product;
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::cbor::{Rest, key_word, text_word};
+use crate::codec::digest;
+use crate::format::{ComponentRecord, TensorRecord};
+use crate::shape::Shape;
+use crate::vocab::{DType, Layout};
+
+/// What is between the name and the number of lengths, the lengths and the component, the component and its dtype.
+const SHAPE: u64 = key_word(b"\xa3\x65shape");
+const COMPONENTS: &[u8; 24] = b"\x66format\x65dense\x6acomponents";
+const DATA: &[u8; 13] = b"\xa1\x64data\xa3\x65dtype";
+const DATA_WITH_DIGEST: &[u8; 13] = b"\xa1\x64data\xa4\x65dtype";
+const OFFSET: u64 = key_word(b"\x66offset");
+const LENGTH: u64 = key_word(b"\x66length");
+const DIGEST: u64 = key_word(b"\x66digest");
+
+/// Declares a list of dtypes by the words that their names are; and the size of an element.
+macro_rules! words {
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
+    };
+}
+static DTYPES: [(u64, DType, u64); 17] = short_dtypes!(words);
+
+/// An entry of that form, as far as the map of its components.
+struct Entry<'a> {
+    name: &'a [u8],
+    /// The lengths and what follows, how many there are, and their product.
+    lengths: &'a [u8],
+    rank: u32,
+    elements: Option<u64>,
+    /// From the map of the components on.
+    components: Rest<'a>,
+}
+
+/// The map of its components, as far as the dtype.
+struct Start<'a> {
+    dtype: DType,
+    /// The size of an element.
+    size: u64,
+    has_digest: bool,
+    rest: Rest<'a>,
+}
+
+/// What follows the dtype.
+struct Data<'a> {
+    extent: Extent,
+    digest: Option<&'a [u8]>,
+    /// What follows the entry.
+    rest: Rest<'a>,
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the entry at that position of the manifest.
+    #[inline(always)]
+    fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
+        let mut rest = Rest::of(manifest.region.bytes, position)?;
+        let name = rest.text()?;
+        let rank = match rest.key(SHAPE)? {
+            head @ 0x80..=0x97 => u32::from(head & 0x1f),
+            _ => return None,
+        };
+        let lengths = rest.bytes();
+        let mut elements = Some(1);
+        for _ in 0..rank {
+            elements = product(elements, rest.unsigned()?);
+        }
+        (rest.chunk()? == COMPONENTS).then_some(Self { name, lengths, rank, elements, components: rest })
+    }
+
+    /// Fills in a blank record.
+    #[inline(always)]
+    fn store(&self, manifest: &Manifest<'a>, position: u32, start: &Start<'a>, tensor: &mut TensorRecord<'a>) {
+        tensor.dtype = Some(start.dtype);
+        tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
+        tensor.name = Utf8::known(self.name);
+        tensor.shape = Shape::new(self.lengths, self.rank, layout::read_dimension);
+        tensor.components = self.components.position_in(manifest.region.bytes);
+    }
+}
+
+impl<'a> Start<'a> {
+    #[inline(always)]
+    fn read(mut rest: Rest<'a>) -> Option<Self> {
+        let start = rest.chunk()?;
+        let has_digest = start == DATA_WITH_DIGEST;
+        if start != DATA && !has_digest {
+            return None;
+        }
+        let name = rest.short_text()?;
+        let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == name)?;
+        Some(Self { dtype: *dtype, size: *size, has_digest, rest })
+    }
+}
+
+impl<'a> Data<'a> {
+    #[inline(always)]
+    fn read(start: &Start<'a>) -> Option<Self> {
+        let mut rest = start.rest;
+        let offset = rest.key(OFFSET)?;
+        let offset = rest.unsigned_of(offset)?;
+        let length = rest.key(LENGTH)?;
+        let extent = Extent::new(offset, rest.unsigned_of(length)?);
+        let mut digest = None;
+        if start.has_digest {
+            let head = rest.key(DIGEST)?;
+            digest = Some(rest.text_of(head)?);
+        }
+        Some(Self { extent, digest, rest })
+    }
+
+    /// Whether it breaks no rule and calls for no warning.
+    #[inline(always)]
+    fn is_sound(&self, manifest: &Manifest<'a>) -> bool {
+        layout::misplacement(manifest, self.extent).is_none()
+            && layout::is_aligned(self.extent)
+            && self.digest.is_none_or(digest::is_of_known_kind)
+    }
+
+    /// Whether its length is that of `entry`, too.
+    #[inline(always)]
+    fn is_sound_in(&self, manifest: &Manifest<'a>, entry: &Entry<'a>, start: &Start<'a>) -> bool {
+        self.is_sound(manifest) && product(entry.elements, start.size) == Some(self.extent.length)
+    }
+}
+
+/// Checks the entry at that position. Returns its name and the position after it.
+#[inline(always)]
+pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    if manifest.generation != Generation::V1_2 {
+        return None;
+    }
+    let entry = Entry::at(manifest, position)?;
+    let start = Start::read(entry.components)?;
+    let data = Data::read(&start)?;
+    let is_sound = data.is_sound_in(manifest, &entry, &start);
+    if !is_sound || !is_utf8(entry.name) || !data.digest.is_none_or(is_utf8) {
+        return None;
+    }
+    Some((entry.name, data.rest.position_in(manifest.region.bytes)))
+}
+
+/// The name of the entry at that position, which has been checked, and the position after the entry.
+#[inline(always)]
+pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    if manifest.generation != Generation::V1_2 {
+        return None;
+    }
+    let entry = Entry::at(manifest, position)?;
+    let data = Data::read(&Start::read(entry.components)?)?;
+    Some((entry.name, data.rest.position_in(manifest.region.bytes)))
+}
+
+/// Reads the entry at that position into `tensor`, a blank record. Returns the position after it.
+///
+/// It has been checked, perhaps as another kind of entry; with `IS_PLAIN`, by [`check`], and is not judged again.
+#[inline(never)]
+pub(super) fn read<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    tensor: &mut TensorRecord<'a>,
+    position: u32,
+) -> Option<u32> {
+    if !IS_PLAIN && manifest.generation != Generation::V1_2 {
+        return None;
+    }
+    let entry = Entry::at(manifest, position)?;
+    let start = Start::read(entry.components)?;
+    let data = Data::read(&start)?;
+    if !IS_PLAIN && !data.is_sound_in(manifest, &entry, &start) {
+        return None;
+    }
+    entry.store(manifest, position, &start, tensor);
+    Some(data.rest.position_in(manifest.region.bytes))
+}
+
+/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+#[inline(never)]
+pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
+    let entry = Entry::at(manifest, position)?;
+    let start = Start::read(entry.components)?;
+    entry.store(manifest, position, &start, tensor);
+    Some(())
+}
+
+/// Reads the only component of `tensor` into `part`. Returns the position after it. For `IS_PLAIN` see [`read`].
+#[inline(never)]
+pub(super) fn read_data<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    tensor: &TensorRecord<'a>,
+    part: &mut ComponentRecord<'a>,
+) -> Option<u32> {
+    if !IS_PLAIN && (manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense) {
+        return None;
+    }
+    let start = Start::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
+    let data = Data::read(&start)?;
+    if !IS_PLAIN && !data.is_sound(manifest) {
+        return None;
+    }
+    // The role is after the head of the map.
+    let at = manifest.region.start.wrapping_add(tensor.components.wrapping_add(1).into());
+    part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
+    part.dtype = tensor.dtype;
+    part.storage = Some(start.dtype);
+    part.extent = data.extent;
+    part.decoded_length = Some(data.extent.length);
+    part.digest = data.digest.map(Utf8::known);
+    Some(data.rest.position_in(manifest.region.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::super::entry;
+    use super::*;
+    use crate::bytes::extent::Region;
+
+    /// What all three functions read is what `entry` reads, without a fault or a warning. Returns whether they read it.
+    fn agree(bytes: &[u8]) -> bool {
+        let manifest = Manifest { region: Region { bytes, start: 4096 }, generation: Generation::V1_2 };
+        let mut reader = manifest.reader(0);
+        let mut expected = TensorRecord::blank();
+        entry::entry(&manifest, &mut expected, &mut reader);
+        let mut tensor = TensorRecord::blank();
+        let after = read::<false>(&manifest, &mut tensor, 0);
+        let Some((name, end)) = check(&manifest, 0) else {
+            // Only of the encoding of texts a read is sure.
+            assert!(after.is_none() || reader.found_fault().is_some());
+            return false;
+        };
+        assert!(reader.found_fault().is_none() && expected.warnings == 0, "{bytes:x?}");
+        assert_eq!((name, end), (expected.name.bytes(), reader.position()));
+        assert_eq!(pass_over(&manifest, 0), Some((name, end)));
+        assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
+        let (mut tensor, mut alone) = (TensorRecord::blank(), TensorRecord::blank());
+        assert_eq!(read::<true>(&manifest, &mut tensor, 0), Some(end));
+        assert_eq!(read_alone(&manifest, &mut alone, 0), Some(()));
+        assert_eq!([&tensor, &alone].map(|tensor| format!("{tensor:?}")), [(); 2].map(|()| format!("{expected:?}")));
+
+        let mut reader = manifest.reader(tensor.components);
+        reader.entry = 0;
+        reader.map();
+        let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
+        expected.warnings = 0xff; // is reset
+        entry::component(&manifest, &mut reader, &mut expected);
+        for read in [read_data::<false>, read_data::<true>] {
+            part.digest = None;
+            assert_eq!(read(&manifest, &tensor, &mut part), Some(reader.position()));
+            assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+        }
+        true
+    }
+
+    #[test]
+    fn entries_are_read_as_any_others_are() {
+        const DENSE: &[u8] = b"fformatedensejcomponents";
+        let entries: [[&[u8]; 3]; 8] = [
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa3edtypecf32foffset\x00flength\x00"],
+            [b"aa\xa3eshape\x81\x01", DENSE, b"\xa1ddata\xa3edtypedboolfoffset\x18\x40flength\x01"],
+            [b"aa\xa3eshape\x81\x03", DENSE, b"\xa1ddata\xa3edtypedbf16foffset\x19\x01\x00flength\x06"],
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa3edtypegf8_e4m3foffset\x00flength\x00"],
+            [
+                b"\x78\x05\xc3\xa9\xe2\x82\xac\xa3eshape\x80",
+                DENSE,
+                b"\xa1ddata\xa3edtypecf32foffset\x18\x40flength\x04",
+            ],
+            [b"\x60\xa3eshape\x83\x02\x1a\0\0\0\x02\x03", DENSE, b"\xa1ddata\xa3edtypebu8foffset\x18\x80flength\x0c"],
+            [
+                b"aa\xa3eshape\x81\x00",
+                DENSE,
+                b"\xa1ddata\xa4edtypecf32foffset\x00flength\x00fdigestqcrc32c:0x00000000",
+            ],
+            [b"aa\xa3eshape\x81\x00", DENSE, b"\xa1ddata\xa4edtypecf32foffset\x00flength\x00fdigestgsha256:"],
+        ];
+        let mut changed = 0;
+        for entry in entries.map(|parts| parts.concat()) {
+            assert!(agree(&entry), "{entry:x?}");
+            for length in 0..entry.len() {
+                assert!(!agree(&entry[..length]));
+            }
+            for at in 0..entry.len() {
+                for byte in 0..=0xff {
+                    let mut entry = entry.clone();
+                    entry[at] = byte;
+                    changed += u32::from(agree(&entry));
+                }
+            }
+        }
+        assert!(changed > 2000, "{changed}"); // names, lengths, offsets, digests
+    }
+}
