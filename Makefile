@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench bench-dequantize bench-open no-panic miri header lint doc clean
+	deps-firmware firmware size bench bench-check bench-dequantize bench-open no-panic miri header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ bench-dequantize: ## dequantizing beside ggml, whose sources it fetches: benches
 
 bench-open: ## opening files beside the readers of the formats: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/open/Cargo.toml
+
+bench-check: ## instructions of opening, listing and looking up, held against benches/limits.txt
+	benches/check.sh
 
 bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md
 	benches/run.sh
