@@ -11,6 +11,7 @@ use core::cmp::Ordering;
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
+#[cfg(target_pointer_width = "64")]
 use crate::codec::cbor_pass::pass_over;
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
@@ -138,15 +139,16 @@ const fn major(head: u8) -> u8 {
 }
 
 /// A container that is being skipped.
-struct Level<'a> {
+struct Level {
     /// How many items are left: of a map keys and values.
     left: u32,
-    is_map: bool,
-    /// What begins with the current item.
-    item: &'a [u8],
-    /// The last key, as encoded.
-    last: &'a [u8],
+    /// The positions of the current item and of the last key, in a map; [`NO_KEY`] where there is none.
+    item: u32,
+    last: u32,
 }
+
+/// The position of no key.
+const NO_KEY: u32 = u32::MAX;
 
 impl<'a> Reader<'a> {
     /// Reads on from `position`. There are less than 4 GiB of bytes.
@@ -179,29 +181,36 @@ impl<'a> Reader<'a> {
     }
 
     /// Stops with a fault at `at`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn stop_at<T>(&mut self, kind: ErrorKind, at: u32) -> Option<T> {
-        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
-        self.fault = Some(Fault { kind, item: self.item, at, entry_distance });
+        self.set_fault(self.item, kind, at);
         None
     }
 
     /// Stops with a fault of `item`, which is at `at`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn stop_in<T>(&mut self, item: Item, kind: ErrorKind, at: u32) -> Option<T> {
-        self.item = item;
-        self.stop_at(kind, at)
+        self.set_fault(item, kind, at);
+        None
     }
 
     /// Stops with a fault of what begins where `rest` does.
+    fn stop<T>(&mut self, kind: ErrorKind, rest: &'a [u8]) -> Option<T> {
+        self.set_fault_of(kind, rest);
+        None
+    }
+
+    #[cold]
+    #[inline(never)] // one copy for all types
+    fn set_fault(&mut self, item: Item, kind: ErrorKind, at: u32) {
+        self.item = item;
+        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
+        self.fault = Some(Fault { kind, item, at, entry_distance });
+    }
+
     #[cold]
     #[inline(never)]
-    fn stop<T>(&mut self, kind: ErrorKind, rest: &'a [u8]) -> Option<T> {
+    fn set_fault_of(&mut self, kind: ErrorKind, rest: &'a [u8]) {
         self.rest = rest;
-        let at = self.position();
-        self.stop_at(kind, at)
+        self.set_fault(self.item, kind, self.position());
     }
 
     /// Reads a head: returns its first byte, and the number that follows.
@@ -239,14 +248,17 @@ impl<'a> Reader<'a> {
         };
         let number = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
         let fits_in_less = match *head {
-            // Any NaN is the one in 16 bits.
-            HALF => is_nan(number, F16) && number != NAN,
-            SINGLE => is_nan(number, F32) || fits(number, F32, F16),
-            DOUBLE => is_nan(number, F64) || fits(number, F64, F32),
+            HALF => float_fits_in_less(number, F16, F16),
+            SINGLE => float_fits_in_less(number, F32, F16),
+            DOUBLE => float_fits_in_less(number, F64, F32),
             SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
             // In the first byte itself, or in half the bytes.
-            _ if width == 1 => number < 24,
-            _ => number.wrapping_shr(width.wrapping_mul(4)) == 0,
+            _ => match width {
+                1 => number < 24,
+                2 => number < 1 << 8,
+                4 => number < 1 << 16,
+                _ => number < 1 << 32,
+            },
         };
         if fits_in_less {
             return self.stop(ErrorKind::NotShortest, start);
@@ -476,6 +488,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a value that has been read before.
+    #[cfg(not(target_pointer_width = "64"))] // without more flash
+    pub(crate) fn pass_over_value(&mut self) -> Option<()> {
+        self.skip_value(0)
+    }
+
+    /// Moves past a value that has been read before.
+    #[cfg(target_pointer_width = "64")]
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         let start = self.rest;
         match pass_over(start) {
@@ -488,57 +507,66 @@ impl<'a> Reader<'a> {
     /// Skips a value at that depth.
     #[inline(never)] // the levels stay off the stack of callers
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
-        let mut levels = heapless::Vec::<Level<'a>, { MAX_DEPTH + 1 }>::new();
+        let mut levels = heapless::Vec::<Level, { MAX_DEPTH + 1 }>::new();
         loop {
             let start = self.rest;
             if depth.saturating_add(levels.len()) > MAX_DEPTH {
                 return self.stop(ErrorKind::TooDeep, start);
             }
             let (head, number) = self.head()?;
-            let inside = match major(head) {
-                UNSIGNED | NEGATIVE => None,
-                BYTES => {
-                    self.take(number, start)?;
-                    None
-                }
-                TEXT => {
-                    if !is_utf8(self.take(number, start)?) {
+            let mut inside = None;
+            match major(head) {
+                UNSIGNED | NEGATIVE => {}
+                BYTES | TEXT => {
+                    let string = self.take(number, start)?;
+                    if major(head) == TEXT && !is_utf8(string) {
                         return self.stop(ErrorKind::InvalidUtf8, start);
                     }
-                    None
                 }
-                ARRAY => Some((self.count(number, 1, start)?, false)),
-                MAP => Some((self.count(number, 2, start)?, true)),
-                SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => None,
+                ARRAY => inside = Some(Level { left: self.count(number, 1, start)?, item: NO_KEY, last: NO_KEY }),
+                MAP => {
+                    let left = self.count(number, 2, start)?.saturating_mul(2);
+                    inside = Some(Level { left, item: self.position(), last: NO_KEY });
+                }
+                SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => {}
                 _ => return self.wrong_type(head, start),
-            };
+            }
             let mut is_complete = inside.is_none();
-            if let Some((count, is_map)) = inside {
-                let left = if is_map { count.saturating_mul(2) } else { count };
-                if levels.push(Level { left, is_map, item: self.rest, last: &[] }).is_err() {
-                    return self.stop(ErrorKind::TooDeep, start);
-                }
+            if inside.is_some_and(|level| levels.push(level).is_err()) {
+                return self.stop(ErrorKind::TooDeep, start);
             }
             // Leave the containers that are complete: each was an item of the one around it.
             loop {
                 let Some(level) = levels.last_mut() else { return Some(()) };
                 if is_complete {
                     level.left = level.left.saturating_sub(1);
-                    let is_key = level.is_map && level.left & 1 != 0;
-                    if is_key {
-                        let key = until(level.item, self.rest);
-                        self.hold_order(level.last, key, level.item)?;
-                        level.last = key;
+                    if level.item != NO_KEY {
+                        let at = level.item;
+                        level.item = self.position();
+                        if level.left & 1 != 0 {
+                            let last = core::mem::replace(&mut level.last, at);
+                            self.hold_order_at(last, at)?;
+                        }
                     }
                 }
                 if level.left > 0 {
-                    level.item = self.rest;
                     break;
                 }
                 levels.pop();
                 is_complete = true;
             }
         }
+    }
+
+    /// Stops unless the key at `at`, which has just been read, comes after that at `last`, if there is any.
+    #[inline]
+    fn hold_order_at(&mut self, last: u32, at: u32) -> Option<()> {
+        let from = |at: u32| to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default();
+        let (last, start) = (from(last), from(at));
+        let key = until(start, self.rest);
+        // No encoded item begins with another one: where the last key is longer, it differs before the end of this one.
+        let last = last.get(..key.len()).unwrap_or_default();
+        self.hold_order(last, key, start)
     }
 }
 
@@ -554,43 +582,49 @@ fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
     start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
 }
 
-/// Whether the bits of a floating-point number, with a mantissa of that many bits and exponents up to `bias`, are those
-/// of a NaN.
-fn is_nan(bits: u64, (mantissa, bias): Float) -> bool {
-    let fraction = bits & low_bits(mantissa);
-    let exponent = bits.wrapping_shr(mantissa) & exponents(bias);
-    exponent == exponents(bias) && fraction != 0
+/// A floating-point type: how many bits it has, those of its exponent, and those of its mantissa.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Float {
+    bits: u32,
+    exponent: u32,
+    mantissa: u32,
 }
 
-/// A floating-point type: how many bits its mantissa has, and its largest exponent.
-type Float = (u32, u64);
-const F16: Float = (10, 15);
-const F32: Float = (23, 127);
-const F64: Float = (52, 1023);
+const F16: Float = Float { bits: 16, exponent: 5, mantissa: 10 };
+const F32: Float = Float { bits: 32, exponent: 8, mantissa: 23 };
+const F64: Float = Float { bits: 64, exponent: 11, mantissa: 52 };
 
-/// The mask of as many bits.
-const fn low_bits(count: u32) -> u64 {
-    1_u64.wrapping_shl(count).wrapping_sub(1)
-}
-
-/// The mask of the stored exponents.
-const fn exponents(bias: u64) -> u64 {
-    bias.wrapping_mul(2).wrapping_add(1)
-}
-
-/// Whether a number that is no NaN has the same value in a narrower type.
-fn fits(bits: u64, (mantissa, bias): Float, (narrow_mantissa, narrow_bias): Float) -> bool {
-    let fraction = bits & low_bits(mantissa);
-    let stored = bits.wrapping_shr(mantissa) & exponents(bias);
-    if stored == 0 || stored == exponents(bias) {
-        return fraction == 0; // zero, and infinity; what is smaller than the normal numbers is too small
+impl Float {
+    /// The largest exponent of a number, which is what is added to exponents as they are stored.
+    const fn bias(self) -> u32 {
+        1_u32.wrapping_shl(self.exponent.wrapping_sub(1)).wrapping_sub(1)
     }
-    // How far above the smallest exponent of a normal number of the narrower type.
-    let smallest = bias.wrapping_sub(narrow_bias).wrapping_add(1);
-    let below = smallest.saturating_sub(stored); // subnormal there, with as many bits less
-    let dropped = u64::from(mantissa).wrapping_sub(narrow_mantissa.into()).wrapping_add(below);
-    let is_in_range = stored <= bias.wrapping_add(narrow_bias) && below <= narrow_mantissa.into();
-    is_in_range && u32::try_from(dropped).is_ok_and(|dropped| fraction & low_bits(dropped) == 0)
+}
+
+/// Whether the number with those bits is the same in a narrower type, or a NaN that is not the only one there may be.
+/// There is no type `narrow` where it is the type of the number itself.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+fn float_fits_in_less(number: u64, float: Float, narrow: Float) -> bool {
+    // The exponent as it is stored, and the fraction, from the highest bit on.
+    let bits = number.wrapping_shl(65_u32.wrapping_sub(float.bits));
+    let fraction = bits.wrapping_shl(float.exponent);
+    let [high @ .., _, _, _, _] = bits.to_be_bytes();
+    let exponent = u32::from_be_bytes(high).wrapping_shr(32_u32.wrapping_sub(float.exponent));
+    let (bias, narrow_bias) = (float.bias(), narrow.bias());
+    let infinite = bias.wrapping_mul(2).wrapping_add(1);
+    if exponent == infinite && fraction != 0 {
+        return number != NAN;
+    }
+    if float == narrow {
+        return false;
+    }
+    if exponent == 0 || exponent == infinite {
+        return fraction == 0; // what is smaller than the normal numbers is too small
+    }
+    // How far below the normal numbers of the narrower type it is: a subnormal one has as many bits less.
+    let below = bias.wrapping_sub(narrow_bias).wrapping_add(1).saturating_sub(exponent);
+    let kept = narrow.mantissa.checked_sub(below);
+    exponent <= bias.wrapping_add(narrow_bias) && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)
 }
 
 #[cfg(test)]

@@ -204,12 +204,13 @@ impl Measures {
     /// Adds a component, which is at `at`.
     #[inline]
     pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
-        self.last = Measure { at, dtype: part.dtype, length: part.decoded_length.unwrap_or(0) };
+        let (dtype, length) = (part.dtype, part.decoded_length.unwrap_or(0));
+        self.last = Measure { at, dtype, length };
         self.count = self.count.saturating_add(1);
         let mut roles = ROLES;
         let place = roles.take_until(part.role.bytes()).and_then(|place| self.of_role.get_mut(usize::from(place)));
         if let Some(place) = place {
-            *place = self.last;
+            *place = Measure { at, dtype, length }; // not a copy, which is a call on a chip
         }
     }
 }

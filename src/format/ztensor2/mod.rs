@@ -24,7 +24,7 @@ mod shards;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use self::places::{Pass, Places};
+use self::places::{Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
@@ -37,7 +37,11 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
 use crate::codec::xxh3;
-use crate::distinct::{Compared, Memory, Stack};
+#[cfg(not(target_pointer_width = "64"))]
+use crate::distinct::MAX_COMPARED;
+#[cfg(target_pointer_width = "64")]
+use crate::distinct::Stack;
+use crate::distinct::{Compared, Memory};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::place::{Format, Item};
 use crate::warning::{Warning, Warnings};
@@ -84,10 +88,6 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
-    /// How many components have bytes.
-    places: u32,
-    /// Whether it is known that their bytes are the same or apart.
-    are_places_apart: bool,
 }
 
 /// The manifest: its bytes, and where it and the data of the file end.
@@ -186,13 +186,14 @@ impl<'a> Ztensor2File<'a> {
         Table { region: self.manifest.region, position: self.shards }
     }
 
-    /// Reads the manifest from its start; adds what is to be known of it to `summary`. `memory` is the caller's; there is
-    /// none on opening.
+    /// Reads the manifest from its start; adds what is to be known of it to `summary`, and the places of components to
+    /// `seen`. `memory` is the caller's; there is none on opening.
     #[inline(never)] // keeps its stack frame out of what compares
     fn read_manifest(
         &mut self,
         reader: &mut Reader<'a>,
         summary: &mut Summary,
+        seen: &mut Seen<'a>,
         memory: Option<&mut [u32]>,
     ) -> Option<()> {
         let mut memory = memory;
@@ -206,10 +207,13 @@ impl<'a> Ztensor2File<'a> {
                     Table::check(reader)?;
                 }
                 Item::Tensors => {
+                    self.objects = Keys::read(reader)?;
                     match memory.take() {
-                        Some(memory) => self.read_objects(reader, summary, memory, false)?,
-                        None if self.shards == 0 => self.read_objects(reader, summary, &mut [], true)?,
-                        None => self.read_objects_in_shards(reader, summary)?,
+                        Some(memory) => self.read_objects(reader, summary, seen, memory, false)?,
+                        None if !shards::IS_INDEXED || self.shards == 0 => {
+                            self.read_objects(reader, summary, seen, &mut [], true)?;
+                        }
+                        None => self.read_objects_in_shards(reader, summary, seen)?,
                     }
                     (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
                 }
@@ -227,21 +231,26 @@ impl<'a> Ztensor2File<'a> {
 
     /// Reads all tensors, with a little memory for the positions of shards.
     #[inline(never)] // keeps it off the stack for files without shards
-    fn read_objects_in_shards(&mut self, reader: &mut Reader<'a>, summary: &mut Summary) -> Option<()> {
-        self.read_objects(reader, summary, &mut [0; shards::SLOTS], true)
+    fn read_objects_in_shards(
+        &self,
+        reader: &mut Reader<'a>,
+        summary: &mut Summary,
+        seen: &mut Seen<'a>,
+    ) -> Option<()> {
+        self.read_objects(reader, summary, seen, &mut [0; shards::MAX_FOUND as usize], true) // widens
     }
 
     /// Reads all tensors, with every check of each.
     #[inline(never)]
     fn read_objects(
-        &mut self,
+        &self,
         reader: &mut Reader<'a>,
         summary: &mut Summary,
+        seen: &mut Seen<'a>,
         slots: &mut [u32],
         may_defer: bool,
     ) -> Option<()> {
-        let mut pass = Pass::new(self.table(), slots, may_defer);
-        self.objects = Keys::read(reader)?;
+        let mut pass = Pass::new(self.table(), slots, seen, may_defer);
         let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
@@ -252,7 +261,6 @@ impl<'a> Ztensor2File<'a> {
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
-        (self.places, self.are_places_apart) = (pass.count, pass.are_apart());
         if !pass.are_shards_found {
             summary.warnings.add(Warning::PlacesUnchecked);
         }
@@ -275,22 +283,52 @@ impl<'a> Ztensor2File<'a> {
         entry::object(&self.manifest, reader, tensor, pass)
     }
 
-    /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if self.are_places_apart {
+    /// Looks for components whose bytes overlap among those that have been seen on opening.
+    #[cfg(target_pointer_width = "64")]
+    fn compare_seen(&self, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+        if seen.are_apart() { Ok(()) } else { self.compare(warnings, seen.count, &mut Stack) }
+    }
+
+    /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are
+    /// blocks of them but for the first, all are read again.
+    #[cfg(not(target_pointer_width = "64"))]
+    #[inline(never)]
+    fn compare_seen(&self, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+        if seen.are_apart() {
             return Ok(());
         }
+        if seen.count > MAX_COMPARED {
+            warnings.add(Warning::PlacesUnchecked);
+            return Ok(());
+        }
+        loop {
+            if let Some(at) = seen.clash() {
+                return Err(self.overlap(at));
+            }
+            if !seen.begin_next_block() {
+                return Ok(());
+            }
+            let mut reader = self.manifest.reader(self.objects.at);
+            let read = self.read_objects(&mut reader, &mut Summary::default(), seen, &mut [], true);
+            read.ok_or_else(|| self.manifest.error(&reader))?;
+        }
+    }
+
+    /// Looks for components whose bytes overlap, of which there are `count`.
+    fn compare(&self, warnings: &mut Warnings, count: u32, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let mut places = Places { file: self, error: None };
         let start = places.start();
-        match memory.compare(&mut places, start, self.places)? {
-            Compared::Clash(at) => {
-                return Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at)));
-            }
+        match memory.compare(&mut places, start, count)? {
+            Compared::Clash(at) => return Err(self.overlap(at)),
             Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
             Compared::Distinct => {}
         }
         Ok(())
+    }
+
+    #[cold]
+    fn overlap(&self, at: u32) -> Error {
+        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at))
     }
 }
 
@@ -328,7 +366,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE, places: 0, are_places_apart: true })
+        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -337,12 +375,13 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Ok(());
         }
         let mut reader = self.manifest.reader(0);
-        let read = self.read_manifest(&mut reader, summary, None);
+        let mut seen = Seen::new();
+        let read = self.read_manifest(&mut reader, summary, &mut seen, None);
         if read.is_none() {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
         }
-        self.compare(&mut summary.warnings, &mut Stack)
+        self.compare_seen(&mut summary.warnings, &mut seen)
     }
 
     fn input(&self) -> Input<'a> {
@@ -376,7 +415,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
-                let found = reader.text()?.bytes();
+                let found = reader.text_bytes()?;
                 if found == name {
                     reader = self.manifest.reader(at);
                     self.read_object(&mut reader, &mut &[][..], tensor, None)?;
@@ -385,7 +424,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
                 if comes_before(name, found) {
                     break;
                 }
-                reader.skip_value(2)?;
+                reader.pass_over_value()?;
                 tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
             }
             Some(false)
@@ -422,9 +461,12 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let mut reader = self.manifest.reader(0);
-        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), Some(scratch));
+        let mut seen = Seen::new();
+        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), &mut seen, Some(scratch));
         read.ok_or_else(|| self.manifest.error(&reader))?;
-        self.compare(&mut checked, scratch)?;
+        if !seen.are_apart() {
+            self.compare(&mut checked, seen.count, scratch)?;
+        }
         Ok(checked)
     }
 

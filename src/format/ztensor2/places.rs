@@ -11,10 +11,9 @@ use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
 #[cfg(target_pointer_width = "64")]
 use crate::bytes::num::to_u64;
+use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::Reader;
-#[cfg(target_pointer_width = "64")]
-use crate::distinct::Item as _;
-use crate::distinct::{self, Distinct};
+use crate::distinct::{self, Distinct, Item as _};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::ComponentRecord;
 use crate::place::Item;
@@ -22,24 +21,35 @@ use crate::place::Item;
 /// Where the bytes of a component are; not of one without bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blob<'a> {
-    shard: Option<&'a [u8]>,
+    /// The name of the shard; empty in the file itself.
+    shard: &'a [u8],
     extent: Extent,
 }
 
 impl<'a> Blob<'a> {
     fn of(part: &ComponentRecord<'a>) -> Self {
-        Self { shard: part.shard.map(|shard| shard.bytes()), extent: part.extent }
+        Self { shard: part.shard.map_or(&[], Utf8::bytes), extent: part.extent }
+    }
+
+    /// Whether it comes after `last`, and is apart from it or the same.
+    fn follows(self, last: Self) -> bool {
+        if self.shard != last.shard {
+            return is_before(last.shard, self.shard);
+        }
+        let distance = self.extent.offset.checked_sub(last.extent.offset);
+        distance.is_some_and(|distance| distance >= last.extent.length) || self.extent == last.extent
     }
 }
 
 impl distinct::Item for Blob<'_> {
     fn order(self, other: Self) -> Ordering {
-        self.shard.cmp(&other.shard).then_with(|| self.extent.order(other.extent))
+        self.shard.cmp(other.shard).then_with(|| self.extent.order(other.extent))
     }
 
     /// Those that are the same do not.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn clashes_with(self, other: Self) -> bool {
-        self != other && self.shard == other.shard && self.extent.clashes_with(other.extent)
+        self.extent != other.extent && self.extent.clashes_with(other.extent) && self.shard == other.shard
     }
 
     fn hash(self) -> u32 {
@@ -48,9 +58,14 @@ impl distinct::Item for Blob<'_> {
 }
 
 /// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
-/// as [`Places`] does. Chips lack the memory.
+/// as [`Places`] does.
 #[cfg(target_pointer_width = "64")]
 const EXTENTS: usize = 1024;
+
+/// How many places are remembered on chips, which lack the memory: all others are compared with those in one pass, then
+/// the manifest is read again for the next.
+#[cfg(not(target_pointer_width = "64"))]
+const BLOCK: u32 = 16;
 
 /// Whether extents are the same or apart. Puts them in order, by merging neighbouring runs that are: the names in a file
 /// are in another order than their bytes, but those of one length are mostly not.
@@ -92,33 +107,39 @@ fn split_run(extents: &[Extent]) -> (&[Extent], &[Extent]) {
     extents.split_at_checked(length).unwrap_or((extents, &[]))
 }
 
-/// What is known of the components read so far, in one pass over all of them.
-pub(super) struct Pass<'s, 'a> {
-    shards: Index<'s, 'a>,
-    /// Whether the shards are looked up: not on opening if they are too many for that.
-    pub(super) are_shards_found: bool,
-    last: Option<Blob<'a>>,
+/// What is known of the places of the components read so far.
+pub(super) struct Seen<'a> {
+    last: Blob<'a>,
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
     are_sorted: bool,
     /// The extents of them all, in the file itself; too few if some are in shards, or there are too many.
     #[cfg(target_pointer_width = "64")]
     extents: heapless::Vec<Extent, EXTENTS>,
+    #[cfg(not(target_pointer_width = "64"))]
+    block: Block<'a>,
 }
 
-impl<'s, 'a> Pass<'s, 'a> {
-    /// Begins; `slots` are memory for the positions of shards. On opening, which `may_defer` to look them up.
-    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], may_defer: bool) -> Self {
-        let shards = Index::new(table, slots);
-        let are_shards_found = shards.is_fine() || !may_defer;
+/// Some of the components, one after the other, and what has been found by comparing all later ones with them.
+#[cfg(not(target_pointer_width = "64"))]
+struct Block<'a> {
+    places: heapless::Vec<Blob<'a>, { BLOCK as usize }>, // widens
+    /// How many were in the blocks before this.
+    before: u32,
+    /// The position of the first one found that overlaps one in the block; 0 if there is none.
+    clash: u32,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) const fn new() -> Self {
         Self {
-            shards,
-            are_shards_found,
-            last: None,
+            last: Blob { shard: &[], extent: Extent::new(0, 0) },
             count: 0,
             are_sorted: true,
             #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
+            #[cfg(not(target_pointer_width = "64"))]
+            block: Block { places: heapless::Vec::new(), before: 0, clash: 0 },
         }
     }
 
@@ -131,35 +152,86 @@ impl<'s, 'a> Pass<'s, 'a> {
         self.are_sorted
     }
 
+    /// Adds the place of a component, which is at `at`.
+    #[inline]
+    fn add(&mut self, part: &ComponentRecord<'a>, at: u32) {
+        let blob = Blob::of(part);
+        if blob.extent.length == 0 {
+            return;
+        }
+        self.are_sorted &= blob.follows(self.last);
+        self.last = blob;
+        #[cfg(target_pointer_width = "64")]
+        if blob.shard.is_empty() {
+            let _ = self.extents.push(blob.extent);
+        }
+        #[cfg(not(target_pointer_width = "64"))]
+        if self.count >= self.block.before {
+            // As long as they are in order, they are apart.
+            let is_clash = |other: &Blob<'a>| other.clashes_with(blob);
+            if self.block.clash == 0 && !self.are_sorted && self.block.places.iter().any(is_clash) {
+                self.block.clash = at;
+            }
+            let _ = self.block.places.push(blob); // of those after the block none
+        }
+        #[cfg(target_pointer_width = "64")]
+        let _ = at;
+        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
+    }
+
+    /// The position of a component that overlaps one in the block, if there is any.
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) const fn clash(&self) -> Option<u32> {
+        if self.block.clash == 0 { None } else { Some(self.block.clash) }
+    }
+
+    /// Begins the next block, for another pass over all components, if there is one.
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) fn begin_next_block(&mut self) -> bool {
+        let before = self.block.before.saturating_add(BLOCK);
+        let is_left = before < self.count;
+        self.block.before = before;
+        self.block.places.clear();
+        (self.count, self.are_sorted) = (0, false);
+        is_left
+    }
+}
+
+/// One pass over all components.
+pub(super) struct Pass<'s, 'a> {
+    shards: Index<'s, 'a>,
+    /// Whether the shards are looked up: not on opening if they are too many for that.
+    pub(super) are_shards_found: bool,
+    seen: &'s mut Seen<'a>,
+}
+
+impl<'s, 'a> Pass<'s, 'a> {
+    /// Begins; `slots` are memory for the positions of shards. On opening, which `may_defer` to look them up.
+    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>, may_defer: bool) -> Self {
+        let shards = Index::new(table, slots);
+        let are_shards_found = shards.is_fine() || !may_defer;
+        Self { shards, are_shards_found, seen }
+    }
+
     /// Adds a component, which is at `at`.
     #[inline]
     pub(super) fn add(&mut self, reader: &mut Reader<'a>, part: &ComponentRecord<'a>, at: u32) -> Option<()> {
-        if part.shard.is_some() {
-            self.find_shard(reader, part, at)?;
+        if let (Some(name), true) = (part.shard, self.are_shards_found) {
+            self.find_shard(reader, name, part, at)?;
         }
-        let blob = Blob::of(part);
-        if blob.extent.length == 0 {
-            return Some(());
-        }
-        #[cfg(target_pointer_width = "64")]
-        if blob.shard.is_none() {
-            let _ = self.extents.push(blob.extent);
-        }
-        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
-        let follows = |last: Blob<'a>| {
-            let distance = blob.extent.offset.checked_sub(last.extent.offset);
-            let is_apart = distance.is_some_and(|distance| distance >= last.extent.length);
-            if blob.shard == last.shard { is_apart || blob == last } else { last.shard < blob.shard }
-        };
-        self.are_sorted &= self.last.is_none_or(follows);
-        self.last = Some(blob);
+        self.seen.add(part, at);
         Some(())
     }
 
     /// Holds a component to be inside the shard that it is in.
     #[inline(never)]
-    fn find_shard(&mut self, reader: &mut Reader<'a>, part: &ComponentRecord<'a>, at: u32) -> Option<()> {
-        let Some(name) = part.shard.filter(|_| self.are_shards_found) else { return Some(()) };
+    fn find_shard(
+        &mut self,
+        reader: &mut Reader<'a>,
+        name: Utf8<'a>,
+        part: &ComponentRecord<'a>,
+        at: u32,
+    ) -> Option<()> {
         let Some(size) = self.shards.size(name) else {
             return reader.stop_in(Item::Shard, ErrorKind::UnknownShard, at);
         };
@@ -214,7 +286,7 @@ impl<'a> Places<'_, 'a> {
                     }
                     _ => {}
                 }
-                reader.skip_value(3)?;
+                reader.pass_over_value()?;
             }
             place.objects = Keys { at: reader.position(), left };
         }

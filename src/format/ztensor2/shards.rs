@@ -25,11 +25,12 @@ const DEPTH: usize = 2;
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many positions of shards are remembered on opening.
-pub(super) const SLOTS: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
+/// How many shards are looked up on opening: no more than their positions are remembered, and where nothing is, on chips,
+/// as few as can be looked through for each component.
+pub(super) const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
 
-/// How many shards there may be on opening from one whose position is remembered to the next: 1024 in all.
-const MAX_STEP: u32 = if cfg!(target_pointer_width = "64") { 1 } else { 32 };
+/// Whether the positions of shards are remembered.
+pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
 
 /// A file that has bytes of components, as the file that refers to it lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,14 +121,23 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
 impl<'a> Table<'a> {
     /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
     pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
-        let mut keys = self.keys();
-        loop {
-            let at = keys.at;
-            let record = self.read(&mut keys)?;
-            if record.name.bytes() == name {
-                return Some((record, at));
+        self.find_from(self.keys(), name)
+    }
+
+    /// Finds the shard of that name among those.
+    fn find_from(&self, keys: Keys, name: &[u8]) -> Option<(Record<'a>, u32)> {
+        let (mut at, mut left) = (keys.at, keys.left);
+        while left > 0 {
+            left = left.saturating_sub(1);
+            let mut reader = Reader::new(self.region.bytes, at);
+            if reader.text_bytes()? == name {
+                reader = Reader::new(self.region.bytes, at);
+                return Some((shard(&mut reader, &mut &[][..])?, at));
             }
+            reader.pass_over_value()?;
+            at = reader.position();
         }
+        None
     }
 
     /// Reads the table at the reader's position.
@@ -146,20 +156,12 @@ impl<'a> Table<'a> {
         let keys = if self.position == 0 { None } else { Keys::read(&mut reader) };
         keys.unwrap_or(Keys::NONE)
     }
-
-    /// Reads an entry.
-    fn read(&self, keys: &mut Keys) -> Option<Record<'a>> {
-        keys.left = keys.left.checked_sub(1)?;
-        let mut reader = Reader::new(self.region.bytes, keys.at);
-        let record = shard(&mut reader, &mut &[][..])?;
-        keys.at = reader.position();
-        Some(record)
-    }
 }
 
 /// The shards by name: they are in order, and the positions of some of them, evenly spread, are remembered.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
+    keys: Keys,
     positions: &'s [u32],
     /// How many shards there are from one that is remembered to the next.
     step: u32,
@@ -169,25 +171,30 @@ pub(super) struct Index<'s, 'a> {
 impl<'s, 'a> Index<'s, 'a> {
     /// Fills `slots` with positions.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
-        let mut keys = table.keys();
-        let step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
-        let mut filled = 0_usize;
-        for slot in slots.iter_mut() {
-            if keys.left == 0 {
-                break;
-            }
-            *slot = keys.at;
-            filled = filled.saturating_add(1);
-            for _ in 0..step {
-                let _ = table.read(&mut keys); // none after the last
+        let keys = table.keys();
+        let (mut filled, mut step) = (0_usize, u32::MAX);
+        if IS_INDEXED {
+            step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
+            let mut reader = Reader::new(table.region.bytes, keys.at);
+            let mut left = keys.left;
+            for slot in slots.iter_mut() {
+                if left == 0 {
+                    break;
+                }
+                *slot = reader.position();
+                filled = filled.saturating_add(1);
+                for _ in 0..step.min(left) {
+                    left = left.saturating_sub(1);
+                    let _ = reader.text_bytes().and_then(|_| reader.pass_over_value()); // they have been read
+                }
             }
         }
-        Self { table, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
+        Self { table, keys, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
     }
 
-    /// Whether so many are remembered that finding one costs little.
+    /// Whether there are so few that finding one costs little.
     pub(super) const fn is_fine(&self) -> bool {
-        self.step <= MAX_STEP
+        self.keys.left <= MAX_FOUND
     }
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
@@ -195,18 +202,17 @@ impl<'s, 'a> Index<'s, 'a> {
         if let Some(last) = self.last.filter(|last| last.name == name) {
             return Some(last.size);
         }
-        // The last one that is remembered and does not come after it.
-        let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text().map_or(&[][..], Utf8::bytes);
-        let before = self.positions.partition_point(|at| !comes_before(name.bytes(), name_at(at)));
-        let at = *self.positions.get(before.checked_sub(1)?)?;
-        let mut keys = Keys { at, left: self.step };
-        while let Some(record) = self.table.read(&mut keys) {
-            if record.name == name {
-                self.last = Some(record);
-                return Some(record.size);
-            }
+        let mut keys = self.keys;
+        if IS_INDEXED {
+            // From the last one that is remembered and does not come after it.
+            let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
+            let before = self.positions.partition_point(|at| !comes_before(name.bytes(), name_at(at)));
+            let at = *self.positions.get(before.checked_sub(1)?)?;
+            keys = Keys { at, left: self.step };
         }
-        None
+        let (record, _) = self.table.find_from(keys, name.bytes())?;
+        self.last = Some(record);
+        Some(record.size)
     }
 }
 
