@@ -7,7 +7,7 @@
 use super::text::Text;
 
 /// A list of keywords, each with a number: a keyword is preceded by its length and its number, one byte each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keywords(&'static [u8]);
 
 /// The [`Keywords`] of some strings or byte strings, and their numbers.

@@ -87,7 +87,8 @@ pub(crate) const fn bit(item: Item) -> u64 {
 }
 
 /// A map being read as a record of known keys.
-pub(crate) struct Record<'a> {
+#[derive(Default)]
+pub(crate) struct Record {
     /// Those that may still come.
     #[cfg(not(target_pointer_width = "64"))]
     keys: Keywords,
@@ -98,8 +99,8 @@ pub(crate) struct Record<'a> {
     /// The items that must still come, as bits.
     required: u64,
     at: u32,
-    /// The last key, as encoded, and whether it is one of the known ones.
-    last: &'a [u8],
+    /// The position of the last key, [`NO_KEY`] before the first, and whether it is one of the known ones.
+    last: u32,
     is_last_known: bool,
 }
 
@@ -111,6 +112,8 @@ pub(crate) struct Reader<'a> {
     /// there is none).
     pub(crate) item: Item,
     pub(crate) entry: u32,
+    /// The number of the last head. (A pair is returned through memory on chips.)
+    number: u64,
     fault: Option<Fault>,
 }
 
@@ -156,7 +159,7 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
-        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, fault: None }
+        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, number: 0, fault: None }
     }
 
     /// The position of the next byte.
@@ -213,20 +216,20 @@ impl<'a> Reader<'a> {
         self.set_fault(self.item, kind, self.position());
     }
 
-    /// Reads a head: returns its first byte, and the number that follows.
+    /// Reads a head: returns its first byte, and sets the number that follows.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn head(&mut self) -> Option<(u8, u64)> {
+    fn head(&mut self) -> Option<u8> {
         match self.rest {
             [head, rest @ ..] if head & 0x1f < 24 => {
-                self.rest = rest;
-                Some((*head, u64::from(head & 0x1f)))
+                (self.rest, self.number) = (rest, u64::from(head & 0x1f));
+                Some(*head)
             }
             // As the lengths of most names are.
             #[cfg(target_pointer_width = "64")]
             [head @ 0..=0xf7, number @ 24..=0xff, rest @ ..] if head & 0x1f == 24 => {
-                self.rest = rest;
-                Some((*head, u64::from(*number)))
+                (self.rest, self.number) = (rest, u64::from(*number));
+                Some(*head)
             }
             rest => self.wide_head(rest),
         }
@@ -234,7 +237,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a head of more than one byte, or one that is malformed.
     #[inline(never)]
-    fn wide_head(&mut self, start: &'a [u8]) -> Option<(u8, u64)> {
+    fn wide_head(&mut self, start: &'a [u8]) -> Option<u8> {
         let [head, rest @ ..] = start else { return self.stop(ErrorKind::Truncated, start) };
         let info = head & 0x1f;
         if info > 27 {
@@ -248,9 +251,7 @@ impl<'a> Reader<'a> {
         };
         let number = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
         let fits_in_less = match *head {
-            HALF => float_fits_in_less(number, F16, F16),
-            SINGLE => float_fits_in_less(number, F32, F16),
-            DOUBLE => float_fits_in_less(number, F64, F32),
+            HALF..=DOUBLE => float_fits_in_less(*head, number),
             SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
             // In the first byte itself, or in half the bytes.
             _ => match width {
@@ -263,26 +264,24 @@ impl<'a> Reader<'a> {
         if fits_in_less {
             return self.stop(ErrorKind::NotShortest, start);
         }
-        self.rest = rest;
-        Some((*head, number))
+        (self.rest, self.number) = (rest, number);
+        Some(*head)
     }
 
-    /// Reads the head of a value that must be of a given type, and returns its number.
+    /// Reads the head of a value that must be of a given type, and sets its number.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn head_of(&mut self, expected: u8) -> Option<u64> {
+    fn head_of(&mut self, expected: u8) -> Option<()> {
         let start = self.rest;
-        let (head, number) = self.head()?;
+        let head = self.head()?;
         if major(head) != expected {
             return self.wrong_type(head, start);
         }
-        Some(number)
+        Some(())
     }
 
     /// Stops at a value of a type that is not expected: a tag is none.
-    #[cold]
-    #[inline(never)]
-    fn wrong_type<T>(&mut self, head: u8, start: &'a [u8]) -> Option<T> {
+    fn wrong_type(&mut self, head: u8, start: &'a [u8]) -> Option<()> {
         self.stop(if major(head) == TAG { ErrorKind::Tagged } else { ErrorKind::UnexpectedType }, start)
     }
 
@@ -303,7 +302,8 @@ impl<'a> Reader<'a> {
             }
             _ => {}
         }
-        self.head_of(UNSIGNED)
+        self.head_of(UNSIGNED)?;
+        Some(self.number)
     }
 
     /// Reads a text string.
@@ -319,15 +319,15 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
-        let length = self.head_of(TEXT)?;
-        self.take(length, start)
+        self.head_of(TEXT)?;
+        self.take(start)
     }
 
-    /// Reads that many bytes of a string that begins where `start` does.
+    /// Reads as many bytes as the last head says, of a string that begins where `start` does.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn take(&mut self, length: u64, start: &'a [u8]) -> Option<&'a [u8]> {
-        let split = to_usize(length).and_then(|length| self.rest.split_at_checked(length));
+    fn take(&mut self, start: &'a [u8]) -> Option<&'a [u8]> {
+        let split = to_usize(self.number).and_then(|length| self.rest.split_at_checked(length));
         let Some((bytes, rest)) = split else { return self.stop(ErrorKind::Truncated, start) };
         self.rest = rest;
         Some(bytes)
@@ -338,8 +338,8 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
         let start = self.rest;
-        let count = self.head_of(ARRAY)?;
-        self.count(count, 1, start)
+        self.head_of(ARRAY)?;
+        self.count(1, start)
     }
 
     /// Reads the head of a map, and returns how many pairs it has.
@@ -347,51 +347,51 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
         let start = self.rest;
-        let count = self.head_of(MAP)?;
-        self.count(count, 2, start)
+        self.head_of(MAP)?;
+        self.count(2, start)
     }
 
-    /// Holds a count to what is left: everything counted takes at least `least` bytes.
+    /// Holds the count in the last head to what is left: everything counted takes at least `least` bytes.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn count(&mut self, count: u64, least: u64, start: &'a [u8]) -> Option<u32> {
-        match u32::try_from(count) {
-            Ok(short) if count.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
+    fn count(&mut self, least: u64, start: &'a [u8]) -> Option<u32> {
+        match u32::try_from(self.number) {
+            Ok(short) if self.number.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
             _ => self.stop(ErrorKind::CountTooLarge, start),
         }
     }
 
-    /// Begins a record: a map with the known keys `fields`.
+    /// Begins `record`: a map with the known keys `fields`. (On chips, it is not returned through other memory.)
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(crate) fn record(&mut self, fields: &'static Fields) -> Option<Record<'a>> {
+    pub(crate) fn record(&mut self, record: &mut Record, fields: &'static Fields) -> Option<()> {
         let at = self.position();
         let left = self.map()?;
         #[cfg(not(target_pointer_width = "64"))]
         let keys = fields.keys;
         #[cfg(target_pointer_width = "64")]
         let keys = fields.words;
-        Some(Record { keys, left, required: fields.required, at, last: &[], is_last_known: false })
+        *record = Record { keys, left, required: fields.required, at, last: NO_KEY, is_last_known: false };
+        Some(())
     }
 
     /// Returns the next known field of `record`, a map at that depth, with the reader at its value; at the end,
     /// [`Item::File`]. Unknown keys are skipped with their values.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(crate) fn field(&mut self, record: &mut Record<'a>, depth: usize) -> Option<Item> {
+    pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Item> {
         while let Some(left) = record.left.checked_sub(1) {
             record.left = left;
             self.item = Item::Key;
-            let start = self.rest;
+            let at = self.position();
             let known = self.known_key(&mut record.keys);
             if known.is_none() {
                 self.skip_value(depth.saturating_add(1))?;
             }
-            let encoded = until(start, self.rest);
             // Known keys are in order among themselves: they are looked for from the last one on.
-            if (known.is_none() || !record.is_last_known) && !record.last.is_empty() {
-                self.hold_order(record.last, encoded, start)?;
+            if known.is_none() || !record.is_last_known {
+                self.hold_order(record.last, at)?;
             }
-            (record.last, record.is_last_known) = (encoded, known.is_some());
+            (record.last, record.is_last_known) = (at, known.is_some());
             if let Some(item) = known {
                 record.required &= !bit(item);
                 self.item = item;
@@ -438,7 +438,7 @@ impl<'a> Reader<'a> {
     /// Stops with the first item that a record lacks.
     #[cold]
     #[inline(never)]
-    fn stop_missing<T>(&mut self, record: &Record<'_>) -> Option<T> {
+    fn stop_missing<T>(&mut self, record: &Record) -> Option<T> {
         let missing = u8::try_from(record.required.trailing_zeros()).ok().and_then(Item::from_code);
         self.stop_in(missing.unwrap_or(Item::Key), ErrorKind::MissingKey, record.at)
     }
@@ -450,21 +450,31 @@ impl<'a> Reader<'a> {
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
         let key = self.text_bytes()?;
-        if !last.is_empty() && !comes_before(last, key) {
-            let kind = match (*last == key, self.item) {
-                (true, Item::Name) => ErrorKind::RepeatedName,
-                (true, _) => ErrorKind::RepeatedKey,
-                _ => ErrorKind::KeyOrder,
-            };
-            return self.stop(kind, start);
-        }
-        *last = key;
-        Some(key)
+        let kind = match key_order(last, key) {
+            Ordering::Less => {
+                *last = key;
+                return Some(key);
+            }
+            _ if last.is_empty() => {
+                *last = key;
+                return Some(key);
+            }
+            Ordering::Equal if self.item == Item::Name => ErrorKind::RepeatedName,
+            Ordering::Equal => ErrorKind::RepeatedKey,
+            Ordering::Greater => ErrorKind::KeyOrder,
+        };
+        self.stop(kind, start)
     }
 
-    /// Stops unless a key, which begins where `start` does, comes after another; both as encoded.
+    /// Stops unless the key at `at`, which has just been read, comes after that at `last`, if there is any; both as
+    /// encoded.
     #[inline(never)]
-    fn hold_order(&mut self, last: &[u8], key: &[u8], start: &'a [u8]) -> Option<()> {
+    fn hold_order(&mut self, last: u32, at: u32) -> Option<()> {
+        let from = |at: u32| to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default();
+        let start = from(at);
+        let key = until(start, self.rest);
+        // No encoded item begins with another one: where the last key is longer, it differs before the end of this one.
+        let last = from(last).get(..key.len()).unwrap_or_default();
         match last.cmp(key) {
             Ordering::Less => Some(()),
             Ordering::Equal => self.stop(ErrorKind::RepeatedKey, start),
@@ -513,19 +523,19 @@ impl<'a> Reader<'a> {
             if depth.saturating_add(levels.len()) > MAX_DEPTH {
                 return self.stop(ErrorKind::TooDeep, start);
             }
-            let (head, number) = self.head()?;
+            let head = self.head()?;
             let mut inside = None;
             match major(head) {
                 UNSIGNED | NEGATIVE => {}
                 BYTES | TEXT => {
-                    let string = self.take(number, start)?;
+                    let string = self.take(start)?;
                     if major(head) == TEXT && !is_utf8(string) {
                         return self.stop(ErrorKind::InvalidUtf8, start);
                     }
                 }
-                ARRAY => inside = Some(Level { left: self.count(number, 1, start)?, item: NO_KEY, last: NO_KEY }),
+                ARRAY => inside = Some(Level { left: self.count(1, start)?, item: NO_KEY, last: NO_KEY }),
                 MAP => {
-                    let left = self.count(number, 2, start)?.saturating_mul(2);
+                    let left = self.count(2, start)?.saturating_mul(2);
                     inside = Some(Level { left, item: self.position(), last: NO_KEY });
                 }
                 SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => {}
@@ -545,7 +555,7 @@ impl<'a> Reader<'a> {
                         level.item = self.position();
                         if level.left & 1 != 0 {
                             let last = core::mem::replace(&mut level.last, at);
-                            self.hold_order_at(last, at)?;
+                            self.hold_order(last, at)?;
                         }
                     }
                 }
@@ -557,23 +567,13 @@ impl<'a> Reader<'a> {
             }
         }
     }
-
-    /// Stops unless the key at `at`, which has just been read, comes after that at `last`, if there is any.
-    #[inline]
-    fn hold_order_at(&mut self, last: u32, at: u32) -> Option<()> {
-        let from = |at: u32| to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default();
-        let (last, start) = (from(last), from(at));
-        let key = until(start, self.rest);
-        // No encoded item begins with another one: where the last key is longer, it differs before the end of this one.
-        let last = last.get(..key.len()).unwrap_or_default();
-        self.hold_order(last, key, start)
-    }
 }
 
-/// Whether one text string is before another as a key: as encoded, where the length comes first.
-#[inline]
-pub(crate) fn comes_before(key: &[u8], other: &[u8]) -> bool {
-    key.len() < other.len() || key.len() == other.len() && key < other
+/// The order of two text strings as keys: as encoded, where the length comes first.
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
+    key.len().cmp(&other.len()).then_with(|| key.cmp(other))
 }
 
 /// The bytes from where `start` begins to where `end` does, which is further on.
@@ -582,49 +582,24 @@ fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
     start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
 }
 
-/// A floating-point type: how many bits it has, those of its exponent, and those of its mantissa.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Float {
-    bits: u32,
-    exponent: u32,
-    mantissa: u32,
-}
-
-const F16: Float = Float { bits: 16, exponent: 5, mantissa: 10 };
-const F32: Float = Float { bits: 32, exponent: 8, mantissa: 23 };
-const F64: Float = Float { bits: 64, exponent: 11, mantissa: 52 };
-
-impl Float {
-    /// The largest exponent of a number, which is what is added to exponents as they are stored.
-    const fn bias(self) -> u32 {
-        1_u32.wrapping_shl(self.exponent.wrapping_sub(1)).wrapping_sub(1)
-    }
-}
-
-/// Whether the number with those bits is the same in a narrower type, or a NaN that is not the only one there may be.
-/// There is no type `narrow` where it is the type of the number itself.
+/// Whether the floating-point number with that head is the same in a narrower type, or a NaN other than the only one
+/// there may be.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-fn float_fits_in_less(number: u64, float: Float, narrow: Float) -> bool {
-    // The exponent as it is stored, and the fraction, from the highest bit on.
-    let bits = number.wrapping_shl(65_u32.wrapping_sub(float.bits));
-    let fraction = bits.wrapping_shl(float.exponent);
-    let [high @ .., _, _, _, _] = bits.to_be_bytes();
-    let exponent = u32::from_be_bytes(high).wrapping_shr(32_u32.wrapping_sub(float.exponent));
-    let (bias, narrow_bias) = (float.bias(), narrow.bias());
-    let infinite = bias.wrapping_mul(2).wrapping_add(1);
-    if exponent == infinite && fraction != 0 {
-        return number != NAN;
-    }
-    if float == narrow {
-        return false;
-    }
-    if exponent == 0 || exponent == infinite {
+fn float_fits_in_less(head: u8, number: u64) -> bool {
+    // The exponent as it is stored, its largest value, and the fraction, from the highest bit on. Then for the narrower
+    // type: the least exponent of a normal number, the largest, and how many bits a fraction has.
+    let (exponent, infinite, fraction, least, largest, bits) = match head {
+        HALF => return number & 0x7fff > 0x7c00 && number != NAN,
+        SINGLE => (number.wrapping_shr(23) & 0xff, 0xff, number.wrapping_shl(41), 113, 142, 10),
+        _ => (number.wrapping_shr(52) & 0x7ff, 0x7ff, number.wrapping_shl(12), 897, 1150, 23_u32),
+    };
+    if exponent == 0 {
         return fraction == 0; // what is smaller than the normal numbers is too small
     }
-    // How far below the normal numbers of the narrower type it is: a subnormal one has as many bits less.
-    let below = bias.wrapping_sub(narrow_bias).wrapping_add(1).saturating_sub(exponent);
-    let kept = narrow.mantissa.checked_sub(below);
-    exponent <= bias.wrapping_add(narrow_bias) && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)
+    // Of a subnormal number, some bits less are left for the fraction.
+    let below = u32::try_from(exponent).map_or(0, |exponent| 0_u32.wrapping_add(least).saturating_sub(exponent));
+    let kept = bits.checked_sub(below);
+    exponent == infinite || exponent <= largest && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)
 }
 
 #[cfg(test)]

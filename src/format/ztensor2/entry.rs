@@ -10,11 +10,12 @@ use crate::bytes::extent::Extent;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, fields};
+use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
 use crate::distinct::Item as _;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::place::Item;
+use crate::vocab::Encoding;
 use crate::warning::Warning;
 
 /// Section 3.3.
@@ -86,7 +87,8 @@ pub(super) fn object<'a>(
 ) -> Option<()> {
     let (mut volume, mut parts) = (Volume::default(), Measures::NONE);
     reader.item = Item::Tensor;
-    let mut record = reader.record(OBJECT)?;
+    let mut record = Record::default();
+    reader.record(&mut record, OBJECT)?;
     loop {
         match reader.field(&mut record, OBJECT_DEPTH)? {
             Item::Components => components(manifest, reader, tensor, &mut parts, pass.as_deref_mut())?,
@@ -147,8 +149,10 @@ pub(super) fn component<'a>(
     part.role = name(reader, Item::Role, last)?;
     reader.item = Item::Component;
     let record_at = reader.position();
-    let mut record = reader.record(PART)?;
-    let (mut blob_at, mut logical, mut encoding, mut decoded) = (start, None, None, None);
+    let mut record = Record::default();
+    reader.record(&mut record, PART)?;
+    // Where the blob and the logical type are; 0 where there is none.
+    let (mut blob_at, mut logical_at) = (0, 0);
     loop {
         let item = reader.field(&mut record, PART_DEPTH)?;
         let at = reader.position();
@@ -157,7 +161,10 @@ pub(super) fn component<'a>(
                 blob_at = at;
                 part.extent = blob(reader)?;
             }
-            Item::LogicalType => logical = Some((reader.text()?, at)),
+            Item::LogicalType => {
+                logical_at = at;
+                part.dtype = layout::logical_dtype(reader.text()?.bytes());
+            }
             Item::DType => part.storage = Some(layout::dtype(reader)?),
             Item::Shard => part.shard = Some(shards::name(reader, None)?),
             Item::Digest => {
@@ -167,26 +174,32 @@ pub(super) fn component<'a>(
                 }
                 part.digest = Some(text);
             }
-            Item::Encoding => encoding = Some(reader.text()?),
-            Item::DecodedLength => decoded = Some(reader.unsigned()?),
+            Item::Encoding => {
+                part.encoding_name = reader.text()?;
+                part.encoding = layout::encoding(part.encoding_name.bytes());
+            }
+            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
             _ => break,
         }
     }
     // Section 3.4: one of the two is nothing without the other.
-    match (encoding, decoded) {
-        (Some(name), Some(_)) => {
-            part.encoding_name = name;
-            part.encoding = layout::encoding(name.bytes());
+    let missing = match (part.encoding, part.decoded_length) {
+        (Encoding::Raw, None) => {
+            part.decoded_length = Some(part.extent.length);
+            None
         }
-        (None, None) => decoded = Some(part.extent.length),
-        (None, _) => return reader.stop_in(Item::Encoding, ErrorKind::MissingKey, record_at),
-        _ => return reader.stop_in(Item::DecodedLength, ErrorKind::MissingKey, record_at),
+        (Encoding::Raw, _) => Some(Item::Encoding),
+        (_, None) => Some(Item::DecodedLength),
+        _ => None,
+    };
+    if let Some(missing) = missing {
+        return reader.stop_in(missing, ErrorKind::MissingKey, record_at);
     }
-    part.decoded_length = decoded;
-    part.dtype = part.storage;
     part.decoded = Some(Contents::Any);
-    if let Some((name, at)) = logical {
-        layout::logical_type(reader, part, name, at)?;
+    if logical_at == 0 {
+        part.dtype = part.storage;
+    } else {
+        layout::check_logical_type(reader, part, logical_at)?;
     }
     place(manifest, reader, part, blob_at)
 }

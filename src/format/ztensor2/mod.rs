@@ -22,6 +22,8 @@ mod layout;
 mod places;
 mod shards;
 
+use core::cmp::Ordering;
+
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use self::places::{Pass, Places, Seen};
@@ -35,7 +37,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
 #[cfg(not(target_pointer_width = "64"))]
 use crate::distinct::MAX_COMPARED;
@@ -113,6 +115,12 @@ impl<'a> Manifest<'a> {
     #[cold]
     fn error(&self, reader: &Reader<'_>) -> Error {
         reader.error(Format::Ztensor2, self.region.start)
+    }
+
+    /// What has been found; an error where it could not be read.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn outcome(&self, reader: &Reader<'_>, found: Option<bool>) -> Result<bool> {
+        found.ok_or_else(|| self.error(reader))
     }
 
     /// The offset in the file of a position in the manifest.
@@ -197,7 +205,8 @@ impl<'a> Ztensor2File<'a> {
         memory: Option<&mut [u32]>,
     ) -> Option<()> {
         let mut memory = memory;
-        let mut record = reader.record(ROOT)?;
+        let mut record = Record::default();
+        reader.record(&mut record, ROOT)?;
         loop {
             let item = reader.field(&mut record, 0)?;
             let at = reader.position();
@@ -402,9 +411,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let mut reader = self.manifest.reader(at);
         tensor.index = cursor.index;
         let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
-        Ok(true)
+        if read.is_some() {
+            move_on(cursor, &reader, left);
+        }
+        self.manifest.outcome(&reader, read.map(|()| true))
     }
 
     /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
@@ -416,24 +426,22 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
                 left = left.saturating_sub(1);
                 let at = reader.position();
                 let found = reader.text_bytes()?;
-                if found == name {
-                    reader = self.manifest.reader(at);
-                    self.read_object(&mut reader, &mut &[][..], tensor, None)?;
-                    return Some(true);
-                }
-                if comes_before(name, found) {
-                    break;
+                match key_order(found, name) {
+                    Ordering::Less => {}
+                    Ordering::Equal => {
+                        reader = self.manifest.reader(at);
+                        self.read_object(&mut reader, &mut &[][..], tensor, None)?;
+                        return Some(true);
+                    }
+                    Ordering::Greater => break,
                 }
                 reader.pass_over_value()?;
                 tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
             }
             Some(false)
         };
-        match find() {
-            Some(true) => Ok(()),
-            Some(false) => Err(Error::new(ErrorKind::NotFound)),
-            None => Err(self.manifest.error(&reader)),
-        }
+        let found = find();
+        if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
@@ -442,7 +450,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
         let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+        move_on(cursor, &reader, left);
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
@@ -480,16 +488,19 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let mut reader = self.manifest.reader_in(tensor, tensor.components);
-        let keys = if cursor.index == 0 { Keys::read(&mut reader) } else { Some(keys(cursor)) };
-        let Keys { at, left } = keys.ok_or_else(|| self.manifest.error(&reader))?;
-        let Some(left) = left.checked_sub(1) else { return Ok(false) };
+        let Keys { at, left } =
+            if cursor.index == 0 { Keys { at: tensor.components, left: 0 } } else { keys(cursor) };
         let mut reader = self.manifest.reader_in(tensor, at);
-        let read = entry::component(&self.manifest, &mut reader, &mut &[][..], part);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
-        layout::complete(tensor, part);
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
-        Ok(true)
+        let mut next = || {
+            let left = if cursor.index == 0 { reader.map()? } else { left };
+            let Some(left) = left.checked_sub(1) else { return Some(false) };
+            entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
+            layout::complete(tensor, part);
+            move_on(cursor, &reader, left);
+            Some(true)
+        };
+        let found = next();
+        self.manifest.outcome(&reader, found)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -500,6 +511,11 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
 /// Whether a blob may begin at that offset of the file.
 const fn is_aligned(offset: u64) -> bool {
     offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
+}
+
+/// Moves an iteration to the key that the reader has come to, with which so many are left.
+fn move_on(cursor: &mut Cursor, reader: &Reader<'_>, left: u32) {
+    *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
 }
 
 /// The key at which an iteration in progress is.

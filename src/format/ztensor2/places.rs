@@ -12,7 +12,7 @@ use crate::bytes::extent::Extent;
 #[cfg(target_pointer_width = "64")]
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::{Utf8, is_before};
-use crate::codec::cbor_strict::Reader;
+use crate::codec::cbor_strict::{Reader, Record};
 use crate::distinct::{self, Distinct, Item as _};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::ComponentRecord;
@@ -65,7 +65,7 @@ const EXTENTS: usize = 1024;
 /// How many places are remembered on chips, which lack the memory: all others are compared with those in one pass, then
 /// the manifest is read again for the next.
 #[cfg(not(target_pointer_width = "64"))]
-const BLOCK: u32 = 16;
+const BLOCK: u32 = 8;
 
 /// Whether extents are the same or apart. Puts them in order, by merging neighbouring runs that are: the names in a file
 /// are in another order than their bytes, but those of one length are mostly not.
@@ -276,7 +276,8 @@ impl<'a> Places<'_, 'a> {
             let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
             *reader = self.file.manifest.reader(place.objects.at);
             reader.text()?;
-            let mut record = reader.record(OBJECT)?;
+            let mut record = Record::default();
+            reader.record(&mut record, OBJECT)?;
             loop {
                 match reader.field(&mut record, 2)? {
                     Item::File => break,

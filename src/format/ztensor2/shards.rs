@@ -10,7 +10,7 @@ use crate::bytes::extent::Region;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
 #[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
 use crate::error::{Error, ErrorKind, Result};
@@ -84,7 +84,8 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> 
 fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>> {
     let name = name(reader, Some(last))?;
     let (mut size, mut text) = (0, Utf8::new(""));
-    let mut record = reader.record(SHARD)?;
+    let mut record = cbor_strict::Record::default();
+    reader.record(&mut record, SHARD)?;
     loop {
         let item = reader.field(&mut record, DEPTH)?;
         let at = reader.position();
@@ -206,7 +207,7 @@ impl<'s, 'a> Index<'s, 'a> {
         if IS_INDEXED {
             // From the last one that is remembered and does not come after it.
             let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
-            let before = self.positions.partition_point(|at| !comes_before(name.bytes(), name_at(at)));
+            let before = self.positions.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
             let at = *self.positions.get(before.checked_sub(1)?)?;
             keys = Keys { at, left: self.step };
         }
