@@ -450,12 +450,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
         let key = self.text_bytes()?;
-        let kind = match key_order(last, key) {
+        let order = if last.is_empty() { Ordering::Less } else { key_order(last, key) };
+        let kind = match order {
             Ordering::Less => {
-                *last = key;
-                return Some(key);
-            }
-            _ if last.is_empty() => {
                 *last = key;
                 return Some(key);
             }

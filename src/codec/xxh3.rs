@@ -47,7 +47,7 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     }
     let mut lanes = Lanes::START;
     lanes.add(bytes.split_last().map_or(&[], |(_, before)| before));
-    lanes.hash(bytes.last_chunk().unwrap_or(&[0; STRIPE]), to_u64(bytes.len()))
+    bytes.last_chunk().map_or(0, |last| lanes.hash(last, to_u64(bytes.len())))
 }
 
 /// The eight bytes at `at`.

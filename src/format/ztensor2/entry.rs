@@ -7,9 +7,9 @@ use super::layout::{self, Measures, Volume};
 use super::places::Pass;
 use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
 use crate::bytes::extent::Extent;
-use crate::bytes::keywords::keywords;
+use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
-use crate::bytes::utf8::Utf8;
+use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
 use crate::distinct::Item as _;
 use crate::error::ErrorKind;
@@ -48,17 +48,15 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8])
     let at = reader.position();
     reader.item = item;
     let name = reader.key_bytes(last)?;
+    let (any, least) = name.iter().fold((0, 0xff), |(any, least), byte| (any | byte, least.min(*byte)));
     let kind = if name.is_empty() || name.len() > MAX_NAME {
         ErrorKind::NameLength
-    } else if name.iter().fold(true, |all, byte| all & matches!(byte, 1..=0x7f)) {
-        return Some(Utf8::known(name)); // as nearly all are
-    } else if name.contains(&0) {
+    } else if least == 0 {
         ErrorKind::InvalidName
+    } else if any < 0x80 || is_utf8(name) {
+        return Some(Utf8::known(name)); // nearly all are ASCII
     } else {
-        match Utf8::checked(name) {
-            None => ErrorKind::InvalidUtf8,
-            checked => return checked,
-        }
+        ErrorKind::InvalidUtf8
     };
     reader.stop_at(kind, at)
 }
@@ -167,13 +165,7 @@ pub(super) fn component<'a>(
             }
             Item::DType => part.storage = Some(layout::dtype(reader)?),
             Item::Shard => part.shard = Some(shards::name(reader, None)?),
-            Item::Digest => {
-                let text = digest(reader)?;
-                if !is_known(text.bytes()) {
-                    part.warnings |= Warning::UnknownDigest.tensor_bit();
-                }
-                part.digest = Some(text);
-            }
+            Item::Digest => part.digest = Some(digest(reader, &mut part.warnings)?),
             Item::Encoding => {
                 part.encoding_name = reader.text()?;
                 part.encoding = layout::encoding(part.encoding_name.bytes());
@@ -235,25 +227,27 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
     Some(Extent::new(reader.unsigned()?, reader.unsigned()?))
 }
 
-/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case.
+/// The digests that can be verified.
+const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
+
+/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case. Adds to
+/// `warnings` where it cannot be verified.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
+pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;
-    let is_usual = digest.starts_with(b"xxh3:");
-    let colon = if is_usual { Some(4) } else { digest.iter().position(|byte| *byte == b':') };
+    let colon = digest.iter().position(|byte| *byte == b':');
     if let Some((algorithm @ [_, ..], [_, digits @ ..])) = colon.and_then(|colon| digest.split_at_checked(colon)) {
         // Not one by one: the digits are many.
         let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         let are_letters = algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'));
         if are_digits && are_letters && !digits.is_empty() {
+            let mut known = DIGESTS;
+            if known.take_until(algorithm).is_none() {
+                *warnings |= Warning::UnknownDigest.tensor_bit();
+            }
             return Some(Utf8::known(digest));
         }
     }
     reader.stop_at(ErrorKind::InvalidDigest, at)
-}
-
-/// Whether a digest is of a kind that can be verified.
-fn is_known(digest: &[u8]) -> bool {
-    digest.starts_with(b"xxh3:") || digest.starts_with(b"sha256:")
 }

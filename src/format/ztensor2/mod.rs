@@ -294,33 +294,34 @@ impl<'a> Ztensor2File<'a> {
 
     /// Looks for components whose bytes overlap among those that have been seen on opening.
     #[cfg(target_pointer_width = "64")]
-    fn compare_seen(&self, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+    fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         if seen.are_apart() { Ok(()) } else { self.compare(warnings, seen.count, &mut Stack) }
     }
 
     /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are
     /// blocks of them but for the first, all are read again.
     #[cfg(not(target_pointer_width = "64"))]
-    #[inline(never)]
-    fn compare_seen(&self, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
-        if seen.are_apart() {
-            return Ok(());
-        }
-        if seen.count > MAX_COMPARED {
-            warnings.add(Warning::PlacesUnchecked);
-            return Ok(());
-        }
-        loop {
-            if let Some(at) = seen.clash() {
-                return Err(self.overlap(at));
+    fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+        let mut compare = || {
+            if seen.are_apart() {
+                return Some(());
             }
-            if !seen.begin_next_block() {
-                return Ok(());
+            if seen.count > MAX_COMPARED {
+                warnings.add(Warning::PlacesUnchecked);
+                return Some(());
             }
-            let mut reader = self.manifest.reader(self.objects.at);
-            let read = self.read_objects(&mut reader, &mut Summary::default(), seen, &mut [], true);
-            read.ok_or_else(|| self.manifest.error(&reader))?;
-        }
+            loop {
+                if let Some(at) = seen.clash() {
+                    return reader.stop_in(Item::Offset, ErrorKind::Overlap, at);
+                }
+                if !seen.begin_next_block() {
+                    return Some(());
+                }
+                *reader = self.manifest.reader(self.objects.at);
+                self.read_objects(reader, &mut Summary::default(), seen, &mut [], true)?;
+            }
+        };
+        compare().ok_or_else(|| self.manifest.error(reader))
     }
 
     /// Looks for components whose bytes overlap, of which there are `count`.
@@ -328,16 +329,13 @@ impl<'a> Ztensor2File<'a> {
         let mut places = Places { file: self, error: None };
         let start = places.start();
         match memory.compare(&mut places, start, count)? {
-            Compared::Clash(at) => return Err(self.overlap(at)),
+            Compared::Clash(at) => {
+                return Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at)));
+            }
             Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
             Compared::Distinct => {}
         }
         Ok(())
-    }
-
-    #[cold]
-    fn overlap(&self, at: u32) -> Error {
-        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at))
     }
 }
 
@@ -390,7 +388,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
         }
-        self.compare_seen(&mut summary.warnings, &mut seen)
+        self.compare_seen(&mut reader, &mut summary.warnings, &mut seen)
     }
 
     fn input(&self) -> Input<'a> {

@@ -36,8 +36,7 @@ impl<'a> Blob<'a> {
         if self.shard != last.shard {
             return is_before(last.shard, self.shard);
         }
-        let distance = self.extent.offset.checked_sub(last.extent.offset);
-        distance.is_some_and(|distance| distance >= last.extent.length) || self.extent == last.extent
+        self.extent.offset >= last.extent.offset && !self.clashes_with(last)
     }
 }
 

@@ -96,7 +96,7 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
                     return reader.stop_at(ErrorKind::ShardSize, at);
                 }
             }
-            Item::Digest => text = entry::digest(reader)?,
+            Item::Digest => text = entry::digest(reader, &mut 0)?,
             _ => return Some(Record { name, size, digest: text }),
         }
     }
@@ -127,16 +127,16 @@ impl<'a> Table<'a> {
 
     /// Finds the shard of that name among those.
     fn find_from(&self, keys: Keys, name: &[u8]) -> Option<(Record<'a>, u32)> {
-        let (mut at, mut left) = (keys.at, keys.left);
+        let mut reader = Reader::new(self.region.bytes, keys.at);
+        let mut left = keys.left;
         while left > 0 {
             left = left.saturating_sub(1);
-            let mut reader = Reader::new(self.region.bytes, at);
+            let at = reader.position();
             if reader.text_bytes()? == name {
                 reader = Reader::new(self.region.bytes, at);
                 return Some((shard(&mut reader, &mut &[][..])?, at));
             }
             reader.pass_over_value()?;
-            at = reader.position();
         }
         None
     }
@@ -200,11 +200,11 @@ impl<'s, 'a> Index<'s, 'a> {
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
     pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
-        if let Some(last) = self.last.filter(|last| last.name == name) {
-            return Some(last.size);
-        }
         let mut keys = self.keys;
         if IS_INDEXED {
+            if let Some(last) = self.last.filter(|last| last.name == name) {
+                return Some(last.size);
+            }
             // From the last one that is remembered and does not come after it.
             let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
             let before = self.positions.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
@@ -212,7 +212,9 @@ impl<'s, 'a> Index<'s, 'a> {
             keys = Keys { at, left: self.step };
         }
         let (record, _) = self.table.find_from(keys, name.bytes())?;
-        self.last = Some(record);
+        if IS_INDEXED {
+            self.last = Some(record);
+        }
         Some(record.size)
     }
 }
