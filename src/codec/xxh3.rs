@@ -70,8 +70,13 @@ fn fold(a: u64, b: u64) -> u64 {
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn mix(bytes: &[u8], at: usize, key: usize) -> u64 {
-    let mixed = |add: usize| word(bytes, at.wrapping_add(add)) ^ word(&SECRET, key.wrapping_add(add));
-    fold(mixed(0), mixed(8))
+    let words = |bytes: &[u8]| -> [u64; 2] {
+        let Some(words) = bytes.first_chunk::<16>() else { return [0; 2] };
+        [word(words, 0), word(words, 8)]
+    };
+    let [a, b] = words(bytes.get(at..).unwrap_or_default());
+    let [first, second] = words(SECRET.get(key..).unwrap_or_default());
+    fold(a ^ first, b ^ second)
 }
 
 #[cfg_attr(target_pointer_width = "64", inline)]
@@ -182,7 +187,7 @@ impl Lanes {
     }
 
     /// The hash of `length` bytes, of which all but those of `last`, that have not been read yet, make up the lanes.
-    fn hash(mut self, last: &[u8; STRIPE], length: u64) -> u64 {
+    fn hash(&mut self, last: &[u8; STRIPE], length: u64) -> u64 {
         if let Some(key) = SECRET.get(121..).and_then(<[u8]>::first_chunk) {
             read_stripe(&mut self.lanes, last, key);
         }

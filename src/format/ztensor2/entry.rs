@@ -236,12 +236,12 @@ const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;
-    let colon = digest.iter().position(|byte| *byte == b':');
-    if let Some((algorithm @ [_, ..], [_, digits @ ..])) = colon.and_then(|colon| digest.split_at_checked(colon)) {
+    let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
+    let end = digest.iter().position(is_end).unwrap_or(digest.len());
+    if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
         // Not one by one: the digits are many.
         let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-        let are_letters = algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'));
-        if are_digits && are_letters && !digits.is_empty() {
+        if are_digits && !digits.is_empty() {
             let mut known = DIGESTS;
             if known.take_until(algorithm).is_none() {
                 *warnings |= Warning::UnknownDigest.tensor_bit();
