@@ -5,12 +5,14 @@
 
 use core::cmp::Ordering;
 
+#[cfg(target_pointer_width = "64")]
+use super::ALIGNMENT;
 use super::entry::OBJECT;
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
 #[cfg(target_pointer_width = "64")]
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::{Reader, Record};
 use crate::distinct::{self, Distinct, Item as _};
@@ -59,7 +61,29 @@ impl distinct::Item for Blob<'_> {
 /// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
 /// as [`Places`] does.
 #[cfg(target_pointer_width = "64")]
-const EXTENTS: usize = 1024;
+const EXTENTS: usize = 2048;
+
+/// An extent in one word: its offset in units of the alignment, above its length. In their order, by offset.
+#[cfg(target_pointer_width = "64")]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Packed(u64);
+
+#[cfg(target_pointer_width = "64")]
+impl Packed {
+    /// Nothing where the extent has 4 GiB or more, or lies behind 16 TiB. Its offset is aligned.
+    fn of(extent: Extent) -> Option<Self> {
+        let unit = u32::try_from(quotient(extent.offset, ALIGNMENT)).ok()?;
+        let length = u32::try_from(extent.length).ok()?;
+        Some(Self(u64::from(unit).wrapping_shl(32) | u64::from(length)))
+    }
+
+    /// Whether it is the same as the next one in order, or apart from it. Neither is empty.
+    fn is_apart_from(self, next: Self) -> bool {
+        let [unit, next_unit] = [self, next].map(|packed| packed.0.wrapping_shr(32));
+        let length = self.0 & u64::from(u32::MAX);
+        self == next || length <= next_unit.saturating_sub(unit).saturating_mul(ALIGNMENT)
+    }
+}
 
 /// How many places are remembered on chips, which lack the memory: all others are compared with those in one pass, then
 /// the manifest is read again for the next.
@@ -70,8 +94,8 @@ const BLOCK: u32 = 8;
 /// are in another order than their bytes, but those of one length are mostly not.
 #[cfg(target_pointer_width = "64")]
 #[inline(never)] // keeps its memory off the stack for those in order
-fn are_apart(extents: &mut [Extent]) -> bool {
-    let mut spare = [Extent::default(); EXTENTS];
+fn are_apart(extents: &mut [Packed]) -> bool {
+    let mut spare = [Packed::default(); EXTENTS];
     let Some(spare) = spare.get_mut(..extents.len()) else { return false };
     let (mut from, mut to) = (extents, spare);
     let mut runs = usize::MAX;
@@ -85,7 +109,7 @@ fn are_apart(extents: &mut [Extent]) -> bool {
             runs = runs.saturating_add(1);
             for slot in slots.by_ref().take(one.len().saturating_add(other.len())) {
                 let is_one_next = match (one, other) {
-                    ([a, ..], [b, ..]) => a.order(*b).is_le(),
+                    ([a, ..], [b, ..]) => a <= b,
                     (one, _) => !one.is_empty(),
                 };
                 let next = if is_one_next { &mut one } else { &mut other };
@@ -95,13 +119,13 @@ fn are_apart(extents: &mut [Extent]) -> bool {
         }
         core::mem::swap(&mut from, &mut to);
     }
-    from.windows(2).all(|two| if let [a, b] = two { a == b || !a.clashes_with(*b) } else { true })
+    from.windows(2).all(|two| if let [a, b] = two { a.is_apart_from(*b) } else { true })
 }
 
 /// Splits off the extents at the front that are in order.
 #[cfg(target_pointer_width = "64")]
-fn split_run(extents: &[Extent]) -> (&[Extent], &[Extent]) {
-    let falls = |two: &[Extent]| if let [a, b] = two { a.order(*b).is_gt() } else { false };
+fn split_run(extents: &[Packed]) -> (&[Packed], &[Packed]) {
+    let falls = |two: &[Packed]| if let [a, b] = two { a > b } else { false };
     let length = extents.windows(2).position(falls).map_or(extents.len(), |last| last.saturating_add(1));
     extents.split_at_checked(length).unwrap_or((extents, &[]))
 }
@@ -112,9 +136,9 @@ pub(super) struct Seen<'a> {
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
     are_sorted: bool,
-    /// The extents of them all, in the file itself; too few if some are in shards, or there are too many.
+    /// The extents of them all; too few if some are in shards or too long, or there are too many.
     #[cfg(target_pointer_width = "64")]
-    extents: heapless::Vec<Extent, EXTENTS>,
+    extents: heapless::Vec<Packed, EXTENTS>,
     #[cfg(not(target_pointer_width = "64"))]
     block: Block<'a>,
 }
@@ -161,8 +185,8 @@ impl<'a> Seen<'a> {
         self.are_sorted &= blob.follows(self.last);
         self.last = blob;
         #[cfg(target_pointer_width = "64")]
-        if blob.shard.is_empty() {
-            let _ = self.extents.push(blob.extent);
+        if let (true, Some(extent)) = (blob.shard.is_empty(), Packed::of(blob.extent)) {
+            let _ = self.extents.push(extent);
         }
         #[cfg(not(target_pointer_width = "64"))]
         if self.count >= self.block.before {
@@ -335,16 +359,28 @@ mod tests {
         let (mut apart, mut clashing) = (0, 0);
         for round in 0..20_000 {
             let longest = if round % 2 == 0 { 2 } else { 9 };
-            let mut all: Vec<Extent> =
-                (0..random(12)).map(|_| Extent::new(4 * random(60), 1 + random(longest))).collect();
+            let mut all: Vec<Extent> = (0..random(12))
+                .map(|_| Extent::new(4096 * random(60), 1024 * random(4 * longest) + random(3) % 2 + 1))
+                .collect();
             if let (Some(first), 0) = (all.first().copied(), random(2)) {
                 all.push(first);
             }
             let clash = |a: &Extent, b: &Extent| a != b && a.clashes_with(*b);
             let expected = !all.iter().any(|a| all.iter().any(|b| clash(a, b)));
-            assert_eq!(are_apart(&mut all.clone()), expected, "{all:?}");
+            let mut packed: Vec<Packed> = all.iter().filter_map(|extent| Packed::of(*extent)).collect();
+            assert_eq!((packed.len(), are_apart(&mut packed)), (all.len(), expected), "{all:?}");
             *(if expected { &mut apart } else { &mut clashing }) += 1;
         }
         assert!(apart > 3000 && clashing > 3000, "{apart} {clashing}");
+    }
+
+    #[test]
+    fn extents_in_one_word() {
+        let longest = u64::from(u32::MAX);
+        let of = |unit: u64, length: u64| Packed::of(Extent::new(unit * ALIGNMENT, length));
+        assert!(of(longest, longest).is_some());
+        assert!(of(longest + 1, 1).is_none() && of(1, longest + 1).is_none());
+        let (first, long) = (of(1, longest).unwrap(), (longest + 1) / ALIGNMENT);
+        assert!(first.is_apart_from(of(1 + long, longest).unwrap()) && !first.is_apart_from(of(long, 1).unwrap()));
     }
 }
