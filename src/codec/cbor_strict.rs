@@ -99,7 +99,7 @@ pub(crate) struct Record {
     /// The items that must still come, as bits.
     required: u64,
     at: u32,
-    /// The position of the last key, [`NO_KEY`] before the first, and whether it is one of the known ones.
+    /// The position of the last key, [`NO_KEY`] before the first, and whether it is one of the known ones, or none.
     last: u32,
     is_last_known: bool,
 }
@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a map, and returns how many pairs it has.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
         let start = self.rest;
@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins `record`: a map with the known keys `fields`. (On chips, it is not returned through other memory.)
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn record(&mut self, record: &mut Record, fields: &'static Fields) -> Option<()> {
         let at = self.position();
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
         let keys = fields.keys;
         #[cfg(target_pointer_width = "64")]
         let keys = fields.words;
-        *record = Record { keys, left, required: fields.required, at, last: NO_KEY, is_last_known: false };
+        *record = Record { keys, left, required: fields.required, at, last: NO_KEY, is_last_known: true };
         Some(())
     }
 

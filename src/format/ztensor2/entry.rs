@@ -237,13 +237,15 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<U
     let at = reader.position();
     let digest = reader.text_bytes()?;
     let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
-    let end = digest.iter().position(is_end).unwrap_or(digest.len());
+    // As nearly all are; a microcontroller needs the flash more.
+    let is_usual = cfg!(target_pointer_width = "64") && digest.starts_with(b"xxh3:");
+    let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
     if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
         // Not one by one: the digits are many.
         let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         if are_digits && !digits.is_empty() {
             let mut known = DIGESTS;
-            if known.take_until(algorithm).is_none() {
+            if !is_usual && known.take_until(algorithm).is_none() {
                 *warnings |= Warning::UnknownDigest.tensor_bit();
             }
             return Some(Utf8::known(digest));
