@@ -246,7 +246,7 @@ impl<'a> Ztensor2File<'a> {
         summary: &mut Summary,
         seen: &mut Seen<'a>,
     ) -> Option<()> {
-        self.read_objects(reader, summary, seen, &mut [0; shards::MAX_FOUND as usize], true) // widens
+        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], true)
     }
 
     /// Reads all tensors, with every check of each.

@@ -95,6 +95,9 @@ impl Packed {
 /// the manifest is read again for the next.
 #[cfg(not(target_pointer_width = "64"))]
 const BLOCK: u32 = 8;
+#[cfg(not(target_pointer_width = "64"))]
+#[allow(clippy::as_conversions)] // widens
+const BLOCK_SIZE: usize = BLOCK as usize;
 
 /// Whether extents are the same or apart. Puts them in order, by merging neighbouring runs that are: the names in a file
 /// are in another order than their bytes, but those of one length are mostly not.
@@ -154,7 +157,7 @@ pub(super) struct Seen<'a> {
 /// Some of the components, one after the other, and what has been found by comparing all later ones with them.
 #[cfg(not(target_pointer_width = "64"))]
 struct Block<'a> {
-    places: heapless::Vec<Blob<'a>, { BLOCK as usize }>, // widens
+    places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
     /// How many were in the blocks before this.
     before: u32,
     /// The position of the first one found that overlaps one in the block; 0 if there is none.

@@ -27,7 +27,10 @@ const MAX_NAME: usize = 64;
 
 /// How many shards are looked up on opening: no more than their positions are remembered, and where nothing is, on chips,
 /// as few as can be looked through for each component.
-pub(super) const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
+const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
+
+/// How many positions are remembered on opening.
+pub(super) const SLOTS: usize = 1024;
 
 /// Whether the positions of shards are remembered.
 pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
