@@ -26,6 +26,8 @@ use core::cmp::Ordering;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+#[cfg(target_pointer_width = "64")]
+use self::places::EXTENTS;
 use self::places::{Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
@@ -294,8 +296,15 @@ impl<'a> Ztensor2File<'a> {
 
     /// Looks for components whose bytes overlap among those that have been seen on opening.
     #[cfg(target_pointer_width = "64")]
+    #[inline(never)] // keeps its memory off the stack while the manifest is read
     fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
-        if seen.are_apart() { Ok(()) } else { self.compare(warnings, seen.count, &mut Stack) }
+        if seen.are_apart() {
+            Ok(())
+        } else if seen.are_remembered() {
+            self.compare(warnings, seen.count, &mut [0; EXTENTS][..]) // to find those that overlap
+        } else {
+            self.compare(warnings, seen.count, &mut Stack)
+        }
     }
 
     /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are

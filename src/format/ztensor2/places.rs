@@ -67,7 +67,7 @@ impl distinct::Item for Blob<'_> {
 /// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
 /// as [`Places`] does.
 #[cfg(target_pointer_width = "64")]
-const EXTENTS: usize = 2048;
+pub(super) const EXTENTS: usize = 2048;
 
 /// An extent in one word: its offset in units of the alignment, above its length. In their order, by offset.
 #[cfg(target_pointer_width = "64")]
@@ -180,10 +180,16 @@ impl<'a> Seen<'a> {
     /// Whether it is known that the bytes of all components are the same or apart.
     pub(super) fn are_apart(&mut self) -> bool {
         #[cfg(target_pointer_width = "64")]
-        if !self.are_sorted && to_u64(self.extents.len()) == u64::from(self.count) {
+        if !self.are_sorted && self.are_remembered() {
             return are_apart(&mut self.extents);
         }
         self.are_sorted
+    }
+
+    /// Whether the extents of all components are remembered: then it is known whether any overlap.
+    #[cfg(target_pointer_width = "64")]
+    pub(super) fn are_remembered(&self) -> bool {
+        to_u64(self.extents.len()) == u64::from(self.count)
     }
 
     /// Adds the place of a component, which is at `at`.
