@@ -109,10 +109,20 @@ pub(crate) trait Memory {
 }
 
 /// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(
+    feature = "npz",
+    feature = "safetensors",
+    feature = "gguf",
+    all(feature = "ztensor2", target_pointer_width = "64")
+))]
 pub(crate) struct Stack;
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(
+    feature = "npz",
+    feature = "safetensors",
+    feature = "gguf",
+    all(feature = "ztensor2", target_pointer_width = "64")
+))]
 impl Memory for Stack {
     fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
         if count > MAX_COMPARED {

@@ -222,7 +222,7 @@ const CASES: &[Case] = &[
     #[cfg(feature = "ztensor2")]
     ("more blobs than are compared", 1100, |size| blobs(size, 0), open),
     #[cfg(feature = "ztensor2")]
-    ("more blobs, compared with memory", 1100, |size| blobs(size, 0), check),
+    ("more blobs, compared with memory", 2100, |size| blobs(size, 0), check),
     #[cfg(feature = "ztensor2")]
     ("shards that are looked up", 450, |size| blobs(size, size), open),
     #[cfg(feature = "ztensor2")]

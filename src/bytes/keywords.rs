@@ -7,7 +7,7 @@
 use super::text::Text;
 
 /// A list of keywords, each with a number: a keyword is preceded by its length and its number, one byte each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keywords(&'static [u8]);
 
 /// The [`Keywords`] of some strings or byte strings, and their numbers.
@@ -46,7 +46,8 @@ impl Keywords {
     /// Looks up `word`, and takes it and those before it off the list; `None` where it is not in the list, which then stays
     /// as it is.
     #[cfg(feature = "ztensor2")]
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
         let mut left = *self;
         while let Some((known, number)) = left.split_first() {

@@ -11,6 +11,7 @@ use core::cmp::Ordering;
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
+#[cfg(target_pointer_width = "64")]
 use crate::codec::cbor_pass::pass_over;
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
@@ -86,7 +87,8 @@ pub(crate) const fn bit(item: Item) -> u64 {
 }
 
 /// A map being read as a record of known keys.
-pub(crate) struct Record<'a> {
+#[derive(Default)]
+pub(crate) struct Record {
     /// Those that may still come.
     #[cfg(not(target_pointer_width = "64"))]
     keys: Keywords,
@@ -97,8 +99,8 @@ pub(crate) struct Record<'a> {
     /// The items that must still come, as bits.
     required: u64,
     at: u32,
-    /// The last key, as encoded, and whether it is one of the known ones.
-    last: &'a [u8],
+    /// The position of the last key, [`NO_KEY`] before the first, and whether it is one of the known ones, or none.
+    last: u32,
     is_last_known: bool,
 }
 
@@ -110,6 +112,8 @@ pub(crate) struct Reader<'a> {
     /// there is none).
     pub(crate) item: Item,
     pub(crate) entry: u32,
+    /// The number of the last head. (A pair is returned through memory on chips.)
+    number: u64,
     fault: Option<Fault>,
 }
 
@@ -138,15 +142,16 @@ const fn major(head: u8) -> u8 {
 }
 
 /// A container that is being skipped.
-struct Level<'a> {
+struct Level {
     /// How many items are left: of a map keys and values.
     left: u32,
-    is_map: bool,
-    /// What begins with the current item.
-    item: &'a [u8],
-    /// The last key, as encoded.
-    last: &'a [u8],
+    /// The positions of the current item and of the last key, in a map; [`NO_KEY`] where there is none.
+    item: u32,
+    last: u32,
 }
+
+/// The position of no key.
+const NO_KEY: u32 = u32::MAX;
 
 impl<'a> Reader<'a> {
     /// Reads on from `position`. There are less than 4 GiB of bytes.
@@ -154,7 +159,7 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
-        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, fault: None }
+        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, number: 0, fault: None }
     }
 
     /// The position of the next byte.
@@ -179,45 +184,52 @@ impl<'a> Reader<'a> {
     }
 
     /// Stops with a fault at `at`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn stop_at<T>(&mut self, kind: ErrorKind, at: u32) -> Option<T> {
-        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
-        self.fault = Some(Fault { kind, item: self.item, at, entry_distance });
+        self.set_fault(self.item, kind, at);
         None
     }
 
     /// Stops with a fault of `item`, which is at `at`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn stop_in<T>(&mut self, item: Item, kind: ErrorKind, at: u32) -> Option<T> {
-        self.item = item;
-        self.stop_at(kind, at)
+        self.set_fault(item, kind, at);
+        None
     }
 
     /// Stops with a fault of what begins where `rest` does.
-    #[cold]
-    #[inline(never)]
     fn stop<T>(&mut self, kind: ErrorKind, rest: &'a [u8]) -> Option<T> {
-        self.rest = rest;
-        let at = self.position();
-        self.stop_at(kind, at)
+        self.set_fault_of(kind, rest);
+        None
     }
 
-    /// Reads a head: returns its first byte, and the number that follows.
+    #[cold]
+    #[inline(never)] // one copy for all types
+    fn set_fault(&mut self, item: Item, kind: ErrorKind, at: u32) {
+        self.item = item;
+        let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
+        self.fault = Some(Fault { kind, item, at, entry_distance });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_fault_of(&mut self, kind: ErrorKind, rest: &'a [u8]) {
+        self.rest = rest;
+        self.set_fault(self.item, kind, self.position());
+    }
+
+    /// Reads a head: returns its first byte, and sets the number that follows.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn head(&mut self) -> Option<(u8, u64)> {
+    fn head(&mut self) -> Option<u8> {
         match self.rest {
             [head, rest @ ..] if head & 0x1f < 24 => {
-                self.rest = rest;
-                Some((*head, u64::from(head & 0x1f)))
+                (self.rest, self.number) = (rest, u64::from(head & 0x1f));
+                Some(*head)
             }
             // As the lengths of most names are.
             #[cfg(target_pointer_width = "64")]
             [head @ 0..=0xf7, number @ 24..=0xff, rest @ ..] if head & 0x1f == 24 => {
-                self.rest = rest;
-                Some((*head, u64::from(*number)))
+                (self.rest, self.number) = (rest, u64::from(*number));
+                Some(*head)
             }
             rest => self.wide_head(rest),
         }
@@ -225,7 +237,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a head of more than one byte, or one that is malformed.
     #[inline(never)]
-    fn wide_head(&mut self, start: &'a [u8]) -> Option<(u8, u64)> {
+    fn wide_head(&mut self, start: &'a [u8]) -> Option<u8> {
         let [head, rest @ ..] = start else { return self.stop(ErrorKind::Truncated, start) };
         let info = head & 0x1f;
         if info > 27 {
@@ -239,38 +251,37 @@ impl<'a> Reader<'a> {
         };
         let number = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
         let fits_in_less = match *head {
-            // Any NaN is the one in 16 bits.
-            HALF => is_nan(number, F16) && number != NAN,
-            SINGLE => is_nan(number, F32) || fits(number, F32, F16),
-            DOUBLE => is_nan(number, F64) || fits(number, F64, F32),
+            HALF..=DOUBLE => float_fits_in_less(*head, number),
             SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
             // In the first byte itself, or in half the bytes.
-            _ if width == 1 => number < 24,
-            _ => number.wrapping_shr(width.wrapping_mul(4)) == 0,
+            _ => match width {
+                1 => number < 24,
+                2 => number < 1 << 8,
+                4 => number < 1 << 16,
+                _ => number < 1 << 32,
+            },
         };
         if fits_in_less {
             return self.stop(ErrorKind::NotShortest, start);
         }
-        self.rest = rest;
-        Some((*head, number))
+        (self.rest, self.number) = (rest, number);
+        Some(*head)
     }
 
-    /// Reads the head of a value that must be of a given type, and returns its number.
+    /// Reads the head of a value that must be of a given type, and sets its number.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn head_of(&mut self, expected: u8) -> Option<u64> {
+    fn head_of(&mut self, expected: u8) -> Option<()> {
         let start = self.rest;
-        let (head, number) = self.head()?;
+        let head = self.head()?;
         if major(head) != expected {
             return self.wrong_type(head, start);
         }
-        Some(number)
+        Some(())
     }
 
     /// Stops at a value of a type that is not expected: a tag is none.
-    #[cold]
-    #[inline(never)]
-    fn wrong_type<T>(&mut self, head: u8, start: &'a [u8]) -> Option<T> {
+    fn wrong_type(&mut self, head: u8, start: &'a [u8]) -> Option<()> {
         self.stop(if major(head) == TAG { ErrorKind::Tagged } else { ErrorKind::UnexpectedType }, start)
     }
 
@@ -291,7 +302,8 @@ impl<'a> Reader<'a> {
             }
             _ => {}
         }
-        self.head_of(UNSIGNED)
+        self.head_of(UNSIGNED)?;
+        Some(self.number)
     }
 
     /// Reads a text string.
@@ -307,15 +319,15 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
-        let length = self.head_of(TEXT)?;
-        self.take(length, start)
+        self.head_of(TEXT)?;
+        self.take(start)
     }
 
-    /// Reads that many bytes of a string that begins where `start` does.
+    /// Reads as many bytes as the last head says, of a string that begins where `start` does.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn take(&mut self, length: u64, start: &'a [u8]) -> Option<&'a [u8]> {
-        let split = to_usize(length).and_then(|length| self.rest.split_at_checked(length));
+    fn take(&mut self, start: &'a [u8]) -> Option<&'a [u8]> {
+        let split = to_usize(self.number).and_then(|length| self.rest.split_at_checked(length));
         let Some((bytes, rest)) = split else { return self.stop(ErrorKind::Truncated, start) };
         self.rest = rest;
         Some(bytes)
@@ -326,60 +338,60 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
         let start = self.rest;
-        let count = self.head_of(ARRAY)?;
-        self.count(count, 1, start)
+        self.head_of(ARRAY)?;
+        self.count(1, start)
     }
 
     /// Reads the head of a map, and returns how many pairs it has.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
         let start = self.rest;
-        let count = self.head_of(MAP)?;
-        self.count(count, 2, start)
+        self.head_of(MAP)?;
+        self.count(2, start)
     }
 
-    /// Holds a count to what is left: everything counted takes at least `least` bytes.
+    /// Holds the count in the last head to what is left: everything counted takes at least `least` bytes.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn count(&mut self, count: u64, least: u64, start: &'a [u8]) -> Option<u32> {
-        match u32::try_from(count) {
-            Ok(short) if count.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
+    fn count(&mut self, least: u64, start: &'a [u8]) -> Option<u32> {
+        match u32::try_from(self.number) {
+            Ok(short) if self.number.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
             _ => self.stop(ErrorKind::CountTooLarge, start),
         }
     }
 
-    /// Begins a record: a map with the known keys `fields`.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    /// Begins `record`: a map with the known keys `fields`. (On chips, it is not returned through other memory.)
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(crate) fn record(&mut self, fields: &'static Fields) -> Option<Record<'a>> {
+    pub(crate) fn record(&mut self, record: &mut Record, fields: &'static Fields) -> Option<()> {
         let at = self.position();
         let left = self.map()?;
         #[cfg(not(target_pointer_width = "64"))]
         let keys = fields.keys;
         #[cfg(target_pointer_width = "64")]
         let keys = fields.words;
-        Some(Record { keys, left, required: fields.required, at, last: &[], is_last_known: false })
+        *record = Record { keys, left, required: fields.required, at, last: NO_KEY, is_last_known: true };
+        Some(())
     }
 
     /// Returns the next known field of `record`, a map at that depth, with the reader at its value; at the end,
     /// [`Item::File`]. Unknown keys are skipped with their values.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(crate) fn field(&mut self, record: &mut Record<'a>, depth: usize) -> Option<Item> {
+    pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Item> {
         while let Some(left) = record.left.checked_sub(1) {
             record.left = left;
             self.item = Item::Key;
-            let start = self.rest;
+            let at = self.position();
             let known = self.known_key(&mut record.keys);
             if known.is_none() {
                 self.skip_value(depth.saturating_add(1))?;
             }
-            let encoded = until(start, self.rest);
             // Known keys are in order among themselves: they are looked for from the last one on.
-            if (known.is_none() || !record.is_last_known) && !record.last.is_empty() {
-                self.hold_order(record.last, encoded, start)?;
+            if known.is_none() || !record.is_last_known {
+                self.hold_order(record.last, at)?;
             }
-            (record.last, record.is_last_known) = (encoded, known.is_some());
+            (record.last, record.is_last_known) = (at, known.is_some());
             if let Some(item) = known {
                 record.required &= !bit(item);
                 self.item = item;
@@ -426,7 +438,7 @@ impl<'a> Reader<'a> {
     /// Stops with the first item that a record lacks.
     #[cold]
     #[inline(never)]
-    fn stop_missing<T>(&mut self, record: &Record<'_>) -> Option<T> {
+    fn stop_missing<T>(&mut self, record: &Record) -> Option<T> {
         let missing = u8::try_from(record.required.trailing_zeros()).ok().and_then(Item::from_code);
         self.stop_in(missing.unwrap_or(Item::Key), ErrorKind::MissingKey, record.at)
     }
@@ -438,21 +450,28 @@ impl<'a> Reader<'a> {
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
         let key = self.text_bytes()?;
-        if !last.is_empty() && !comes_before(last, key) {
-            let kind = match (*last == key, self.item) {
-                (true, Item::Name) => ErrorKind::RepeatedName,
-                (true, _) => ErrorKind::RepeatedKey,
-                _ => ErrorKind::KeyOrder,
-            };
-            return self.stop(kind, start);
-        }
-        *last = key;
-        Some(key)
+        let order = if last.is_empty() { Ordering::Less } else { key_order(last, key) };
+        let kind = match order {
+            Ordering::Less => {
+                *last = key;
+                return Some(key);
+            }
+            Ordering::Equal if self.item == Item::Name => ErrorKind::RepeatedName,
+            Ordering::Equal => ErrorKind::RepeatedKey,
+            Ordering::Greater => ErrorKind::KeyOrder,
+        };
+        self.stop(kind, start)
     }
 
-    /// Stops unless a key, which begins where `start` does, comes after another; both as encoded.
+    /// Stops unless the key at `at`, which has just been read, comes after that at `last`, if there is any; both as
+    /// encoded.
     #[inline(never)]
-    fn hold_order(&mut self, last: &[u8], key: &[u8], start: &'a [u8]) -> Option<()> {
+    fn hold_order(&mut self, last: u32, at: u32) -> Option<()> {
+        let from = |at: u32| to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default();
+        let start = from(at);
+        let key = until(start, self.rest);
+        // No encoded item begins with another one: where the last key is longer, it differs before the end of this one.
+        let last = from(last).get(..key.len()).unwrap_or_default();
         match last.cmp(key) {
             Ordering::Less => Some(()),
             Ordering::Equal => self.stop(ErrorKind::RepeatedKey, start),
@@ -476,6 +495,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a value that has been read before.
+    #[cfg(not(target_pointer_width = "64"))] // without more flash
+    pub(crate) fn pass_over_value(&mut self) -> Option<()> {
+        self.skip_value(0)
+    }
+
+    /// Moves past a value that has been read before.
+    #[cfg(target_pointer_width = "64")]
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         let start = self.rest;
         match pass_over(start) {
@@ -488,51 +514,49 @@ impl<'a> Reader<'a> {
     /// Skips a value at that depth.
     #[inline(never)] // the levels stay off the stack of callers
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
-        let mut levels = heapless::Vec::<Level<'a>, { MAX_DEPTH + 1 }>::new();
+        let mut levels = heapless::Vec::<Level, { MAX_DEPTH + 1 }>::new();
         loop {
             let start = self.rest;
             if depth.saturating_add(levels.len()) > MAX_DEPTH {
                 return self.stop(ErrorKind::TooDeep, start);
             }
-            let (head, number) = self.head()?;
-            let inside = match major(head) {
-                UNSIGNED | NEGATIVE => None,
-                BYTES => {
-                    self.take(number, start)?;
-                    None
-                }
-                TEXT => {
-                    if !is_utf8(self.take(number, start)?) {
+            let head = self.head()?;
+            let mut inside = None;
+            match major(head) {
+                UNSIGNED | NEGATIVE => {}
+                BYTES | TEXT => {
+                    let string = self.take(start)?;
+                    if major(head) == TEXT && !is_utf8(string) {
                         return self.stop(ErrorKind::InvalidUtf8, start);
                     }
-                    None
                 }
-                ARRAY => Some((self.count(number, 1, start)?, false)),
-                MAP => Some((self.count(number, 2, start)?, true)),
-                SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => None,
+                ARRAY => inside = Some(Level { left: self.count(1, start)?, item: NO_KEY, last: NO_KEY }),
+                MAP => {
+                    let left = self.count(2, start)?.saturating_mul(2);
+                    inside = Some(Level { left, item: self.position(), last: NO_KEY });
+                }
+                SIMPLE if matches!(head, FALSE | TRUE | NULL | HALF | SINGLE | DOUBLE) => {}
                 _ => return self.wrong_type(head, start),
-            };
+            }
             let mut is_complete = inside.is_none();
-            if let Some((count, is_map)) = inside {
-                let left = if is_map { count.saturating_mul(2) } else { count };
-                if levels.push(Level { left, is_map, item: self.rest, last: &[] }).is_err() {
-                    return self.stop(ErrorKind::TooDeep, start);
-                }
+            if inside.is_some_and(|level| levels.push(level).is_err()) {
+                return self.stop(ErrorKind::TooDeep, start);
             }
             // Leave the containers that are complete: each was an item of the one around it.
             loop {
                 let Some(level) = levels.last_mut() else { return Some(()) };
                 if is_complete {
                     level.left = level.left.saturating_sub(1);
-                    let is_key = level.is_map && level.left & 1 != 0;
-                    if is_key {
-                        let key = until(level.item, self.rest);
-                        self.hold_order(level.last, key, level.item)?;
-                        level.last = key;
+                    if level.item != NO_KEY {
+                        let at = level.item;
+                        level.item = self.position();
+                        if level.left & 1 != 0 {
+                            let last = core::mem::replace(&mut level.last, at);
+                            self.hold_order(last, at)?;
+                        }
                     }
                 }
                 if level.left > 0 {
-                    level.item = self.rest;
                     break;
                 }
                 levels.pop();
@@ -542,10 +566,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether one text string is before another as a key: as encoded, where the length comes first.
-#[inline]
-pub(crate) fn comes_before(key: &[u8], other: &[u8]) -> bool {
-    key.len() < other.len() || key.len() == other.len() && key < other
+/// The order of two text strings as keys: as encoded, where the length comes first.
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
+    key.len().cmp(&other.len()).then_with(|| key.cmp(other))
 }
 
 /// The bytes from where `start` begins to where `end` does, which is further on.
@@ -554,43 +579,24 @@ fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
     start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
 }
 
-/// Whether the bits of a floating-point number, with a mantissa of that many bits and exponents up to `bias`, are those
-/// of a NaN.
-fn is_nan(bits: u64, (mantissa, bias): Float) -> bool {
-    let fraction = bits & low_bits(mantissa);
-    let exponent = bits.wrapping_shr(mantissa) & exponents(bias);
-    exponent == exponents(bias) && fraction != 0
-}
-
-/// A floating-point type: how many bits its mantissa has, and its largest exponent.
-type Float = (u32, u64);
-const F16: Float = (10, 15);
-const F32: Float = (23, 127);
-const F64: Float = (52, 1023);
-
-/// The mask of as many bits.
-const fn low_bits(count: u32) -> u64 {
-    1_u64.wrapping_shl(count).wrapping_sub(1)
-}
-
-/// The mask of the stored exponents.
-const fn exponents(bias: u64) -> u64 {
-    bias.wrapping_mul(2).wrapping_add(1)
-}
-
-/// Whether a number that is no NaN has the same value in a narrower type.
-fn fits(bits: u64, (mantissa, bias): Float, (narrow_mantissa, narrow_bias): Float) -> bool {
-    let fraction = bits & low_bits(mantissa);
-    let stored = bits.wrapping_shr(mantissa) & exponents(bias);
-    if stored == 0 || stored == exponents(bias) {
-        return fraction == 0; // zero, and infinity; what is smaller than the normal numbers is too small
+/// Whether the floating-point number with that head is the same in a narrower type, or a NaN other than the only one
+/// there may be.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+fn float_fits_in_less(head: u8, number: u64) -> bool {
+    // The exponent as it is stored, its largest value, and the fraction, from the highest bit on. Then for the narrower
+    // type: the least exponent of a normal number, the largest, and how many bits a fraction has.
+    let (exponent, infinite, fraction, least, largest, bits) = match head {
+        HALF => return number & 0x7fff > 0x7c00 && number != NAN,
+        SINGLE => (number.wrapping_shr(23) & 0xff, 0xff, number.wrapping_shl(41), 113, 142, 10),
+        _ => (number.wrapping_shr(52) & 0x7ff, 0x7ff, number.wrapping_shl(12), 897, 1150, 23_u32),
+    };
+    if exponent == 0 {
+        return fraction == 0; // what is smaller than the normal numbers is too small
     }
-    // How far above the smallest exponent of a normal number of the narrower type.
-    let smallest = bias.wrapping_sub(narrow_bias).wrapping_add(1);
-    let below = smallest.saturating_sub(stored); // subnormal there, with as many bits less
-    let dropped = u64::from(mantissa).wrapping_sub(narrow_mantissa.into()).wrapping_add(below);
-    let is_in_range = stored <= bias.wrapping_add(narrow_bias) && below <= narrow_mantissa.into();
-    is_in_range && u32::try_from(dropped).is_ok_and(|dropped| fraction & low_bits(dropped) == 0)
+    // Of a subnormal number, some bits less are left for the fraction.
+    let below = u32::try_from(exponent).map_or(0, |exponent| 0_u32.wrapping_add(least).saturating_sub(exponent));
+    let kept = bits.checked_sub(below);
+    exponent == infinite || exponent <= largest && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)
 }
 
 #[cfg(test)]

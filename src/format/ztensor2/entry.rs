@@ -7,14 +7,15 @@ use super::layout::{self, Measures, Volume};
 use super::places::Pass;
 use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
 use crate::bytes::extent::Extent;
-use crate::bytes::keywords::keywords;
+use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
-use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, fields};
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
 use crate::distinct::Item as _;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::place::Item;
+use crate::vocab::Encoding;
 use crate::warning::Warning;
 
 /// Section 3.3.
@@ -47,17 +48,15 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8])
     let at = reader.position();
     reader.item = item;
     let name = reader.key_bytes(last)?;
+    let (any, least) = name.iter().fold((0, 0xff), |(any, least), byte| (any | byte, least.min(*byte)));
     let kind = if name.is_empty() || name.len() > MAX_NAME {
         ErrorKind::NameLength
-    } else if name.iter().fold(true, |all, byte| all & matches!(byte, 1..=0x7f)) {
-        return Some(Utf8::known(name)); // as nearly all are
-    } else if name.contains(&0) {
+    } else if least == 0 {
         ErrorKind::InvalidName
+    } else if any < 0x80 || is_utf8(name) {
+        return Some(Utf8::known(name)); // nearly all are ASCII
     } else {
-        match Utf8::checked(name) {
-            None => ErrorKind::InvalidUtf8,
-            checked => return checked,
-        }
+        ErrorKind::InvalidUtf8
     };
     reader.stop_at(kind, at)
 }
@@ -86,7 +85,8 @@ pub(super) fn object<'a>(
 ) -> Option<()> {
     let (mut volume, mut parts) = (Volume::default(), Measures::NONE);
     reader.item = Item::Tensor;
-    let mut record = reader.record(OBJECT)?;
+    let mut record = Record::default();
+    reader.record(&mut record, OBJECT)?;
     loop {
         match reader.field(&mut record, OBJECT_DEPTH)? {
             Item::Components => components(manifest, reader, tensor, &mut parts, pass.as_deref_mut())?,
@@ -147,8 +147,10 @@ pub(super) fn component<'a>(
     part.role = name(reader, Item::Role, last)?;
     reader.item = Item::Component;
     let record_at = reader.position();
-    let mut record = reader.record(PART)?;
-    let (mut blob_at, mut logical, mut encoding, mut decoded) = (start, None, None, None);
+    let mut record = Record::default();
+    reader.record(&mut record, PART)?;
+    // Where the blob and the logical type are; 0 where there is none.
+    let (mut blob_at, mut logical_at) = (0, 0);
     loop {
         let item = reader.field(&mut record, PART_DEPTH)?;
         let at = reader.position();
@@ -157,36 +159,39 @@ pub(super) fn component<'a>(
                 blob_at = at;
                 part.extent = blob(reader)?;
             }
-            Item::LogicalType => logical = Some((reader.text()?, at)),
+            Item::LogicalType => {
+                logical_at = at;
+                part.dtype = layout::logical_dtype(reader.text()?.bytes());
+            }
             Item::DType => part.storage = Some(layout::dtype(reader)?),
             Item::Shard => part.shard = Some(shards::name(reader, None)?),
-            Item::Digest => {
-                let text = digest(reader)?;
-                if !is_known(text.bytes()) {
-                    part.warnings |= Warning::UnknownDigest.tensor_bit();
-                }
-                part.digest = Some(text);
+            Item::Digest => part.digest = Some(digest(reader, &mut part.warnings)?),
+            Item::Encoding => {
+                part.encoding_name = reader.text()?;
+                part.encoding = layout::encoding(part.encoding_name.bytes());
             }
-            Item::Encoding => encoding = Some(reader.text()?),
-            Item::DecodedLength => decoded = Some(reader.unsigned()?),
+            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
             _ => break,
         }
     }
     // Section 3.4: one of the two is nothing without the other.
-    match (encoding, decoded) {
-        (Some(name), Some(_)) => {
-            part.encoding_name = name;
-            part.encoding = layout::encoding(name.bytes());
+    let missing = match (part.encoding, part.decoded_length) {
+        (Encoding::Raw, None) => {
+            part.decoded_length = Some(part.extent.length);
+            None
         }
-        (None, None) => decoded = Some(part.extent.length),
-        (None, _) => return reader.stop_in(Item::Encoding, ErrorKind::MissingKey, record_at),
-        _ => return reader.stop_in(Item::DecodedLength, ErrorKind::MissingKey, record_at),
+        (Encoding::Raw, _) => Some(Item::Encoding),
+        (_, None) => Some(Item::DecodedLength),
+        _ => None,
+    };
+    if let Some(missing) = missing {
+        return reader.stop_in(missing, ErrorKind::MissingKey, record_at);
     }
-    part.decoded_length = decoded;
-    part.dtype = part.storage;
     part.decoded = Some(Contents::Any);
-    if let Some((name, at)) = logical {
-        layout::logical_type(reader, part, name, at)?;
+    if logical_at == 0 {
+        part.dtype = part.storage;
+    } else {
+        layout::check_logical_type(reader, part, logical_at)?;
     }
     place(manifest, reader, part, blob_at)
 }
@@ -222,25 +227,29 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
     Some(Extent::new(reader.unsigned()?, reader.unsigned()?))
 }
 
-/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case.
+/// The digests that can be verified.
+const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
+
+/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case. Adds to
+/// `warnings` where it cannot be verified.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-pub(super) fn digest<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
+pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;
-    let is_usual = digest.starts_with(b"xxh3:");
-    let colon = if is_usual { Some(4) } else { digest.iter().position(|byte| *byte == b':') };
-    if let Some((algorithm @ [_, ..], [_, digits @ ..])) = colon.and_then(|colon| digest.split_at_checked(colon)) {
+    let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
+    // As nearly all are; a microcontroller needs the flash more.
+    let is_usual = cfg!(target_pointer_width = "64") && digest.starts_with(b"xxh3:");
+    let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
+    if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
         // Not one by one: the digits are many.
         let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-        let are_letters = algorithm.iter().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'z'));
-        if are_digits && are_letters && !digits.is_empty() {
+        if are_digits && !digits.is_empty() {
+            let mut known = DIGESTS;
+            if !is_usual && known.take_until(algorithm).is_none() {
+                *warnings |= Warning::UnknownDigest.tensor_bit();
+            }
             return Some(Utf8::known(digest));
         }
     }
     reader.stop_at(ErrorKind::InvalidDigest, at)
-}
-
-/// Whether a digest is of a kind that can be verified.
-fn is_known(digest: &[u8]) -> bool {
-    digest.starts_with(b"xxh3:") || digest.starts_with(b"sha256:")
 }

@@ -11,7 +11,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader};
+use crate::codec::cbor_strict::{Fields, Reader, Record};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 use crate::place::{Format, Item};
@@ -92,7 +92,8 @@ fn each_field<'a>(
     depth: usize,
     mut f: impl FnMut(u32, Item),
 ) -> Option<()> {
-    let mut record = reader.record(fields)?;
+    let mut record = Record::default();
+    reader.record(&mut record, fields)?;
     loop {
         match reader.field(&mut record, depth)? {
             Item::File => return Some(()),
@@ -130,7 +131,8 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
     let parts_at = parts_at.or_else(|| {
         let mut reader = reader_at(entry);
         reader.text()?;
-        let mut record = reader.record(OBJECT)?;
+        let mut record = Record::default();
+        reader.record(&mut record, OBJECT)?;
         (reader.field(&mut record, 2)? == Item::Components).then(|| reader.position())
     })?;
     let mut reader = reader_at(parts_at);

@@ -5,7 +5,6 @@
 
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::product;
-use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::Reader;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
@@ -64,7 +63,8 @@ pub(super) fn storage_dtype(name: &[u8]) -> Option<DType> {
 
 /// The dtype that the logical type of that name is.
 pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
-    DType::from_keyword(LOGICAL_TYPES.number_of(name))
+    let mut names = LOGICAL_TYPES;
+    DType::from_keyword(names.take_until(name)?)
 }
 
 /// Reads a dtype: one of those that are stored, and nothing else.
@@ -75,14 +75,9 @@ pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     storage_dtype(name).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
 }
 
-/// Sets the logical type of `part`, which is at `at`. What an unknown one means is not guessed.
-pub(super) fn logical_type(
-    reader: &mut Reader<'_>,
-    part: &mut ComponentRecord<'_>,
-    name: Utf8<'_>,
-    at: u32,
-) -> Option<()> {
-    part.dtype = logical_dtype(name.bytes());
+/// Holds the logical type of `part`, which is at `at`, to be one of what it is stored as. What an unknown one means is not
+/// guessed.
+pub(super) fn check_logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) -> Option<()> {
     match part.dtype {
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
         Some(logical) if part.storage != Some(storage_of(logical)) => {
@@ -172,15 +167,8 @@ impl Measure {
         reader.stop_in(Item::Length, kind, self.at)
     }
 
-    /// Holds it to be indices, and returns their size.
-    fn index_size(&self, reader: &mut Reader<'_>) -> Option<u64> {
-        match self.dtype {
-            Some(dtype @ (DType::U32 | DType::U64)) => Some(dtype.whole_size()),
-            _ => reader.stop_in(Item::DType, ErrorKind::IndexType, self.at),
-        }
-    }
-
     /// Holds it to have as many elements, if their size is known.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>, kind: ErrorKind) -> Option<()> {
         let Some(dtype) = self.dtype else { return Some(()) };
         let length = count.and_then(|count| dtype.byte_length(count));
@@ -191,25 +179,26 @@ impl Measure {
 /// The roles that layouts require, as places in [`Measures`].
 const ROLES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
-/// The components whose roles a layout requires, how many there are of any role, and the last.
+/// The components whose roles a layout requires, how many there are of any role, and the dtype of the last.
 pub(super) struct Measures {
     of_role: [Measure; 5],
     count: u32,
-    last: Measure,
+    last_dtype: Option<DType>,
 }
 
 impl Measures {
-    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last: Measure::NONE };
+    pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last_dtype: None };
 
     /// Adds a component, which is at `at`.
     #[inline]
     pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
-        self.last = Measure { at, dtype: part.dtype, length: part.decoded_length.unwrap_or(0) };
+        let (dtype, length) = (part.dtype, part.decoded_length.unwrap_or(0));
+        self.last_dtype = dtype;
         self.count = self.count.saturating_add(1);
         let mut roles = ROLES;
         let place = roles.take_until(part.role.bytes()).and_then(|place| self.of_role.get_mut(usize::from(place)));
         if let Some(place) = place {
-            *place = self.last;
+            *place = Measure { at, dtype, length }; // not a copy, which is a call on a chip
         }
     }
 }
@@ -239,7 +228,7 @@ pub(super) fn check(
         }
         Layout::SparseCsr | Layout::SparseCoo => check_sparse(reader, tensor, volume, parts),
         _ => {
-            tensor.dtype = if parts.count == 1 { parts.last.dtype } else { None };
+            tensor.dtype = if parts.count == 1 { parts.last_dtype } else { None };
             Some(())
         }
     }
@@ -271,39 +260,36 @@ fn check_sparse(
 ) -> Option<()> {
     let [_, values, indices, indptr, coords] = &parts.of_role;
     tensor.dtype = values.dtype;
-    if tensor.layout == Layout::SparseCoo {
-        if values.at == 0 || coords.at == 0 {
-            return stop_parts(reader, tensor, parts);
-        }
-        let size = coords.index_size(reader)?;
-        // As many coordinates as values: one for each dimension.
-        let Some(dtype) = values.dtype.filter(|dtype| !dtype.is_packed()) else { return Some(()) };
-        if !dtype.is_whole(values.length) {
-            return values.stop(reader, ErrorKind::PartialElement);
-        }
-        let count = Some(values.length.wrapping_shr(dtype.log2_size()));
-        let length = product(product(count, tensor.shape.rank().into()), size);
-        return if length == Some(coords.length) { Some(()) } else { coords.stop(reader, ErrorKind::CountMismatch) };
-    }
-    if tensor.shape.rank() != 2 {
+    let is_coo = tensor.layout == Layout::SparseCoo;
+    if !is_coo && tensor.shape.rank() != 2 {
         return reader.stop_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
     }
-    if values.at == 0 || indices.at == 0 || indptr.at == 0 || parts.count != 3 {
+    // What tells how many elements there are, and what must have as many places for them, or one more than rows.
+    let (counted, places, index) = if is_coo { (values, coords, coords) } else { (indices, indptr, indices) };
+    if values.at == 0 || counted.at == 0 || places.at == 0 || !is_coo && parts.count != 3 {
         return stop_parts(reader, tensor, parts);
     }
-    indices.index_size(reader)?;
-    if indptr.dtype != indices.dtype {
-        return reader.stop_in(Item::DType, ErrorKind::IndexType, indptr.at);
+    if !matches!(index.dtype, Some(DType::U32 | DType::U64)) {
+        return reader.stop_in(Item::DType, ErrorKind::IndexType, index.at);
     }
-    let Some(dtype) = indices.dtype else { return Some(()) };
-    if !dtype.is_whole(indices.length) {
-        return indices.stop(reader, ErrorKind::PartialElement);
+    if places.dtype != index.dtype {
+        return reader.stop_in(Item::DType, ErrorKind::IndexType, places.at);
     }
-    let Some(pointers) = volume.rows.checked_add(1).filter(|count| dtype.byte_length(*count).is_some()) else {
+    let Some(dtype) = counted.dtype.filter(|dtype| !dtype.is_packed()) else { return Some(()) };
+    if !dtype.is_whole(counted.length) {
+        return counted.stop(reader, ErrorKind::PartialElement);
+    }
+    let count = Some(counted.length.wrapping_shr(dtype.log2_size()));
+    if is_coo {
+        // One coordinate for each dimension.
+        return places.hold_to(reader, product(count, tensor.shape.rank().into()), ErrorKind::CountMismatch);
+    }
+    let pointers = volume.rows.checked_add(1);
+    if pointers.and_then(|count| dtype.byte_length(count)).is_none() {
         return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
-    };
-    indptr.hold_to(reader, Some(pointers), ErrorKind::CountMismatch)?;
-    values.hold_to(reader, Some(indices.length.wrapping_shr(dtype.log2_size())), ErrorKind::SizeMismatch)
+    }
+    places.hold_to(reader, pointers, ErrorKind::CountMismatch)?;
+    values.hold_to(reader, count, ErrorKind::SizeMismatch)
 }
 
 /// Sets what of a component depends on its tensor: whether half of its last byte is unused.

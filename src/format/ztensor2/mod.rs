@@ -22,9 +22,13 @@ mod layout;
 mod places;
 mod shards;
 
+use core::cmp::Ordering;
+
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use self::places::{Pass, Places};
+#[cfg(target_pointer_width = "64")]
+use self::places::EXTENTS;
+use self::places::{Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
@@ -35,9 +39,13 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
-use crate::distinct::{Compared, Memory, Stack};
+#[cfg(not(target_pointer_width = "64"))]
+use crate::distinct::MAX_COMPARED;
+#[cfg(target_pointer_width = "64")]
+use crate::distinct::Stack;
+use crate::distinct::{Compared, Memory};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::place::{Format, Item};
 use crate::warning::{Warning, Warnings};
@@ -84,10 +92,6 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
-    /// How many components have bytes.
-    places: u32,
-    /// Whether it is known that their bytes are the same or apart.
-    are_places_apart: bool,
 }
 
 /// The manifest: its bytes, and where it and the data of the file end.
@@ -113,6 +117,12 @@ impl<'a> Manifest<'a> {
     #[cold]
     fn error(&self, reader: &Reader<'_>) -> Error {
         reader.error(Format::Ztensor2, self.region.start)
+    }
+
+    /// What has been found; an error where it could not be read.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn outcome(&self, reader: &Reader<'_>, found: Option<bool>) -> Result<bool> {
+        found.ok_or_else(|| self.error(reader))
     }
 
     /// The offset in the file of a position in the manifest.
@@ -186,17 +196,19 @@ impl<'a> Ztensor2File<'a> {
         Table { region: self.manifest.region, position: self.shards }
     }
 
-    /// Reads the manifest from its start; adds what is to be known of it to `summary`. `memory` is the caller's; there is
-    /// none on opening.
+    /// Reads the manifest from its start; adds what is to be known of it to `summary`, and the places of components to
+    /// `seen`. `memory` is the caller's; there is none on opening.
     #[inline(never)] // keeps its stack frame out of what compares
     fn read_manifest(
         &mut self,
         reader: &mut Reader<'a>,
         summary: &mut Summary,
+        seen: &mut Seen<'a>,
         memory: Option<&mut [u32]>,
     ) -> Option<()> {
         let mut memory = memory;
-        let mut record = reader.record(ROOT)?;
+        let mut record = Record::default();
+        reader.record(&mut record, ROOT)?;
         loop {
             let item = reader.field(&mut record, 0)?;
             let at = reader.position();
@@ -206,10 +218,13 @@ impl<'a> Ztensor2File<'a> {
                     Table::check(reader)?;
                 }
                 Item::Tensors => {
+                    self.objects = Keys::read(reader)?;
                     match memory.take() {
-                        Some(memory) => self.read_objects(reader, summary, memory, false)?,
-                        None if self.shards == 0 => self.read_objects(reader, summary, &mut [], true)?,
-                        None => self.read_objects_in_shards(reader, summary)?,
+                        Some(memory) => self.read_objects(reader, summary, seen, memory, false)?,
+                        None if !shards::IS_INDEXED || self.shards == 0 => {
+                            self.read_objects(reader, summary, seen, &mut [], true)?;
+                        }
+                        None => self.read_objects_in_shards(reader, summary, seen)?,
                     }
                     (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
                 }
@@ -227,21 +242,26 @@ impl<'a> Ztensor2File<'a> {
 
     /// Reads all tensors, with a little memory for the positions of shards.
     #[inline(never)] // keeps it off the stack for files without shards
-    fn read_objects_in_shards(&mut self, reader: &mut Reader<'a>, summary: &mut Summary) -> Option<()> {
-        self.read_objects(reader, summary, &mut [0; shards::SLOTS], true)
+    fn read_objects_in_shards(
+        &self,
+        reader: &mut Reader<'a>,
+        summary: &mut Summary,
+        seen: &mut Seen<'a>,
+    ) -> Option<()> {
+        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], true)
     }
 
     /// Reads all tensors, with every check of each.
     #[inline(never)]
     fn read_objects(
-        &mut self,
+        &self,
         reader: &mut Reader<'a>,
         summary: &mut Summary,
+        seen: &mut Seen<'a>,
         slots: &mut [u32],
         may_defer: bool,
     ) -> Option<()> {
-        let mut pass = Pass::new(self.table(), slots, may_defer);
-        self.objects = Keys::read(reader)?;
+        let mut pass = Pass::new(self.table(), slots, seen, may_defer);
         let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
@@ -252,7 +272,6 @@ impl<'a> Ztensor2File<'a> {
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
-        (self.places, self.are_places_apart) = (pass.count, pass.are_apart());
         if !pass.are_shards_found {
             summary.warnings.add(Warning::PlacesUnchecked);
         }
@@ -275,15 +294,50 @@ impl<'a> Ztensor2File<'a> {
         entry::object(&self.manifest, reader, tensor, pass)
     }
 
-    /// Looks for components whose bytes overlap, with the caller's memory or the little that is available on opening.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if self.are_places_apart {
-            return Ok(());
+    /// Looks for components whose bytes overlap among those that have been seen on opening.
+    #[cfg(target_pointer_width = "64")]
+    #[inline(never)] // keeps its memory off the stack while the manifest is read
+    fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+        if seen.are_apart() {
+            Ok(())
+        } else if seen.are_remembered() {
+            self.compare(warnings, seen.count, &mut [0; EXTENTS][..]) // to find those that overlap
+        } else {
+            self.compare(warnings, seen.count, &mut Stack)
         }
+    }
+
+    /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are
+    /// blocks of them but for the first, all are read again.
+    #[cfg(not(target_pointer_width = "64"))]
+    fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
+        let mut compare = || {
+            if seen.are_apart() {
+                return Some(());
+            }
+            if seen.count > MAX_COMPARED {
+                warnings.add(Warning::PlacesUnchecked);
+                return Some(());
+            }
+            loop {
+                if let Some(at) = seen.clash() {
+                    return reader.stop_in(Item::Offset, ErrorKind::Overlap, at);
+                }
+                if !seen.begin_next_block() {
+                    return Some(());
+                }
+                *reader = self.manifest.reader(self.objects.at);
+                self.read_objects(reader, &mut Summary::default(), seen, &mut [], true)?;
+            }
+        };
+        compare().ok_or_else(|| self.manifest.error(reader))
+    }
+
+    /// Looks for components whose bytes overlap, of which there are `count`.
+    fn compare(&self, warnings: &mut Warnings, count: u32, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let mut places = Places { file: self, error: None };
         let start = places.start();
-        match memory.compare(&mut places, start, self.places)? {
+        match memory.compare(&mut places, start, count)? {
             Compared::Clash(at) => {
                 return Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at)));
             }
@@ -328,7 +382,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE, places: 0, are_places_apart: true })
+        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -337,12 +391,13 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Ok(());
         }
         let mut reader = self.manifest.reader(0);
-        let read = self.read_manifest(&mut reader, summary, None);
+        let mut seen = Seen::new();
+        let read = self.read_manifest(&mut reader, summary, &mut seen, None);
         if read.is_none() {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
         }
-        self.compare(&mut summary.warnings, &mut Stack)
+        self.compare_seen(&mut reader, &mut summary.warnings, &mut seen)
     }
 
     fn input(&self) -> Input<'a> {
@@ -363,9 +418,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let mut reader = self.manifest.reader(at);
         tensor.index = cursor.index;
         let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
-        Ok(true)
+        if read.is_some() {
+            move_on(cursor, &reader, left);
+        }
+        self.manifest.outcome(&reader, read.map(|()| true))
     }
 
     /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
@@ -376,25 +432,23 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
-                let found = reader.text()?.bytes();
-                if found == name {
-                    reader = self.manifest.reader(at);
-                    self.read_object(&mut reader, &mut &[][..], tensor, None)?;
-                    return Some(true);
+                let found = reader.text_bytes()?;
+                match key_order(found, name) {
+                    Ordering::Less => {}
+                    Ordering::Equal => {
+                        reader = self.manifest.reader(at);
+                        self.read_object(&mut reader, &mut &[][..], tensor, None)?;
+                        return Some(true);
+                    }
+                    Ordering::Greater => break,
                 }
-                if comes_before(name, found) {
-                    break;
-                }
-                reader.skip_value(2)?;
+                reader.pass_over_value()?;
                 tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
             }
             Some(false)
         };
-        match find() {
-            Some(true) => Ok(()),
-            Some(false) => Err(Error::new(ErrorKind::NotFound)),
-            None => Err(self.manifest.error(&reader)),
-        }
+        let found = find();
+        if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
@@ -403,7 +457,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
         let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+        move_on(cursor, &reader, left);
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
@@ -422,9 +476,12 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let mut reader = self.manifest.reader(0);
-        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), Some(scratch));
+        let mut seen = Seen::new();
+        let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), &mut seen, Some(scratch));
         read.ok_or_else(|| self.manifest.error(&reader))?;
-        self.compare(&mut checked, scratch)?;
+        if !seen.are_apart() {
+            self.compare(&mut checked, seen.count, scratch)?;
+        }
         Ok(checked)
     }
 
@@ -438,16 +495,19 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let mut reader = self.manifest.reader_in(tensor, tensor.components);
-        let keys = if cursor.index == 0 { Keys::read(&mut reader) } else { Some(keys(cursor)) };
-        let Keys { at, left } = keys.ok_or_else(|| self.manifest.error(&reader))?;
-        let Some(left) = left.checked_sub(1) else { return Ok(false) };
+        let Keys { at, left } =
+            if cursor.index == 0 { Keys { at: tensor.components, left: 0 } } else { keys(cursor) };
         let mut reader = self.manifest.reader_in(tensor, at);
-        let read = entry::component(&self.manifest, &mut reader, &mut &[][..], part);
-        read.ok_or_else(|| self.manifest.error(&reader))?;
-        layout::complete(tensor, part);
-        *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
-        Ok(true)
+        let mut next = || {
+            let left = if cursor.index == 0 { reader.map()? } else { left };
+            let Some(left) = left.checked_sub(1) else { return Some(false) };
+            entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
+            layout::complete(tensor, part);
+            move_on(cursor, &reader, left);
+            Some(true)
+        };
+        let found = next();
+        self.manifest.outcome(&reader, found)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -458,6 +518,11 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
 /// Whether a blob may begin at that offset of the file.
 const fn is_aligned(offset: u64) -> bool {
     offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
+}
+
+/// Moves an iteration to the key that the reader has come to, with which so many are left.
+fn move_on(cursor: &mut Cursor, reader: &Reader<'_>, left: u32) {
+    *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
 }
 
 /// The key at which an iteration in progress is.

@@ -10,7 +10,7 @@ use crate::bytes::extent::Region;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, comes_before, fields};
+use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
 #[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,11 +25,15 @@ const DEPTH: usize = 2;
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many positions of shards are remembered on opening.
-pub(super) const SLOTS: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
+/// How many shards are looked up on opening: no more than their positions are remembered, and where nothing is, on chips,
+/// as few as can be looked through for each component.
+const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
 
-/// How many shards there may be on opening from one whose position is remembered to the next: 1024 in all.
-const MAX_STEP: u32 = if cfg!(target_pointer_width = "64") { 1 } else { 32 };
+/// How many positions are remembered on opening.
+pub(super) const SLOTS: usize = 1024;
+
+/// Whether the positions of shards are remembered.
+pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
 
 /// A file that has bytes of components, as the file that refers to it lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +87,8 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> 
 fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>> {
     let name = name(reader, Some(last))?;
     let (mut size, mut text) = (0, Utf8::new(""));
-    let mut record = reader.record(SHARD)?;
+    let mut record = cbor_strict::Record::default();
+    reader.record(&mut record, SHARD)?;
     loop {
         let item = reader.field(&mut record, DEPTH)?;
         let at = reader.position();
@@ -94,7 +99,7 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
                     return reader.stop_at(ErrorKind::ShardSize, at);
                 }
             }
-            Item::Digest => text = entry::digest(reader)?,
+            Item::Digest => text = entry::digest(reader, &mut 0)?,
             _ => return Some(Record { name, size, digest: text }),
         }
     }
@@ -120,14 +125,23 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
 impl<'a> Table<'a> {
     /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
     pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
-        let mut keys = self.keys();
-        loop {
-            let at = keys.at;
-            let record = self.read(&mut keys)?;
-            if record.name.bytes() == name {
-                return Some((record, at));
+        self.find_from(self.keys(), name)
+    }
+
+    /// Finds the shard of that name among those.
+    fn find_from(&self, keys: Keys, name: &[u8]) -> Option<(Record<'a>, u32)> {
+        let mut reader = Reader::new(self.region.bytes, keys.at);
+        let mut left = keys.left;
+        while left > 0 {
+            left = left.saturating_sub(1);
+            let at = reader.position();
+            if reader.text_bytes()? == name {
+                reader = Reader::new(self.region.bytes, at);
+                return Some((shard(&mut reader, &mut &[][..])?, at));
             }
+            reader.pass_over_value()?;
         }
+        None
     }
 
     /// Reads the table at the reader's position.
@@ -146,20 +160,12 @@ impl<'a> Table<'a> {
         let keys = if self.position == 0 { None } else { Keys::read(&mut reader) };
         keys.unwrap_or(Keys::NONE)
     }
-
-    /// Reads an entry.
-    fn read(&self, keys: &mut Keys) -> Option<Record<'a>> {
-        keys.left = keys.left.checked_sub(1)?;
-        let mut reader = Reader::new(self.region.bytes, keys.at);
-        let record = shard(&mut reader, &mut &[][..])?;
-        keys.at = reader.position();
-        Some(record)
-    }
 }
 
 /// The shards by name: they are in order, and the positions of some of them, evenly spread, are remembered.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
+    keys: Keys,
     positions: &'s [u32],
     /// How many shards there are from one that is remembered to the next.
     step: u32,
@@ -169,44 +175,50 @@ pub(super) struct Index<'s, 'a> {
 impl<'s, 'a> Index<'s, 'a> {
     /// Fills `slots` with positions.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
-        let mut keys = table.keys();
-        let step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
-        let mut filled = 0_usize;
-        for slot in slots.iter_mut() {
-            if keys.left == 0 {
-                break;
-            }
-            *slot = keys.at;
-            filled = filled.saturating_add(1);
-            for _ in 0..step {
-                let _ = table.read(&mut keys); // none after the last
+        let keys = table.keys();
+        let (mut filled, mut step) = (0_usize, u32::MAX);
+        if IS_INDEXED {
+            step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
+            let mut reader = Reader::new(table.region.bytes, keys.at);
+            let mut left = keys.left;
+            for slot in slots.iter_mut() {
+                if left == 0 {
+                    break;
+                }
+                *slot = reader.position();
+                filled = filled.saturating_add(1);
+                for _ in 0..step.min(left) {
+                    left = left.saturating_sub(1);
+                    let _ = reader.text_bytes().and_then(|_| reader.pass_over_value()); // they have been read
+                }
             }
         }
-        Self { table, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
+        Self { table, keys, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
     }
 
-    /// Whether so many are remembered that finding one costs little.
+    /// Whether there are so few that finding one costs little.
     pub(super) const fn is_fine(&self) -> bool {
-        self.step <= MAX_STEP
+        self.keys.left <= MAX_FOUND
     }
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
     pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
-        if let Some(last) = self.last.filter(|last| last.name == name) {
-            return Some(last.size);
-        }
-        // The last one that is remembered and does not come after it.
-        let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text().map_or(&[][..], Utf8::bytes);
-        let before = self.positions.partition_point(|at| !comes_before(name.bytes(), name_at(at)));
-        let at = *self.positions.get(before.checked_sub(1)?)?;
-        let mut keys = Keys { at, left: self.step };
-        while let Some(record) = self.table.read(&mut keys) {
-            if record.name == name {
-                self.last = Some(record);
-                return Some(record.size);
+        let mut keys = self.keys;
+        if IS_INDEXED {
+            if let Some(last) = self.last.filter(|last| last.name == name) {
+                return Some(last.size);
             }
+            // From the last one that is remembered and does not come after it.
+            let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
+            let before = self.positions.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
+            let at = *self.positions.get(before.checked_sub(1)?)?;
+            keys = Keys { at, left: self.step };
         }
-        None
+        let (record, _) = self.table.find_from(keys, name.bytes())?;
+        if IS_INDEXED {
+            self.last = Some(record);
+        }
+        Some(record.size)
     }
 }
 
