@@ -10,8 +10,9 @@
 //! ```
 //!
 //! A name is in the slot that its hash chooses, or in one of the next few. Names may be made to choose the same slots:
-//! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, the numbers are sorted
-//! by name instead, in time of the order of N log N, and looked up by bisection:
+//! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, all are hashed once
+//! more, with a seed that depends on all of them. Where that is no better, the numbers are sorted by name instead, in time
+//! of the order of N log N, and looked up by bisection:
 //!
 //! ```text
 //! N     where each tensor is
@@ -45,7 +46,15 @@ pub struct Index<'m, 'a> {
     file: AnyFile<'a>,
     /// Of [`length`] words; none where the file has a single tensor, or none.
     words: &'m [u32],
-    is_sorted: bool,
+    order: Order,
+}
+
+/// How the names are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// By their hashes with that seed.
+    Slots(u64),
+    Sorted,
 }
 
 /// How many words an index of `count` tensors takes; `None` beyond what can be addressed.
@@ -58,8 +67,8 @@ impl<'m, 'a> Index<'m, 'a> {
     pub(crate) fn new(file: AnyFile<'a>, warnings: Warnings, count: u64, words: &'m mut [u32]) -> Result<Self> {
         let words = length(count).and_then(|length| words.get_mut(..length));
         let words = words.ok_or(Error::new(ErrorKind::OutOfScratch))?;
-        let is_sorted = dispatch!(&file, file => fill(file, warnings, words))?;
-        Ok(Self { file, words, is_sorted })
+        let order = dispatch!(&file, file => fill(file, warnings, words))?;
+        Ok(Self { file, words, order })
     }
 
     /// Returns the first tensor with that name: the one that [`File::find`](crate::File::find) does, in time that hardly
@@ -84,12 +93,10 @@ impl<'m, 'a> Index<'m, 'a> {
     /// Where a tensor of that name may be. A tensor is large: none is made for a name that is nowhere.
     #[inline]
     fn candidates(&self, name: &[u8]) -> Result<Candidates<'m>> {
-        let found = if self.words.is_empty() {
-            Some(Candidates::Only)
-        } else if self.is_sorted {
-            dispatch!(&self.file, file => find_sorted(file, self.words, name))
-        } else {
-            Slots::of(name, self.words).some()
+        let found = match self.order {
+            _ if self.words.is_empty() => Some(Candidates::Only),
+            Order::Slots(seed) => Slots::of(hash(seed, name), self.words).some(),
+            Order::Sorted => dispatch!(&self.file, file => find_sorted(file, self.words, name)),
         };
         found.ok_or(Error::new(ErrorKind::NotFound))
     }
@@ -106,22 +113,38 @@ enum Candidates<'m> {
     Slots(Slots<'m>),
 }
 
-/// Fills the words with an index of the file; whether it is one that is sorted.
-fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) -> Result<bool> {
+/// Fills the words with an index of the file.
+fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) -> Result<Order> {
+    let mut seed = 0;
     if !F::HAS_NAMES || words.is_empty() {
-        return Ok(false);
+        return Ok(Order::Slots(seed));
     }
-    let repeated = match fill_slots(file, words)? {
-        Filled::All => return Ok(false),
+    let mut filled = fill_slots(file, words, seed)?;
+    if filled == Filled::Crowded {
+        seed = seed_of(file, third(words))?;
+        filled = fill_slots(file, words, seed)?;
+    }
+    let is_repeated = match filled {
+        Filled::All => return Ok(Order::Slots(seed)),
         Filled::Repeated => true,
-        Filled::Crowded => fill_sorted(file, words)?,
+        Filled::Crowded | Filled::Apart => fill_sorted(file, words)?,
     };
-    if repeated {
+    if is_repeated {
         // Only the format can tell whether it forbids that, and where the fault is.
         file.check(warnings, words)?;
         fill_sorted(file, words)?;
     }
-    Ok(true)
+    Ok(Order::Sorted)
+}
+
+/// A seed that depends on all names.
+#[inline(never)]
+fn seed_of<'a, F: FileFormat<'a>>(file: &F, count: usize) -> Result<u64> {
+    let (mut seed, mut cursor) = (0, Cursor::START);
+    for _ in 0..count {
+        seed = hash_of(seed, next_name(file, &mut cursor)?.name);
+    }
+    Ok(seed)
 }
 
 /// Reads the first of the candidates that has the name into `tensor`, a blank record.
@@ -161,12 +184,15 @@ fn third(words: &[u32]) -> usize {
 }
 
 /// How the names got into the slots.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Filled {
     All,
     /// One of them is there twice.
     Repeated,
-    /// One of them found no slot, or may not be in slots.
+    /// One of them found no slot.
     Crowded,
+    /// They may not be in slots: they stand apart from their tensors.
+    Apart,
 }
 
 /// Where a name goes, among so many slots: the first slot that it may be in, and what is in it besides the number.
@@ -191,7 +217,7 @@ impl Place {
 }
 
 /// Puts all names into slots.
-fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32]) -> Result<Filled> {
+fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> Result<Filled> {
     let (positions, slots) = words.split_at_mut_checked(third(words)).unwrap_or_default();
     slots.fill(0);
     let bits = number_bits(slots);
@@ -199,9 +225,9 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32]) -> Result<Fill
     for number in 0..positions.len() {
         let Named { name, name_at, tensor_at } = next_name(file, &mut cursor)?;
         if name_at != tensor_at {
-            return Ok(Filled::Crowded);
+            return Ok(Filled::Apart);
         }
-        let Place { slot: mut at, tag } = Place::of(hash_of(name), slots);
+        let Place { slot: mut at, tag } = Place::of(hash_of(seed, name), slots);
         let (mut left, mut met) = (MAX_STEPS, 0_u32);
         while let Some(slot) = slots.get(at).copied().filter(|slot| *slot != 0) {
             if slot.wrapping_shr(bits) == tag {
@@ -253,9 +279,9 @@ struct Slots<'m> {
 
 impl<'m> Slots<'m> {
     #[inline]
-    fn of(name: &[u8], words: &'m [u32]) -> Self {
+    fn of(hash: u64, words: &'m [u32]) -> Self {
         let (positions, slots) = words.split_at_checked(third(words)).unwrap_or_default();
-        let Place { slot, tag } = Place::of(hash(name), slots);
+        let Place { slot, tag } = Place::of(hash, slots);
         Self { positions, slots, slot, left: MAX_STEPS, tag, bits: number_bits(slots) }
     }
 
@@ -334,16 +360,17 @@ fn find_sorted<'m, 'a, F: FileFormat<'a>>(file: &F, words: &'m [u32], name: &[u8
 }
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+const LAST_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// A hash of what a name means: of its bytes of UTF-8.
-fn hash_of(name: Text<'_>) -> u64 {
-    if name.is_escaped() { escaped_hash(name) } else { hash(name.raw()) }
+fn hash_of(seed: u64, name: Text<'_>) -> u64 {
+    if name.is_escaped() { escaped_hash(seed, name) } else { hash(seed, name.raw()) }
 }
 
 /// The hash of bytes, eight at a time.
 #[inline]
-fn hash(bytes: &[u8]) -> u64 {
-    let (mut hash, mut rest) = (Hash::NEW, bytes);
+fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    let (mut hash, mut rest) = (Hash(seed, FACTOR), bytes);
     while let Some((word, after)) = rest.split_first_chunk() {
         hash.add(u64::from_le_bytes(*word));
         rest = after;
@@ -362,8 +389,8 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// The hash of a name that has escapes, character by character.
 #[inline(never)]
-fn escaped_hash(name: Text<'_>) -> u64 {
-    let (mut hash, mut word, mut length) = (Hash::NEW, 0, 0_u64);
+fn escaped_hash(seed: u64, name: Text<'_>) -> u64 {
+    let (mut hash, mut word, mut length) = (Hash(seed, FACTOR), 0, 0_u64);
     for character in name.chars() {
         for byte in character.encode_utf8(&mut [0; 4]).bytes() {
             word |= u64::from(byte) << (length & 7).wrapping_shl(3);
@@ -378,12 +405,10 @@ fn escaped_hash(name: Text<'_>) -> u64 {
     hash.finish(length)
 }
 
-/// Two hashes, of every other word each: a processor works on both at a time.
+/// Two hashes, of every other word each: a processor works on both at a time. The first one begins with a seed.
 struct Hash(u64, u64);
 
 impl Hash {
-    const NEW: Self = Self(0, FACTOR);
-
     #[inline]
     const fn add(&mut self, word: u64) {
         *self = Self(self.1, mixed(self.0, word));
@@ -391,7 +416,7 @@ impl Hash {
 
     #[inline]
     const fn finish(&self, length: u64) -> u64 {
-        let hash = (mixed(self.0, self.1) ^ length).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let hash = (mixed(self.0, self.1) ^ length).wrapping_mul(LAST_FACTOR);
         hash ^ hash.wrapping_shr(32)
     }
 }

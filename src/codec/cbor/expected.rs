@@ -28,13 +28,6 @@ impl<'a> Rest<'a> {
         u32::try_from(to_u64(all.len().wrapping_sub(self.0.len()))).unwrap_or(u32::MAX)
     }
 
-    /// Moves past `bytes`.
-    #[inline(always)]
-    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Option<()> {
-        self.0 = self.0.strip_prefix(bytes)?;
-        Some(())
-    }
-
     /// Moves past so many bytes and returns them.
     #[inline(always)]
     pub(crate) fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {

@@ -71,6 +71,7 @@ macro_rules! short_dtypes {
         }
     };
 }
+#[cfg(target_pointer_width = "64")]
 pub(super) use short_dtypes;
 
 pub(super) const SHORT_DTYPES: Keywords = short_dtypes!(dtypes);
