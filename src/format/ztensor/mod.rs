@@ -326,30 +326,26 @@ impl<'a> ZtensorFile<'a> {
         let mut last_name = None;
         let mut index = 0_u32;
         while self.manifest.more(reader, &mut left) {
-            let name = self.check_entry(reader, summary, index);
-            self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
-            last_name = Some(name);
+            #[cfg(target_pointer_width = "64")]
+            if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
+                reader.go_to(after);
+                self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
+                last_name = Some(name);
+                index = index.wrapping_add(1);
+                continue;
+            }
+            #[cfg(target_pointer_width = "64")]
+            {
+                self.is_plain = false;
+            }
+            let mut tensor = TensorRecord::blank();
+            entry::entry(&self.manifest, &mut tensor, reader);
+            summary.warnings.add_tensor(tensor.warnings, index);
+            self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, tensor.name.bytes()));
+            last_name = Some(tensor.name.bytes());
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
-    }
-
-    /// Checks the entry at the reader's position, which has that index. Returns its name.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    fn check_entry(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, index: u32) -> &'a [u8] {
-        #[cfg(target_pointer_width = "64")]
-        if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
-            reader.go_to(after);
-            return name;
-        }
-        #[cfg(target_pointer_width = "64")]
-        {
-            self.is_plain = false;
-        }
-        let mut tensor = TensorRecord::blank();
-        entry::entry(&self.manifest, &mut tensor, reader);
-        summary.warnings.add_tensor(tensor.warnings, index);
-        tensor.name.bytes()
     }
 
     /// Reads the next tensor, whatever its entry is like.
