@@ -152,8 +152,9 @@ impl<'a> File<'a> {
     /// Makes an index of the names in `words`, so that [`Index::find`] takes no longer in a file of many tensors:
     /// [`find`](Self::find) is linear. Compares all names exactly, as [`check`](Self::check) does.
     ///
-    /// Linear in the bytes of the metadata; with names that were made to be slow, N log N comparisons. What is in the
-    /// metadata takes no more than 1 GiB in any format, so that a word is enough for each position in it.
+    /// Linear in the bytes of the metadata. Names that were made to collide are hashed once more, with a seed that depends
+    /// on all of them, and where that is no better they are sorted: N log N comparisons. What is in the metadata takes no
+    /// more than 1 GiB in any format, so that a word is enough for each position in it.
     ///
     /// # Errors
     /// `OutOfScratch` where there are fewer than [`index_length`](Self::index_length) words; `RepeatedName` where the
