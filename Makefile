@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench bench-dequantize bench-open no-panic miri header lint doc clean
+	deps-firmware firmware size bench bench-checksums bench-dequantize bench-open no-panic miri header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in
 
 size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
+
+bench-checksums: ## verifying beside the crates that compute the checksums: benches/README.md
+	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml
 
 bench-dequantize: ## dequantizing beside ggml, whose sources it fetches: benches/README.md
 	benches/dequantize.sh
