@@ -19,7 +19,13 @@ static CRC_32: Crc = Crc::new(&crc::CRC_32_ISO_HDLC);
 
 /// Returns the CRC-32C, which zTensor states.
 pub(crate) fn crc32c(data: &[u8]) -> u32 {
-    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    #[cfg(all(
+        any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_feature = "neon")
+        ),
+        not(miri)
+    ))]
     if let Some(sum) = instructions::crc32c(data) {
         return sum;
     }
@@ -53,7 +59,10 @@ fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
 
 /// CRC-32C by the instruction that adds eight bytes to a sum. One waits three cycles for the one before: so the bytes are
 /// split in three, which are added up in turns, and then made one by a multiplication without carries.
-#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+#[cfg(all(
+    any(all(target_arch = "x86_64", target_feature = "sse2"), all(target_arch = "aarch64", target_feature = "neon")),
+    not(miri)
+))]
 mod instructions {
     #[cfg(target_arch = "aarch64")]
     use core::arch::aarch64::{__crc32cb, __crc32cd, vmull_p64};
@@ -237,7 +246,13 @@ mod tests {
         let at = data.as_ptr().addr() & 63;
         assert_eq!(crc32c(data), sum, "{} bytes at {at}", data.len());
         assert_eq!(by_tables(&CRC_32C, data), sum, "by tables, {} bytes at {at}", data.len());
-        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+        #[cfg(all(
+            any(
+                all(target_arch = "x86_64", target_feature = "sse2"),
+                all(target_arch = "aarch64", target_feature = "neon")
+            ),
+            not(miri)
+        ))]
         for (way, found) in instructions::all(data).into_iter().enumerate() {
             assert_eq!(found, sum, "way {way}, {} bytes at {at}", data.len());
         }
