@@ -22,9 +22,11 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
 pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, length: usize) {
     let end = written.saturating_add(length);
     let mut from = written.saturating_sub(distance);
+    // Chips copy such bytes one by one, too, and need the stack more.
+    let is_wide = cfg!(target_pointer_width = "64");
     if distance == 1 {
         let value = dst.get(from).copied().unwrap_or_default();
-        if length > LONG_RUN {
+        if length > LONG_RUN || !is_wide {
             dst.get_mut(written..end).unwrap_or_default().fill(value);
             return;
         }
@@ -34,8 +36,7 @@ pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, le
             written = written.wrapping_add(WIDE);
         }
     }
-    #[cfg(target_pointer_width = "64")]
-    if distance >= 2 * WIDE {
+    if distance >= 2 * WIDE && is_wide {
         while written < end {
             let Some(&wide) = dst.get(from..).and_then(<[u8]>::first_chunk::<{ 2 * WIDE }>) else { break };
             let Some(to) = dst.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<{ 2 * WIDE }>) else { break };
@@ -44,7 +45,7 @@ pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, le
             from = from.wrapping_add(2 * WIDE);
         }
     }
-    while written < end {
+    while written < end && is_wide {
         let Some(&wide) = dst.get(from..).and_then(<[u8]>::first_chunk::<WIDE>) else { break };
         let Some(to) = dst.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>) else { break };
         *to = wide;
@@ -62,6 +63,6 @@ pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, le
         if let Some(to) = dst.get_mut(at) {
             *to = byte;
         }
-        from = from.saturating_add(1);
+        from = from.wrapping_add(1);
     }
 }

@@ -25,13 +25,10 @@ const SHORTEST: usize = 4;
 #[cfg(target_pointer_width = "64")]
 const FEW: usize = 32;
 
-/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
-pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-    decode_with_dictionary(&[], stored, dst)
-}
-
-/// Like [`decode`], where matches may reach back into `dictionary`, as if it preceded `dst`.
-pub(crate) fn decode_with_dictionary(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes. Matches may reach back into `dictionary`,
+/// as if it preceded `dst`.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // what it saves is on its own stack frame alone
+pub(crate) fn decode(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let (mut at, mut written) = (0_usize, 0_usize);
     loop {
         let token = usize::from(byte(stored, &mut at)?);
@@ -159,8 +156,11 @@ fn copy_match(
     if distance == 0 {
         return Err(DecodeError::Malformed);
     }
-    if distance > written {
-        return copy_from_dictionary(dictionary, dst, written, distance, length);
+    let (mut written, mut length) = (written, length);
+    if let Some(before) = distance.checked_sub(written).filter(|before| *before > 0) {
+        let to = dst.get_mut(written..).unwrap_or_default();
+        let count = copy_from_dictionary(dictionary, before, to, length)?;
+        (written, length) = (written.wrapping_add(count), length.wrapping_sub(count));
     }
     if length > dst.len().saturating_sub(written) {
         return Err(DecodeError::DoesNotFit);
@@ -169,23 +169,18 @@ fn copy_match(
     Ok(written.wrapping_add(length))
 }
 
-/// Copies a match that begins in the dictionary.
-#[cold]
-#[inline(never)]
+/// Copies the part of a match that is in the dictionary, so many bytes before its end. Returns its length.
+#[cfg_attr(target_pointer_width = "64", cold, inline(never))]
 fn copy_from_dictionary(
     dictionary: &[u8],
-    dst: &mut [u8],
-    written: usize,
-    distance: usize,
+    before: usize,
+    to: &mut [u8],
     length: usize,
 ) -> Result<usize, DecodeError> {
-    let before = distance.saturating_sub(written);
     let from = dictionary.len().checked_sub(before).ok_or(DecodeError::Malformed)?;
     let count = before.min(length);
-    let to = dst.get_mut(written..).unwrap_or_default().get_mut(..count).ok_or(DecodeError::DoesNotFit)?;
-    copy(to, dictionary.get(from..).unwrap_or_default());
-    let (written, length) = (written.saturating_add(count), length.saturating_sub(count));
-    if length == 0 { Ok(written) } else { copy_match(&[], dst, written, distance, length) }
+    copy(to.get_mut(..count).ok_or(DecodeError::DoesNotFit)?, dictionary.get(from..).unwrap_or_default());
+    Ok(count)
 }
 
 #[cfg(test)]
@@ -199,11 +194,11 @@ mod tests {
 
     /// Decodes to `length` bytes, which must end as it does with lz4_flex.
     fn both(dictionary: &[u8], stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
-        let decoded = |decode: &dyn Fn(&mut [u8]) -> Result<usize, DecodeError>| {
+        let decoded = |decoder: &dyn Fn(&mut [u8]) -> Result<usize, DecodeError>| {
             let mut dst = vec![0x55; length];
-            decode(&mut dst).map(|written| dst[..written].to_vec())
+            decoder(&mut dst).map(|written| dst[..written].to_vec())
         };
-        let ours = decoded(&|dst| decode_with_dictionary(dictionary, stored, dst));
+        let ours = decoded(&|dst| decode(dictionary, stored, dst));
         let theirs = decoded(&|dst| {
             let result = match dictionary {
                 [] => decompress_into(stored, dst),
@@ -316,9 +311,9 @@ mod tests {
     #[test]
     fn long_lengths() {
         let mut stored = vec![255_u8; 1 << 16];
-        assert_eq!(decode(&stored, &mut [0; 64]), Err(DecodeError::Malformed));
+        assert_eq!(decode(&[], &stored, &mut [0; 64]), Err(DecodeError::Malformed));
         stored.push(0);
-        assert_eq!(decode(&stored, &mut [0; 64]), Err(DecodeError::Malformed));
+        assert_eq!(decode(&[], &stored, &mut [0; 64]), Err(DecodeError::Malformed));
         // One literal, then 15 + 4 + 255 * 4000 + 1 times the same, then one literal.
         let mut stored = vec![0x1f, b'a', 1, 0];
         stored.extend(vec![255; 4000]);
