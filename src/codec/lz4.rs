@@ -1,5 +1,5 @@
 //! LZ4 blocks. No crate decodes all of them fast without panic paths: lz4_flex 0.14 copies overlapping matches byte by
-//! byte where it has none, through raw pointers, and keeps panic paths where it has no such pointers.
+//! byte through raw pointers, or else keeps panic paths.
 //!
 //! Depends on `decode` for the names of errors, and on `copies`. A stream is a sequence of instructions, of which the last
 //! ends after its literals:
