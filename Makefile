@@ -24,7 +24,8 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench bench-check bench-dequantize bench-open no-panic miri header lint doc clean
+	deps-firmware firmware size bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
+	header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +97,9 @@ firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in
 size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
 
+bench-checksums: ## verifying beside the crates that compute the checksums: benches/README.md
+	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml
+
 bench-dequantize: ## dequantizing beside ggml, whose sources it fetches: benches/README.md
 	benches/dequantize.sh
 
@@ -105,8 +109,13 @@ bench-open: ## opening files beside the readers of the formats: benches/README.m
 bench-check: ## instructions of opening, listing and looking up, held against benches/limits.txt
 	benches/check.sh
 
-bench: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md
+bench-compute: ## sparse tensors and tensor trains beside loops written by hand: benches/README.md
+	$(CARGO) run --quiet --release --manifest-path benches/compute/Cargo.toml
+
+bench-b2nd: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md
 	benches/run.sh
+
+bench: bench-open bench-checksums bench-compute bench-b2nd bench-dequantize ## all of these, one after the other
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic

@@ -135,6 +135,9 @@ mod bytes;
 mod capi;
 mod codec;
 mod component;
+#[cfg(feature = "digest")]
+#[allow(unsafe_code)]
+mod crc;
 mod decode;
 mod distinct;
 mod element;

@@ -37,7 +37,7 @@ fn layer(module: &str) -> usize {
         &["place", "warning"],
         &["error"],
         &["bytes"],
-        &["vocab", "distinct"],
+        &["vocab", "distinct", "crc"],
         &["shape", "element", "decode", "float"],
         &["sparse"],
         &["codec"],
@@ -78,11 +78,12 @@ fn arrows_point_down() {
 }
 
 /// In the C ABI: where pointers become references, where the program panics or allocates, and where a library is
-/// linked.
+/// linked. In `crc.rs`: where instructions are used that not every machine of a target has.
 #[test]
 fn unsafe_code_is_in_few_files() {
     let may_have = |name: &str| {
-        matches!(name, "capi/pointer.rs" | "capi/panic.rs" | "capi/alloc.rs" | "capi/tests.rs" | "capi/from_c.rs")
+        let of_capi = ["pointer", "panic", "alloc", "tests", "from_c"];
+        name == "crc.rs" || of_capi.iter().any(|module| name == format!("capi/{module}.rs"))
     };
     for (name, text) in sources() {
         // The types of C functions, and link declarations, do not count.
@@ -90,7 +91,8 @@ fn unsafe_code_is_in_few_files() {
         let count =
             code(&text).filter(is_code).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
         assert!(count == 0 || may_have(&name), "{name}");
-        assert!(name.starts_with("capi/") || name == "lib.rs" || text.contains("#![forbid(unsafe_code)]"), "{name}");
+        let may_allow = name.starts_with("capi/") || matches!(name.as_str(), "lib.rs" | "crc.rs");
+        assert!(may_allow || text.contains("#![forbid(unsafe_code)]"), "{name}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! BloscLZ, the byte-oriented LZ77 of Blosc, for which there is no crate.
 //!
-//! Depends on `decode` for the names of errors. A stream is a sequence of instructions:
+//! Depends on `decode` for the names of errors, and on `copies`. A stream is a sequence of instructions:
 //!
 //! ```text
 //! 000nnnnn                         n + 1 bytes follow, copied as they are; the three bits of the first
@@ -14,13 +14,12 @@
 //! before its start.
 #![forbid(unsafe_code)]
 
+use super::copies::repeat;
 use crate::decode::DecodeError;
 
 /// The largest distance that fits in two bytes; larger ones take four.
 const NEAR: usize = 0x1fff;
 
-/// Bytes that are copied at once, even if fewer are needed, where the destination is long enough.
-const WIDE: usize = 16;
 /// The longest run of literals.
 const LITERALS: usize = 32;
 
@@ -178,44 +177,6 @@ fn literals(stored: &[u8], from: usize, dst: &mut [u8], written: usize, length: 
         return;
     }
     to.iter_mut().zip(from).take(length).for_each(|(to, from)| *to = *from);
-}
-
-/// Copies the bytes `distance` before `written`, which may overlap the bytes written.
-#[inline(always)]
-fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, mut length: usize) {
-    let has_slack = dst.len().saturating_sub(written) >= length.saturating_add(WIDE);
-    if has_slack {
-        if distance == 1 {
-            let value = dst.get(written.saturating_sub(1)).copied().unwrap_or_default();
-            let end = written.saturating_add(length);
-            dst.get_mut(written..end).unwrap_or_default().fill(value);
-            return;
-        }
-        // The copied bytes repeat with a period of the distance, so a short distance can be doubled.
-        let mut from = written.saturating_sub(distance);
-        while length > 0 {
-            let step = distance.min(WIDE);
-            let wide = dst.get(from..).and_then(<[u8]>::first_chunk::<WIDE>).copied();
-            let to = dst.get_mut(written..).and_then(<[u8]>::first_chunk_mut::<WIDE>);
-            let (Some(wide), Some(to)) = (wide, to) else { return }; // cannot happen: there is slack
-            *to = wide;
-            written = written.saturating_add(step);
-            length = length.saturating_sub(step);
-            if distance < WIDE {
-                distance = distance.saturating_add(distance);
-            } else {
-                from = from.saturating_add(step);
-            }
-        }
-        return;
-    }
-    let from = written.saturating_sub(distance);
-    for k in 0..length {
-        let byte = dst.get(from.saturating_add(k)).copied().unwrap_or_default();
-        if let Some(to) = dst.get_mut(written.saturating_add(k)) {
-            *to = byte;
-        }
-    }
 }
 
 #[cfg(test)]

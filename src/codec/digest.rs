@@ -1,6 +1,6 @@
 //! Digests: CRC-32C, SHA-256 and XXH3, and how zTensor spells them; the CRC-32 of archives.
 //!
-//! Depends on `xxh3`.
+//! Depends on `crc`, `xxh3`.
 #![forbid(unsafe_code)]
 
 /// A digest, as stated in a file.
@@ -86,16 +86,9 @@ impl Digest {
     pub(crate) fn is_of(&self, data: &[u8]) -> bool {
         use sha2::Digest as _;
         match self {
-            // A single table of 1 KiB: larger ones keep a panic path, and fill the flash of a microcontroller.
-            Self::Crc32c(sum) => {
-                const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISCSI);
-                CRC.checksum(data) == *sum
-            }
+            Self::Crc32c(sum) => crate::crc::crc32c(data) == *sum,
             #[cfg(feature = "npz")]
-            Self::Crc32(sum) => {
-                const CRC: crc::Crc<u32, crc::Table<1>> = crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
-                CRC.checksum(data) == *sum
-            }
+            Self::Crc32(sum) => crate::crc::crc32(data) == *sum,
             Self::Sha256(sum) => sha2::Sha256::digest(data)[..] == sum[..],
             #[cfg(feature = "ztensor2")]
             Self::Xxh3(sum) => super::xxh3::hash(data) == *sum,

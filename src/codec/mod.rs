@@ -5,6 +5,8 @@
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
+#[cfg(feature = "b2nd")]
+mod copies;
 #[cfg(feature = "gguf")]
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]

@@ -1,8 +1,10 @@
 //! The filters of Blosc, undone: shuffles of bytes and bits, deltas.
 //!
-//! Depends on nothing. All work on the bytes of one block; bytes after the last whole element are not filtered. The
+//! Depends on `copies`. All work on the bytes of one block; bytes after the last whole element are not filtered. The
 //! loops are written so that a compiler vectorizes them.
 #![forbid(unsafe_code)]
+
+pub(crate) use super::copies::copy;
 
 /// The widest element whose planes [`interleave`] takes.
 pub(crate) const WIDEST: usize = 16;
@@ -289,14 +291,6 @@ pub(crate) fn undo_bytedelta(width: usize, restarts: bool, bytes: &mut [u8]) {
                 *byte = sum;
             }
         }
-    }
-}
-
-/// Copies as many bytes as both have.
-pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
-    let count = to.len().min(from.len());
-    if let (Some(to), Some(from)) = (to.get_mut(..count), from.get(..count)) {
-        to.copy_from_slice(from);
     }
 }
 

@@ -226,8 +226,7 @@ impl<'a> Chunk<'a> {
         let dictionary = self.dictionary()?;
         let decoded = match (self.codec, dictionary) {
             (BLOSCLZ, _) => blosclz::decode(stored, dst),
-            (LZ4, None) => lz4::decode(stored, dst),
-            (LZ4, Some(dictionary)) => lz4::decode_with_dictionary(dictionary, stored, dst),
+            (LZ4, dictionary) => lz4::decode(dictionary.unwrap_or_default(), stored, dst),
             (ZLIB, _) => codec.decoder.decode(Encoding::Zlib, stored, dst),
             (ZSTD, dictionary) => codec.zstd(dictionary, stored, dst),
             _ => Err(DecodeError::Unsupported),

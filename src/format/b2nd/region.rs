@@ -108,7 +108,6 @@ impl<'a> Frame<'a> {
     /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
     /// `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk, `NotInMemory`: the contents of `dst` are
     /// unspecified then, but other regions can still be read.
-    /// then, but other regions can be read.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_tiny_chunks_0.b2nd");

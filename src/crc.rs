@@ -1,0 +1,313 @@
+//! CRC-32C and CRC-32: by the instructions for CRC-32C of x86-64 and ARMv8 where the machine has them, else by tables.
+//!
+//! Depends on nothing. The instructions take the only unsafe code outside the C ABI: whether a machine has them is found
+//! out as the program runs, which no suitable crate does without std. What uses them is safe code for machines that have
+//! them; unsafe is to call it, in one function, and to ask Linux on ARM. All ways are compared in the tests. Under Miri,
+//! which does not know the instructions, there are the tables alone.
+
+/// Large tables are for hosts: chips need the flash more.
+#[cfg(target_pointer_width = "64")]
+type Tables = crc::Table<16>;
+#[cfg(not(target_pointer_width = "64"))]
+type Tables = crc::Table<1>;
+
+type Crc = crc::Crc<u32, Tables>;
+
+static CRC_32C: Crc = Crc::new(&crc::CRC_32_ISCSI);
+#[cfg(feature = "npz")]
+static CRC_32: Crc = Crc::new(&crc::CRC_32_ISO_HDLC);
+
+/// Returns the CRC-32C, which zTensor states.
+pub(crate) fn crc32c(data: &[u8]) -> u32 {
+    #[cfg(all(
+        any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_feature = "neon")
+        ),
+        not(miri)
+    ))]
+    if let Some(sum) = instructions::crc32c(data) {
+        return sum;
+    }
+    by_tables(&CRC_32C, data)
+}
+
+/// Returns the CRC-32 of archives.
+#[cfg(feature = "npz")]
+pub(crate) fn crc32(data: &[u8]) -> u32 {
+    by_tables(&CRC_32, data)
+}
+
+/// Sixteen bytes at a time, a length with which no panic path remains of the crate's loop; the rest byte by byte.
+#[cfg(target_pointer_width = "64")]
+fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
+    let mut digest = tables.digest();
+    let mut blocks = data.chunks_exact(16);
+    for block in &mut blocks {
+        if let Ok(block) = <&[u8; 16]>::try_from(block) {
+            digest.update(block);
+        }
+    }
+    blocks.remainder().iter().for_each(|byte| digest.update(core::slice::from_ref(byte)));
+    digest.finalize()
+}
+
+#[cfg(not(target_pointer_width = "64"))]
+fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
+    tables.checksum(data)
+}
+
+/// CRC-32C by the instruction that adds eight bytes to a sum. One waits three cycles for the one before: so the bytes are
+/// split in three, which are added up in turns, and then made one by a multiplication without carries.
+#[cfg(all(
+    any(all(target_arch = "x86_64", target_feature = "sse2"), all(target_arch = "aarch64", target_feature = "neon")),
+    not(miri)
+))]
+mod instructions {
+    #[cfg(target_arch = "aarch64")]
+    use core::arch::aarch64::{__crc32cb, __crc32cd, vmull_p64};
+    #[cfg(target_arch = "x86_64")]
+    use core::arch::x86_64::{
+        _mm_clmulepi64_si128, _mm_crc32_u8, _mm_crc32_u64, _mm_cvtsi32_si128, _mm_cvtsi128_si64,
+    };
+
+    use zerocopy::FromBytes;
+    use zerocopy::little_endian::U64;
+
+    /// Returns the sum, or `None` where the machine does not have the instructions.
+    pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
+        let [has_sum, has_product] = found();
+        if has_sum && has_product {
+            // SAFETY: the machine has both instructions, as `found` says, and the function needs nothing else.
+            Some(unsafe { by_three(data) })
+        } else if has_sum {
+            // SAFETY: the machine has the instruction, as `found` says, and the function needs nothing else.
+            Some(unsafe { one_by_one(u32::MAX, data) ^ u32::MAX })
+        } else {
+            None
+        }
+    }
+
+    /// Returns whether the machine has the instruction for CRC-32C, and the one for products without carries.
+    #[cfg(target_arch = "x86_64")]
+    fn found() -> [bool; 2] {
+        cpufeatures::new!(sum, "sse4.2");
+        cpufeatures::new!(product, "pclmulqdq");
+        [sum::get(), product::get()]
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn found() -> [bool; 2] {
+        cpufeatures::new!(product, "aes");
+        [has_sum(), product::get()]
+    }
+
+    /// All of Apple's machines have it, which their targets say; cpufeatures does not know it.
+    #[cfg(target_arch = "aarch64")]
+    fn has_sum() -> bool {
+        #[cfg(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc")))]
+        {
+            use core::ffi::c_ulong;
+            unsafe extern "C" {
+                fn getauxval(which: c_ulong) -> c_ulong;
+            }
+            const AT_HWCAP: c_ulong = 16;
+            const HWCAP_CRC32: c_ulong = 1 << 7;
+            // SAFETY: the function of the C library, which takes any number and has no effects.
+            unsafe { getauxval(AT_HWCAP) & HWCAP_CRC32 != 0 }
+        }
+        #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc"))))]
+        {
+            cfg!(target_feature = "crc")
+        }
+    }
+
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
+    fn by_three(data: &[u8]) -> u32 {
+        let (sum, rest) = blocks::<512>(u32::MAX, data);
+        let (sum, rest) = blocks::<32>(sum, rest);
+        one_by_one(sum, rest) ^ u32::MAX
+    }
+
+    /// Adds as many blocks as there are of three times `WORDS` words, and returns the bytes after them.
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
+    fn blocks<const WORDS: usize>(mut sum: u32, mut data: &[u8]) -> (u32, &[u8]) {
+        let (twice, once) = const { (zeros(WORDS, 2), zeros(WORDS, 1)) };
+        while let Ok(([first, second, third], rest)) = <[[U64; WORDS]; 3]>::ref_from_prefix(data) {
+            let (mut second_sum, mut third_sum) = (0, 0);
+            for ((first, second), third) in first.iter().zip(second).zip(third) {
+                sum = add_word(sum, first.get());
+                second_sum = add_word(second_sum, second.get());
+                third_sum = add_word(third_sum, third.get());
+            }
+            sum = add_word(0, product(sum, twice) ^ product(second_sum, once)) ^ third_sum;
+            data = rest;
+        }
+        (sum, data)
+    }
+
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc"))]
+    fn one_by_one(mut sum: u32, data: &[u8]) -> u32 {
+        let mut words = data.chunks_exact(8);
+        for word in &mut words {
+            sum = add_word(sum, U64::read_from_bytes(word).map_or(0, U64::get));
+        }
+        for byte in words.remainder() {
+            sum = add_byte(sum, *byte);
+        }
+        sum
+    }
+
+    /// Returns the factor for so many times `words` words of zeros after a sum: x to the power of their bits less the 33
+    /// that [`product`] and [`add_word`] bring along, with the highest power in the lowest bit.
+    const fn zeros(words: usize, times: usize) -> u32 {
+        let mut left = words.saturating_mul(64).saturating_mul(times).saturating_sub(33);
+        let mut power = 1_u32 << 31;
+        while left > 0 {
+            let carry = if power & 1 == 1 { 0x82f6_3b78 } else { 0 };
+            power = power.wrapping_shr(1) ^ carry;
+            left = left.saturating_sub(1);
+        }
+        power
+    }
+
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc"))]
+    fn add_word(sum: u32, word: u64) -> u32 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // The upper half of what it returns is zero.
+            let [a, b, c, d, ..] = _mm_crc32_u64(sum.into(), word).to_le_bytes();
+            u32::from_le_bytes([a, b, c, d])
+        }
+        #[cfg(target_arch = "aarch64")]
+        __crc32cd(sum, word)
+    }
+
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc"))]
+    fn add_byte(sum: u32, byte: u8) -> u32 {
+        #[cfg(target_arch = "x86_64")]
+        return _mm_crc32_u8(sum, byte);
+        #[cfg(target_arch = "aarch64")]
+        __crc32cb(sum, byte)
+    }
+
+    /// The product of two polynomials, not reduced.
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
+    fn product(one: u32, other: u32) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let [one, other] = [one, other].map(|factor| _mm_cvtsi32_si128(factor.cast_signed()));
+            _mm_cvtsi128_si64(_mm_clmulepi64_si128::<0>(one, other)).cast_unsigned()
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            // It fits 63 bits.
+            let [low @ .., _, _, _, _, _, _, _, _] = vmull_p64(one.into(), other.into()).to_le_bytes();
+            u64::from_le_bytes(low)
+        }
+    }
+
+    /// The sums by all ways that this machine has.
+    #[cfg(test)]
+    pub(super) fn all(data: &[u8]) -> std::vec::Vec<u32> {
+        let [has_sum, has_product] = found();
+        let mut sums = std::vec::Vec::new();
+        if has_sum {
+            // SAFETY: the machine has the instruction.
+            sums.push(unsafe { one_by_one(u32::MAX, data) ^ u32::MAX });
+        }
+        if has_sum && has_product {
+            // SAFETY: the machine has both instructions.
+            sums.push(unsafe { by_three(data) });
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares all ways that this machine has with one bit at a time.
+    fn compare(data: &[u8]) {
+        static BITS: crc::Crc<u32, crc::NoTable> = crc::Crc::<u32, crc::NoTable>::new(&crc::CRC_32_ISCSI);
+        let sum = BITS.checksum(data);
+        let at = data.as_ptr().addr() & 63;
+        assert_eq!(crc32c(data), sum, "{} bytes at {at}", data.len());
+        assert_eq!(by_tables(&CRC_32C, data), sum, "by tables, {} bytes at {at}", data.len());
+        #[cfg(all(
+            any(
+                all(target_arch = "x86_64", target_feature = "sse2"),
+                all(target_arch = "aarch64", target_feature = "neon")
+            ),
+            not(miri)
+        ))]
+        for (way, found) in instructions::all(data).into_iter().enumerate() {
+            assert_eq!(found, sum, "way {way}, {} bytes at {at}", data.len());
+        }
+        #[cfg(feature = "npz")]
+        {
+            static BITS: crc::Crc<u32, crc::NoTable> = crc::Crc::<u32, crc::NoTable>::new(&crc::CRC_32_ISO_HDLC);
+            assert_eq!(crc32(data), BITS.checksum(data), "CRC-32, {} bytes at {at}", data.len());
+        }
+    }
+
+    /// Numbers with every bit set now and then (xorshift).
+    fn random(length: usize) -> std::vec::Vec<u8> {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn check_values() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa); // RFC 3720, B.4
+        assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
+        #[cfg(feature = "npz")]
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    /// Every length to beyond the shorter blocks, at every address within a word.
+    #[test]
+    fn short_lengths_at_all_alignments() {
+        let most = if cfg!(miri) { 64 } else { 1024 };
+        let data = random(most + 8);
+        for start in 0..8 {
+            for length in 0..=most {
+                compare(&data[start..start + length]);
+            }
+        }
+    }
+
+    /// Around the longer blocks, and many of them with each rest.
+    #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
+    fn long_lengths() {
+        let data = random(100_000);
+        for blocks in [1, 2, 7] {
+            for around in 0..=32 {
+                compare(&data[blocks..][..blocks * 3 * 4096 + around - 16]);
+            }
+        }
+        for start in 0..64 {
+            compare(&data[start..data.len() - start * 769]);
+        }
+    }
+}
