@@ -20,6 +20,8 @@ mod compare;
 mod entry;
 mod explain;
 mod index;
+#[cfg(target_pointer_width = "64")]
+mod usual;
 
 use core::mem;
 
