@@ -234,12 +234,19 @@ impl DType {
     /// Returns how many bytes `count` elements take; `None` beyond 64 bits. Where the last of those that are packed do
     /// not fill a byte, it counts as a whole one.
     #[must_use]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn byte_length(self, count: u64) -> Option<u64> {
-        // Nearly all; a chip takes the other way for all of them.
+        // Nearly all are so; a chip needs no way of its own for them.
         #[cfg(target_pointer_width = "64")]
         if !self.is_packed() {
             return product(Some(count), self.whole_size());
         }
+        self.packed_length(count)
+    }
+
+    /// That of elements of any number of bits.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn packed_length(self, count: u64) -> Option<u64> {
         // Eight elements take as many bytes as one takes bits.
         let rest = self.bits_of_rest(count).div_ceil(8);
         product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)

@@ -89,11 +89,12 @@ impl<'a> Reader<'a> {
         u32::try_from(self.text.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
     }
 
-    /// The position of what has not been read from `rest` on.
+    /// The position of `rest`, which is the end of the text. That is shorter than 4 GiB.
     #[cfg(target_pointer_width = "64")]
     #[inline]
-    pub(crate) fn position_of(&self, rest: &[u8]) -> u32 {
-        u32::try_from(self.text.len().saturating_sub(rest.len())).unwrap_or(u32::MAX)
+    #[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
+    pub(crate) const fn position_of(&self, rest: &[u8]) -> u32 {
+        self.text.len().wrapping_sub(rest.len()) as u32
     }
 
     /// The bytes from the last one that has been read on; none at the start.

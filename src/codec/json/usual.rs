@@ -4,8 +4,6 @@
 //! to that: it needs the flash more.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::decimal;
-
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
 
@@ -49,27 +47,26 @@ const fn bytes_before(marked: u64) -> usize {
     }
 }
 
-/// Splits a number in decimal digits off the front, as [`decimal`] does: one of up to 15 digits, eight at a time.
+/// Splits a number in decimal digits off the front: one of up to 15, with as many bytes after it as a word has.
 #[inline(always)]
 pub(crate) fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    const POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
-    let Some((bytes, after)) = text.split_first_chunk::<8>() else { return decimal(text) };
+    let (bytes, after) = text.split_first_chunk::<8>()?;
     let (word, count) = leading_digits(bytes);
     if count < 8 {
-        // A zero before others is no number; `decimal` says so, and where there is none at all.
-        if count > 1 && word & 0xff == 0 || count == 0 {
-            return None;
-        }
-        return Some((number_of(word, count), text.get(count..)?));
+        // No number begins with a zero and goes on.
+        let is_number = count == 1 || count > 1 && word & 0xff != 0;
+        return if is_number { Some((number_of(word, count), text.get(count..)?)) } else { None };
     }
-    match after.first_chunk::<8>().map(leading_digits) {
-        Some((others, more)) if word & 0xff != 0 => {
-            let Some(power) = POWERS.get(more) else { return decimal(text) };
-            let others = if more > 0 { number_of(others, more) } else { 0 };
-            Some((number_of(word, 8).wrapping_mul(*power).wrapping_add(others), after.get(more..)?))
-        }
-        _ => decimal(text),
-    }
+    if word & 0xff == 0 { None } else { long_number(number_of(word, 8), after) }
+}
+
+/// The number whose first eight digits are in front of `text`.
+#[inline]
+fn long_number(first: u64, text: &[u8]) -> Option<(u64, &[u8])> {
+    const POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (word, count) = leading_digits(text.first_chunk()?);
+    let others = if count > 0 { number_of(word, count) } else { 0 };
+    Some((first.wrapping_mul(*POWERS.get(count)?).wrapping_add(others), text.get(count..)?))
 }
 
 /// The numbers of eight digits, the first in the lowest byte, and how many there are before a byte that is none.
@@ -98,7 +95,8 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{decimal, number, plain_length, string};
+    use super::{number, plain_length, string};
+    use crate::bytes::num::decimal;
 
     #[test]
     fn numbers_are_those_of_decimal() {
@@ -115,11 +113,14 @@ mod tests {
             };
             let mut text = number_of(&mut random).into_bytes();
             (0..random(12)).for_each(|_| text.push(b"0123456789,]} /:\xff\xb0p"[random(19) as usize]));
-            assert_eq!(number(&text), decimal(&text), "{:?}", text.escape_ascii().to_string());
+            let (usual, any) = (number(&text), decimal(&text));
+            assert!(usual == any || usual.is_none(), "{:?}", text.escape_ascii().to_string());
+            let length = any.map_or(0, |(_, rest)| text.len() - rest.len());
+            let is_usual = (1..16).contains(&length) && text.len() >= if length < 8 { 8 } else { 16 };
+            assert_eq!(usual.is_some(), is_usual, "{:?}", text.escape_ascii().to_string());
         }
-        for text in ["18446744073709551615,", "18446744073709551616,", "99999999", "9999999999999999", "00000000,", ""] {
-            assert_eq!(number(text.as_bytes()), decimal(text.as_bytes()), "{text}");
-        }
+        assert_eq!(number(b"00000000,       "), None);
+        assert_eq!(number(b"99999999,       "), Some((99_999_999, &b",       "[..])));
     }
 
     /// Every byte at every place of the first 24, after bytes at both ends of those that are plain.

@@ -176,7 +176,7 @@ impl<'a> Entry<'a> {
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         // As for `next`.
         #[cfg(target_pointer_width = "64")]
-        if let Some(rest) = self.read_usual(reader.rest()) {
+        if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
             reader.item = Item::Tensor; // as `read_any` leaves it, for a fault of what follows
             return Some(());
@@ -325,7 +325,7 @@ mod tests {
     /// Reads the entry at `position` both ways; whether it is one in the usual spelling, after which both are the same.
     fn read_both(text: &[u8], position: u32) -> bool {
         let (mut usual, mut any) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
-        let Some(rest) = usual.read_usual(&text[position as usize..]) else { return false };
+        let Some(rest) = usual.read_usual(&Reader::new(text, 0), &text[position as usize..]) else { return false };
         let mut reader = Reader::new(text, position);
         let all = |entry: &Entry<'_>| {
             let Entry { name: _, at: _, position, dtype, shape, count, begin, end, shape_at, offsets_at } = *entry;

@@ -23,28 +23,23 @@ impl<'a> Entry<'a> {
             return None;
         }
         let value = rest.strip_prefix(b":")?;
-        self.at = reader.position().wrapping_add(1);
+        self.at = reader.position_of(reader.rest()).wrapping_add(1);
         self.name = Text::new(name, false);
         self.position = reader.position_of(value);
-        let rest = self.read_usual(value)?;
+        let rest = self.read_usual(reader, value)?;
         if self.fault(data_length).is_some() {
             return None;
         }
         Some(rest)
     }
 
-    /// Reads the object of an entry at the front of `text`, and returns what follows.
+    /// Reads the object of an entry at the front of `text`, the end of what the reader reads, and returns what follows.
     #[inline(always)]
-    pub(super) fn read_usual(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
-        let position = self.position;
-        let at = |rest: &[u8]| {
-            let distance = u32::try_from(text.len().wrapping_sub(rest.len())).unwrap_or(u32::MAX);
-            position.wrapping_add(distance)
-        };
+    pub(super) fn read_usual(&mut self, reader: &Reader<'a>, text: &'a [u8]) -> Option<&'a [u8]> {
         let (dtype, rest) = dtype(text.strip_prefix(b"{\"dtype\":\"")?)?;
         self.dtype = Some(dtype);
         let rest = rest.strip_prefix(b",\"shape\":")?;
-        self.shape_at = at(rest);
+        self.shape_at = reader.position_of(rest);
         let lengths = rest.strip_prefix(b"[")?;
         let (mut rest, mut rank, mut count) = (lengths, 0_u32, ElementCount::ONE);
         if !rest.starts_with(b"]") {
@@ -59,7 +54,7 @@ impl<'a> Entry<'a> {
         }
         (self.shape, self.count) = (Shape::new(lengths, rank, decimal_dimension), count.total());
         let rest = rest.strip_prefix(b"],\"data_offsets\":")?;
-        self.offsets_at = at(rest);
+        self.offsets_at = reader.position_of(rest);
         let (begin, rest) = number(rest.strip_prefix(b"[")?)?;
         let (end, rest) = number(rest.strip_prefix(b",")?)?;
         (self.begin, self.end) = (begin, end);
