@@ -71,11 +71,17 @@ fn long_number(first: u64, text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The numbers of eight digits, the first in the lowest byte, and how many there are before a byte that is none.
 #[inline(always)]
-const fn leading_digits(bytes: &[u8; 8]) -> (u64, usize) {
+fn leading_digits(bytes: &[u8; 8]) -> (u64, usize) {
     let digits = u64::from_le_bytes(*bytes) ^ (0x30 * ONES);
     // Also after the first that is no digit.
     let marked = (digits | digits.wrapping_add(0x76 * ONES)) & HIGH;
-    (digits, bytes_before(marked))
+    // Counted one by one: what follows need not wait for a count that is guessed rightly, as most are.
+    let (mut rest, mut count) = (marked, 0_usize);
+    while rest & 0x80 == 0 && count < 8 {
+        rest = rest.wrapping_shr(8);
+        count = count.wrapping_add(1);
+    }
+    (digits, count)
 }
 
 /// The number that the first `count` of the digits are: 1 to 8 of them.
