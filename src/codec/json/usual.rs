@@ -38,13 +38,16 @@ pub(super) fn plain_length(string: &[u8]) -> usize {
     string.len().wrapping_sub(rest.len())
 }
 
-/// How many bytes of a word are before the first that is marked.
+/// How many bytes of a word are before the first that is marked. Counted one by one: what follows need not wait for a
+/// count that is guessed rightly, as most are.
 #[inline(always)]
-const fn bytes_before(marked: u64) -> usize {
-    #[allow(clippy::as_conversions)] // at most 8
-    {
-        marked.trailing_zeros().wrapping_shr(3) as usize
+fn bytes_before(marked: u64) -> usize {
+    let (mut rest, mut count) = (marked, 0_usize);
+    while rest & 0x80 == 0 && count < 8 {
+        rest = rest.wrapping_shr(8);
+        count = count.wrapping_add(1);
     }
+    count
 }
 
 /// Splits a number in decimal digits off the front: one of up to 15, with as many bytes after it as a word has.
@@ -75,13 +78,7 @@ fn leading_digits(bytes: &[u8; 8]) -> (u64, usize) {
     let digits = u64::from_le_bytes(*bytes) ^ (0x30 * ONES);
     // Also after the first that is no digit.
     let marked = (digits | digits.wrapping_add(0x76 * ONES)) & HIGH;
-    // Counted one by one: what follows need not wait for a count that is guessed rightly, as most are.
-    let (mut rest, mut count) = (marked, 0_usize);
-    while rest & 0x80 == 0 && count < 8 {
-        rest = rest.wrapping_shr(8);
-        count = count.wrapping_add(1);
-    }
-    (digits, count)
+    (digits, bytes_before(marked))
 }
 
 /// The number that the first `count` of the digits are: 1 to 8 of them.
