@@ -38,6 +38,22 @@ pub(super) fn plain_length(string: &[u8]) -> usize {
     string.len().wrapping_sub(rest.len())
 }
 
+/// Returns what follows the next `byte`, an ASCII character.
+#[inline(always)]
+pub(crate) fn after(text: &[u8], byte: u8) -> Option<&[u8]> {
+    let mut rest = text;
+    while let Some((bytes, after)) = rest.split_first_chunk::<8>() {
+        let other = u64::from_le_bytes(*bytes) ^ u64::from(byte).wrapping_mul(ONES);
+        let marked = other.wrapping_sub(ONES) & !other & HIGH;
+        if marked != 0 {
+            return rest.get(bytes_before(marked).wrapping_add(1)..);
+        }
+        rest = after;
+    }
+    let place = rest.iter().position(|other| *other == byte)?;
+    rest.get(place.wrapping_add(1)..)
+}
+
 /// How many bytes of a word are before the first that is marked. Counted one by one: what follows need not wait for a
 /// count that is guessed rightly, as most are.
 #[inline(always)]
@@ -98,7 +114,7 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{number, plain_length, string};
+    use super::{after, number, plain_length, string};
     use crate::bytes::num::decimal;
 
     #[test]
@@ -136,6 +152,10 @@ mod tests {
                 let is_plain = byte.is_ascii() && byte >= b' ' && byte != b'"' && byte != b'\\';
                 let expected = if is_plain { 30 } else { place };
                 assert_eq!(plain_length(&text), expected, "{before:x} {byte:x} {place}");
+                if byte.is_ascii() && byte != before {
+                    assert_eq!(after(&text, byte), text.get(place + 1..));
+                    assert_eq!(after(&text[..place], byte), None);
+                }
                 let ends = text.get(..place).zip(text.get(place + 1..)).filter(|_| byte == b'"');
                 assert_eq!(string(&text), ends);
             }

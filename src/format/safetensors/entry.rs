@@ -6,7 +6,7 @@
 use core::mem;
 
 #[cfg(target_pointer_width = "64")]
-use super::usual::{ShortName, after_usual};
+use super::usual::ShortName;
 use super::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
@@ -143,13 +143,26 @@ impl<'a> Entry<'a> {
             return Some(false);
         }
         self.at = reader.token_position();
-        self.member(reader, data_length)?;
+        self.member_any(reader, data_length)?;
         Some(true)
     }
 
-    /// Reads the member whose name is next, at [`at`](Self::at).
-    #[inline(always)]
+    /// Reads the member at [`at`](Self::at), where the reader is.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
+        // As for `next`.
+        #[cfg(target_pointer_width = "64")]
+        if self.member_usual(reader, data_length).is_some() {
+            return Some(());
+        }
+        self.member_any(reader, data_length)
+    }
+
+    /// Reads the member in any spelling, or says what is wrong.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn member_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         (reader.record, reader.item) = (self.at, Item::Name);
         self.name = reader.key()?;
         self.position = reader.token_position();
@@ -249,17 +262,6 @@ impl<'a> Entry<'a> {
             None
         }
     }
-}
-
-/// Moves past the value of a member of the header, which has been read before.
-pub(super) fn pass_over(reader: &mut Reader<'_>) -> Option<()> {
-    // As for `Entry::read`.
-    #[cfg(target_pointer_width = "64")]
-    if let Some(rest) = after_usual(reader.rest()) {
-        reader.skip_to(rest);
-        return Some(());
-    }
-    reader.skip_value(1)
 }
 
 /// Stops with a fault of `item`.

@@ -9,28 +9,68 @@ use super::METADATA;
 use super::entry::{DTYPES, Entry, SHORT_DTYPES};
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
-use crate::codec::json::usual::{number, string};
+use crate::codec::json::usual::{after, number, string};
 use crate::shape::{ElementCount, Shape, decimal_dimension};
 use crate::vocab::DType;
 
+/// Splits the name and the colon off the next member, and returns what follows: that of a tensor. Also returns where the
+/// name is.
+#[inline(always)]
+fn next_name<'a>(reader: &Reader<'a>) -> Option<(&'a [u8], u32, &'a [u8])> {
+    // After another one, or after the brace that the header begins with.
+    let last = reader.from_last();
+    let rest = last.strip_prefix(b"},\"").or_else(|| last.strip_prefix(b"{\""))?;
+    let at = reader.position_of(rest).wrapping_sub(1);
+    name(rest).map(|(name, value)| (name, at, value))
+}
+
+/// Splits the name of a tensor, without the quotation mark before it, and the colon off the front.
+#[inline(always)]
+fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = string(text)?;
+    let value = rest.strip_prefix(b":")?;
+    (name != METADATA).then_some((name, value))
+}
+
+/// Moves past the next member, which has been read before, and returns its name and where that is.
+#[inline(always)]
+pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
+    let (name, at, value) = next_name(reader)?;
+    let rest = after(value.strip_prefix(b"{\"dtype\":\"")?, b'"')?;
+    let rest = after(rest.strip_prefix(b",\"shape\":[")?, b']')?;
+    let rest = after(rest.strip_prefix(b",\"data_offsets\":[")?, b']')?;
+    reader.skip_to(rest.strip_prefix(b"}")?);
+    Some((Text::new(name, false), at))
+}
+
 impl<'a> Entry<'a> {
-    /// Reads the next member of the header if that is a valid tensor after another one, and returns what follows.
+    /// Reads the next member of the header if that is a valid tensor, and returns what follows.
     #[inline(always)]
     pub(super) fn next_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
-        let rest = reader.from_last().strip_prefix(b"},\"")?;
-        let (name, rest) = string(rest)?;
-        if name == METADATA {
-            return None;
-        }
-        let value = rest.strip_prefix(b":")?;
-        self.at = reader.position_of(reader.rest()).wrapping_add(1);
+        let (name, at, value) = next_name(reader)?;
+        self.at = at;
+        self.named_usual(reader, name, value, data_length)
+    }
+
+    /// Reads the member at [`at`](Self::at), where the reader is, if that is a valid tensor.
+    #[inline(always)]
+    pub(super) fn member_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
+        let (name, value) = name(reader.rest().strip_prefix(b"\"")?)?;
+        self.named_usual(reader, name, value, data_length)
+    }
+
+    #[inline(always)]
+    fn named_usual(
+        &mut self,
+        reader: &Reader<'a>,
+        name: &'a [u8],
+        value: &'a [u8],
+        data_length: u64,
+    ) -> Option<&'a [u8]> {
         self.name = Text::new(name, false);
         self.position = reader.position_of(value);
         let rest = self.read_usual(reader, value)?;
-        if self.fault(data_length).is_some() {
-            return None;
-        }
-        Some(rest)
+        self.fault(data_length).is_none().then_some(rest)
     }
 
     /// Reads the object of an entry at the front of `text`, the end of what the reader reads, and returns what follows.
@@ -60,21 +100,6 @@ impl<'a> Entry<'a> {
         (self.begin, self.end) = (begin, end);
         rest.strip_prefix(b"]}")
     }
-}
-
-/// Returns what follows an entry that [`Entry::read_usual`] reads.
-#[inline]
-pub(super) fn after_usual(text: &[u8]) -> Option<&[u8]> {
-    fn after_numbers(mut rest: &[u8]) -> &[u8] {
-        while let [b'0'..=b'9' | b',', after @ ..] = rest {
-            rest = after;
-        }
-        rest
-    }
-    let rest = text.strip_prefix(b"{\"dtype\":\"")?;
-    let (_, rest) = rest.split_at_checked(rest.iter().take(12).position(|byte| *byte == b'"')?)?;
-    let rest = after_numbers(rest.strip_prefix(b"\",\"shape\":[")?);
-    after_numbers(rest.strip_prefix(b"],\"data_offsets\":[")?).strip_prefix(b"]}")
 }
 
 /// The name of a dtype, as the number that its bytes are with the quotation mark after it.
