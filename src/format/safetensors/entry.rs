@@ -6,7 +6,7 @@
 use core::mem;
 
 #[cfg(target_pointer_width = "64")]
-use super::usual::ShortName;
+use super::usual::{ShortName, offsets as usual_offsets};
 use super::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
@@ -181,7 +181,7 @@ impl<'a> Entry<'a> {
         tensor.index = index;
         tensor.dtype = self.dtype;
         tensor.shape = self.shape;
-        tensor.components = self.position;
+        tensor.components = self.offsets_at;
     }
 
     /// Reads the object of an entry.
@@ -249,23 +249,36 @@ impl<'a> Entry<'a> {
     /// The rule that the tensor breaks in a file that has that many bytes of data, if there is one, and by what.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Item)> {
-        let expected = self.expected_length();
-        if self.end < self.begin {
-            Some((ErrorKind::NegativeLength, Item::Offset))
-        } else if self.end > data_length {
-            Some((ErrorKind::OutOfFile, Item::Offset))
-        } else if expected.is_none() {
-            Some((ErrorKind::ShapeOverflow, Item::Shape))
-        } else if expected != Some(self.data().length) || !self.fills_bytes() {
-            Some((ErrorKind::SizeMismatch, Item::Offset))
-        } else {
-            None
-        }
+        fault_of(self.dtype, self.count, (self.begin, self.end), data_length)
+    }
+}
+
+/// The rule that a tensor with so many elements and these offsets breaks, if there is one, and by what.
+#[cfg_attr(target_pointer_width = "64", inline(always))]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(super) fn fault_of(
+    dtype: Option<DType>,
+    count: Option<u64>,
+    (begin, end): (u64, u64),
+    data_length: u64,
+) -> Option<(ErrorKind, Item)> {
+    let elements = dtype.zip(count);
+    let expected = elements.and_then(|(dtype, count)| dtype.byte_length(count));
+    if end < begin {
+        Some((ErrorKind::NegativeLength, Item::Offset))
+    } else if end > data_length {
+        Some((ErrorKind::OutOfFile, Item::Offset))
+    } else if expected.is_none() {
+        Some((ErrorKind::ShapeOverflow, Item::Shape))
+    } else if expected != Some(end.wrapping_sub(begin)) || elements.is_none_or(|(dtype, n)| !dtype.fills_bytes(n)) {
+        Some((ErrorKind::SizeMismatch, Item::Offset))
+    } else {
+        None
     }
 }
 
 /// Stops with a fault of `item`.
-fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
+pub(super) fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
     reader.item = item;
     reader.stop_at(kind, at)
 }
@@ -293,6 +306,12 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 /// Reads the offsets of a tensor: where its data begins and ends.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
+    // As for `Entry::next`.
+    #[cfg(target_pointer_width = "64")]
+    if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
+        reader.skip_to(rest);
+        return Some(offsets);
+    }
     reader.item = Item::Offset;
     reader.begin(b'[')?;
     let begin = reader.integer()?;

@@ -93,13 +93,20 @@ impl<'a> Entry<'a> {
             }
         }
         (self.shape, self.count) = (Shape::new(lengths, rank, decimal_dimension), count.total());
-        let rest = rest.strip_prefix(b"],\"data_offsets\":")?;
-        self.offsets_at = reader.position_of(rest);
-        let (begin, rest) = number(rest.strip_prefix(b"[")?)?;
-        let (end, rest) = number(rest.strip_prefix(b",")?)?;
-        (self.begin, self.end) = (begin, end);
-        rest.strip_prefix(b"]}")
+        let at = rest.strip_prefix(b"],\"data_offsets\":")?;
+        self.offsets_at = reader.position_of(at);
+        let rest;
+        ((self.begin, self.end), rest) = offsets(at)?;
+        rest.strip_prefix(b"}")
     }
+}
+
+/// Splits the offsets of a tensor off the front.
+#[inline(always)]
+pub(super) fn offsets(text: &[u8]) -> Option<((u64, u64), &[u8])> {
+    let (begin, rest) = number(text.strip_prefix(b"[")?)?;
+    let (end, rest) = number(rest.strip_prefix(b",")?)?;
+    Some(((begin, end), rest.strip_prefix(b"]")?))
 }
 
 /// The name of a dtype, as the number that its bytes are with the quotation mark after it.
