@@ -129,6 +129,7 @@ pub(crate) struct Array {
 }
 
 /// Reads from the bytes of a file, or stops.
+#[derive(Clone, Copy)]
 pub(crate) struct Reader<'o, 'a> {
     opening: &'o ParseContext<'a>,
     pub(crate) encoding: Encoding,
@@ -160,11 +161,11 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.window
     }
 
-    /// Moves on by so many bytes of those in memory.
+    /// Moves on to `rest`, the end of the bytes in memory.
     #[inline]
-    pub(crate) fn advance(&mut self, count: usize) {
-        self.window = self.window.get(count..).unwrap_or_default();
-        self.at = self.at.wrapping_add(to_u64(count));
+    pub(crate) const fn advance_to(&mut self, rest: &'a [u8]) {
+        self.at = self.at.wrapping_add(to_u64(self.window.len().wrapping_sub(rest.len())));
+        self.window = rest;
     }
 
     /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
@@ -186,6 +187,10 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Stops with a fault at `at`.
     #[inline]
     pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
+        // Of a copy on hosts, so that the reader itself can be in registers.
+        #[cfg(target_pointer_width = "64")]
+        return Err({ *self }.stop(kind, at));
+        #[cfg(not(target_pointer_width = "64"))]
         Err(self.stop(kind, at))
     }
 
@@ -429,7 +434,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Skips strings, at most so many, as long as they are in memory; returns how many are left.
     fn skip_strings(&mut self, count: u64) -> u64 {
         let (rest, left) = self.encoding.specialized(|encoding| encoding.after_strings(self.window, count));
-        self.advance(self.window.len().saturating_sub(rest.len()));
+        self.advance_to(rest);
         left
     }
 

@@ -92,13 +92,16 @@ impl<'a> Info<'a> {
         loop {
             let window = reader.window();
             match reader.encoding.specialized(|encoding| Self::parse(window, encoding)) {
-                Ok((info, length)) => {
-                    reader.advance(length);
+                Ok((info, rest)) => {
+                    reader.advance_to(rest);
                     return Ok(Self { offset_at: start.wrapping_add(info.offset_at), ..info });
                 }
                 Err(Stop { item, kind, needed: Some(needed), .. }) => {
                     reader.item = item;
-                    reader.require(needed, kind)?;
+                    // As for `Reader::fail`.
+                    let mut other = *reader;
+                    other.require(needed, kind)?;
+                    *reader = other;
                 }
                 Err(Stop { item, kind, at, needed: None }) => {
                     reader.item = item;
@@ -108,9 +111,9 @@ impl<'a> Info<'a> {
         }
     }
 
-    /// Reads the info at the start of the bytes, and returns how many it has. Its positions are relative to that.
+    /// Reads the info at the start of the bytes, and returns what follows. Its positions are relative to that.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, usize), Stop> {
+    fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, &'a [u8]), Stop> {
         let position = |rest: &[u8]| record.len().wrapping_sub(rest.len());
         // `more` bytes are needed from `rest` on.
         let short = |item, kind, rest: &[u8], more: u64| Stop {
@@ -166,7 +169,7 @@ impl<'a> Info<'a> {
         };
         let shape = Shape::new(lengths, rank, read);
         let offset_at = to_u64(position(rest)).wrapping_add(4);
-        Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, position(after)))
+        Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
     }
 
     /// The dtype of the elements, if they are not in quantized blocks.
