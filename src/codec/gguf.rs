@@ -129,7 +129,6 @@ pub(crate) struct Array {
 }
 
 /// Reads from the bytes of a file, or stops.
-#[derive(Clone, Copy)]
 pub(crate) struct Reader<'o, 'a> {
     opening: &'o ParseContext<'a>,
     pub(crate) encoding: Encoding,
@@ -145,6 +144,10 @@ impl<'o, 'a> Reader<'o, 'a> {
     pub(crate) fn new(opening: &'o ParseContext<'a>, encoding: Encoding, at: u64) -> Self {
         let window = opening.input.available_from(at);
         Self { opening, encoding, at, window, item: Item::Header, record: None }
+    }
+
+    pub(crate) const fn opening(&self) -> &'o ParseContext<'a> {
+        self.opening
     }
 
     fn input(&self) -> Input<'a> {
@@ -170,13 +173,11 @@ impl<'o, 'a> Reader<'o, 'a> {
 
     /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
     /// `CountTooLarge` of a count that is here, or `Truncated`.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
-        if kind == ErrorKind::CountTooLarge {
-            self.check_room(Some(count), self.at)?;
-        }
-        self.refill(count, None)
+        // As for `fail`.
+        self.window = required(self.opening, (self.at, count), (kind, self.item), self.record)?;
+        Ok(())
     }
 
     /// How many bytes of the file follow.
@@ -187,19 +188,18 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Stops with a fault at `at`.
     #[inline]
     pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
-        // Of a copy on hosts, so that the reader itself can be in registers.
+        // Not by reference: so a host can have the reader in registers.
         #[cfg(target_pointer_width = "64")]
-        return Err({ *self }.stop(kind, at));
+        return Err(stop(self.opening, (kind, self.item), self.record, at));
         #[cfg(not(target_pointer_width = "64"))]
         Err(self.stop(kind, at))
     }
 
+    #[cfg(not(target_pointer_width = "64"))]
     #[cold]
     #[inline(never)]
     fn stop(&self, kind: ErrorKind, at: u64) -> Interrupted {
-        let distance = self.record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
-        let error = Error::at(kind, Format::Gguf, self.item, at).after_entry(distance.unwrap_or(NO_ENTRY));
-        self.opening.stop(error)
+        stop(self.opening, (kind, self.item), self.record, at)
     }
 
     /// Reads bytes, which stay in memory.
@@ -480,6 +480,32 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
         Ok(())
     }
+}
+
+/// Stops with a fault at `at`, of a record.
+#[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Option<u64>, at: u64) -> Interrupted {
+    let distance = record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
+    let error = Error::at(kind, Format::Gguf, item, at).after_entry(distance.unwrap_or(NO_ENTRY));
+    opening.stop(error)
+}
+
+/// Gets `count` bytes from `at` on into memory. See [`Reader::require`].
+#[cold]
+#[inline(never)]
+fn required<'a>(
+    opening: &ParseContext<'a>,
+    (at, count): (u64, u64),
+    (kind, item): (ErrorKind, Item),
+    record: Option<u64>,
+) -> ParseResult<&'a [u8]> {
+    // Neither in bytes: the encoding makes no difference.
+    let mut reader = Reader { item, record, ..Reader::new(opening, Encoding::USUAL, at) };
+    if kind == ErrorKind::CountTooLarge {
+        reader.check_room(Some(count), at)?;
+    }
+    reader.refill(count, None)?;
+    Ok(reader.window)
 }
 
 /// How many bytes a value of that type has; 0 for strings and arrays.

@@ -98,10 +98,7 @@ impl<'a> Info<'a> {
                 }
                 Err(Stop { item, kind, needed: Some(needed), .. }) => {
                     reader.item = item;
-                    // As for `Reader::fail`.
-                    let mut other = *reader;
-                    other.require(needed, kind)?;
-                    *reader = other;
+                    reader.require(needed, kind)?;
                 }
                 Err(Stop { item, kind, at, needed: None }) => {
                     reader.item = item;

@@ -183,10 +183,12 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(never))] // as for the reader in it
     fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
         self.infos_at = Self::position(reader)?;
         seen.begin();
-        let mut reader = *reader; // one that nothing else refers to: it can be in registers
+        // One that nothing else refers to: a host can have it in registers.
+        let mut reader = self.reader(reader.opening(), self.infos_at);
         // Where the next tensor begins, relative to the data.
         let mut next = 0_u64;
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);
