@@ -26,7 +26,7 @@ struct Type {
 }
 
 /// The types by their numbers. A table, since opening a file asks for both sizes of each tensor.
-const TYPES: [Type; 43] = {
+static TYPES: [Type; 43] = {
     let mut all = [Type { bytes: 0, log2_elements: 0, dtype: None }; 43];
     let mut number = 0;
     let mut rest: &mut [Type] = &mut all;
@@ -47,8 +47,8 @@ const TYPES: [Type; 43] = {
 };
 
 /// The type of that number; `None` for those that are unknown or were removed.
-fn type_of(number: u32) -> Option<Type> {
-    to_usize(number.into()).and_then(|number| TYPES.get(number)).copied().filter(|found| found.bytes > 0)
+fn type_of(number: u32) -> Option<&'static Type> {
+    to_usize(number.into()).and_then(|number| TYPES.get(number)).filter(|found| found.bytes > 0)
 }
 
 /// The info of a tensor.
@@ -59,7 +59,7 @@ pub(super) struct Info<'a> {
     pub(super) shape: Shape<'a>,
     /// The number of its type, and the type.
     pub(super) ggml_type: u32,
-    found: Type,
+    found: &'static Type,
     /// Where the tensor begins, relative to the data, and how many bytes it has.
     pub(super) offset: u64,
     pub(super) length: u64,
