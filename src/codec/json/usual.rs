@@ -128,7 +128,11 @@ mod tests {
             let digits: u32 = (0..random(4)).map(|_| random(8) as u32).sum();
             let number_of = |random: &mut dyn FnMut(u64) -> u64| {
                 let number = (random(1 << 31) << 33 | random(1 << 31) << 2) % 10_u64.pow(digits.min(19)).max(1);
-                if digits == 0 { String::new() } else { format!("{number:0width$}", width = if round % 3 == 0 { digits as usize } else { 0 }) }
+                if digits == 0 {
+                    String::new()
+                } else {
+                    format!("{number:0width$}", width = if round % 3 == 0 { digits as usize } else { 0 })
+                }
             };
             let mut text = number_of(&mut random).into_bytes();
             (0..random(12)).for_each(|_| text.push(b"0123456789,]} /:\xff\xb0p"[random(19) as usize]));
@@ -145,7 +149,9 @@ mod tests {
     /// Every byte at every place of the first 24, after bytes at both ends of those that are plain.
     #[test]
     fn plain_strings_end_at_the_first_other_byte() {
-        for (before, place) in [b' ', b'!', b'#', b'[', b']', 0x7f].into_iter().flat_map(|b| (0..24).map(move |p| (b, p))) {
+        for (before, place) in
+            [b' ', b'!', b'#', b'[', b']', 0x7f].into_iter().flat_map(|b| (0..24).map(move |p| (b, p)))
+        {
             for byte in 0..=0xff {
                 let mut text = [before; 30];
                 text[place] = byte;
