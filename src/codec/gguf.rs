@@ -146,6 +146,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Self { opening, encoding, at, window, item: Item::Header, record: None }
     }
 
+    #[cfg(target_pointer_width = "64")]
     pub(crate) const fn opening(&self) -> &'o ParseContext<'a> {
         self.opening
     }
@@ -173,11 +174,28 @@ impl<'o, 'a> Reader<'o, 'a> {
 
     /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
     /// `CountTooLarge` of a count that is here, or `Truncated`.
+    #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
         // As for `fail`.
         self.window = required(self.opening, (self.at, count), (kind, self.item), self.record)?;
         Ok(())
+    }
+
+    /// As above.
+    #[cfg(not(target_pointer_width = "64"))]
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
+        self.require_here(count, kind)
+    }
+
+    #[inline(always)]
+    fn require_here(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
+        if kind == ErrorKind::CountTooLarge {
+            self.check_room(Some(count), self.at)?;
+        }
+        self.refill(count, None)
     }
 
     /// How many bytes of the file follow.
@@ -491,6 +509,7 @@ fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Opt
 }
 
 /// Gets `count` bytes from `at` on into memory. See [`Reader::require`].
+#[cfg(target_pointer_width = "64")]
 #[cold]
 #[inline(never)]
 fn required<'a>(
@@ -499,12 +518,9 @@ fn required<'a>(
     (kind, item): (ErrorKind, Item),
     record: Option<u64>,
 ) -> ParseResult<&'a [u8]> {
-    // Neither in bytes: the encoding makes no difference.
+    // No number is read: the encoding makes no difference.
     let mut reader = Reader { item, record, ..Reader::new(opening, Encoding::USUAL, at) };
-    if kind == ErrorKind::CountTooLarge {
-        reader.check_room(Some(count), at)?;
-    }
-    reader.refill(count, None)?;
+    reader.require_here(count, kind)?;
     Ok(reader.window)
 }
 

@@ -188,13 +188,14 @@ impl<'a> GgufFile<'a> {
         self.infos_at = Self::position(reader)?;
         seen.begin();
         // One that nothing else refers to: a host can have it in registers.
-        let mut reader = self.reader(reader.opening(), self.infos_at);
+        #[cfg(target_pointer_width = "64")]
+        let reader = &mut self.reader(reader.opening(), self.infos_at);
         // Where the next tensor begins, relative to the data.
         let mut next = 0_u64;
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);
         for _ in 0..self.tensors {
-            let at = u64::from(Self::position(&reader)?);
-            let info = Info::read(&mut reader)?;
+            let at = u64::from(Self::position(reader)?);
+            let info = Info::read(reader)?;
             if !seen.add(info.name) {
                 reader.item = Item::Name;
                 return reader.fail(ErrorKind::InvalidUtf8, at);
@@ -211,7 +212,7 @@ impl<'a> GgufFile<'a> {
             (last_at, last_end, next) = (info.offset_at, end, after);
         }
         self.are_names_distinct = seen.are_distinct();
-        let (end, length) = (u64::from(Self::position(&reader)?), self.input.length());
+        let (end, length) = (u64::from(Self::position(reader)?), self.input.length());
         self.data_at = align_up(end, self.alignment).unwrap_or(u64::MAX);
         let available = length.checked_sub(self.data_at);
         if self.tensors > 0 && available.is_none_or(|available| last_end > available) {

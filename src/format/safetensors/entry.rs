@@ -181,7 +181,8 @@ impl<'a> Entry<'a> {
         tensor.index = index;
         tensor.dtype = self.dtype;
         tensor.shape = self.shape;
-        tensor.components = self.offsets_at;
+        // What `reread` begins at.
+        tensor.components = if cfg!(target_pointer_width = "64") { self.offsets_at } else { self.position };
     }
 
     /// Reads the object of an entry.
@@ -247,38 +248,40 @@ impl<'a> Entry<'a> {
     }
 
     /// The rule that the tensor breaks in a file that has that many bytes of data, if there is one, and by what.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[inline(always)]
     pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Item)> {
-        fault_of(self.dtype, self.count, (self.begin, self.end), data_length)
+        let expected = self.expected_length();
+        if self.end < self.begin {
+            Some((ErrorKind::NegativeLength, Item::Offset))
+        } else if self.end > data_length {
+            Some((ErrorKind::OutOfFile, Item::Offset))
+        } else if expected.is_none() {
+            Some((ErrorKind::ShapeOverflow, Item::Shape))
+        } else if expected != Some(self.data().length) || !self.fills_bytes() {
+            Some((ErrorKind::SizeMismatch, Item::Offset))
+        } else {
+            None
+        }
     }
-}
 
-/// The rule that a tensor with so many elements and these offsets breaks, if there is one, and by what.
-#[cfg_attr(target_pointer_width = "64", inline(always))]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-pub(super) fn fault_of(
-    dtype: Option<DType>,
-    count: Option<u64>,
-    (begin, end): (u64, u64),
-    data_length: u64,
-) -> Option<(ErrorKind, Item)> {
-    let elements = dtype.zip(count);
-    let expected = elements.and_then(|(dtype, count)| dtype.byte_length(count));
-    if end < begin {
-        Some((ErrorKind::NegativeLength, Item::Offset))
-    } else if end > data_length {
-        Some((ErrorKind::OutOfFile, Item::Offset))
-    } else if expected.is_none() {
-        Some((ErrorKind::ShapeOverflow, Item::Shape))
-    } else if expected != Some(end.wrapping_sub(begin)) || elements.is_none_or(|(dtype, n)| !dtype.fills_bytes(n)) {
-        Some((ErrorKind::SizeMismatch, Item::Offset))
-    } else {
-        None
+    /// Reads the tensor of that record again.
+    #[inline(always)]
+    pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
+        self.position = tensor.components;
+        // The record has all but the offsets; for a chip, reading all of it is less code.
+        #[cfg(target_pointer_width = "64")]
+        {
+            (self.dtype, self.count, self.offsets_at) = (tensor.dtype, tensor.shape.element_count(), self.position);
+            (self.begin, self.end) = offsets(reader)?;
+            Some(())
+        }
+        #[cfg(not(target_pointer_width = "64"))]
+        self.read(reader)
     }
 }
 
 /// Stops with a fault of `item`.
-pub(super) fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
+fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
     reader.item = item;
     reader.stop_at(kind, at)
 }

@@ -283,18 +283,14 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        // The offsets are all of it that the tensor's record does not have.
-        let (mut reader, at, data) = (self.reader(tensor.components), tensor.components, self.data());
-        let read = entry::offsets(&mut reader).and_then(|offsets| {
-            match entry::fault_of(tensor.dtype, tensor.shape.element_count(), offsets, data.length) {
-                Some((kind, item)) => entry::fault(&mut reader, kind, item, at),
-                None => Some(offsets),
-            }
-        });
-        let (begin, end) = read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        part.dtype = tensor.dtype;
-        part.storage = tensor.dtype;
-        part.set_extent(Extent::new(data.offset.saturating_add(begin), end.wrapping_sub(begin)));
+        let mut reader = self.reader(tensor.components);
+        let (mut entry, data) = (Entry::blank(), self.data());
+        let read = entry.reread(&mut reader, tensor).and_then(|()| entry.check(&mut reader, data.length));
+        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        part.dtype = entry.dtype;
+        part.storage = entry.dtype;
+        let Extent { offset, length } = entry.data();
+        part.set_extent(Extent::new(data.offset.saturating_add(offset), length));
         Ok(cursor.is_first())
     }
 
