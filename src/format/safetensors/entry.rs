@@ -342,6 +342,7 @@ pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<()> {
 mod tests {
     use std::path::Path;
     use std::prelude::v1::*;
+    use std::string::ToString;
     use std::{format, fs};
 
     use super::*;
@@ -399,7 +400,8 @@ mod tests {
         };
         let entries = [
             r#"{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b""#,
-            r#"{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[10,11]}}"#,
+            r#"{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[10,11]}}       "#,
+            r#"{"dtype":"BF16","shape":[123456789012345,0],"data_offsets":[12345678,12345678]}}       "#,
             r#"{"dtype":"U8","shape":[18446744073709551615,0],"data_offsets":[0,18446744073709551615]} ,"#,
         ];
         let pieces = [
@@ -454,5 +456,84 @@ mod tests {
             if read_both(&text, 0) { usual += 1 } else { others += 1 }
         }
         assert!(usual > 10_000 && others > 10_000, "{usual} {others}");
+    }
+
+    /// Reads all members of a header, in the usual way where that can be or in the general one: each, and the fault.
+    fn members(text: &[u8], usual: bool) -> (Vec<String>, String) {
+        let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
+        let _ = reader.begin(b'{');
+        let end = loop {
+            let next = if usual { entry.next(&mut reader, 1 << 20) } else { entry.next_any(&mut reader, 1 << 20) };
+            match next {
+                Some(true) if entry.is_metadata() => {
+                    if check_metadata(&mut reader).is_none() {
+                        break None;
+                    }
+                }
+                Some(true) => {
+                    let Entry { name, at, position, dtype, shape, count, begin, end, shape_at, offsets_at } = entry;
+                    let numbers = [at, position, shape_at, offsets_at, reader.position()];
+                    all.push(format!("{name} {dtype:?} {shape:?} {count:?} {begin} {end} {numbers:?}"));
+                }
+                other => break other,
+            }
+        };
+        (all, format!("{end:?} {:?}", reader.fault()))
+    }
+
+    /// The names of a header and where they are, found in the usual way where that can be or in the general one.
+    fn names(text: &[u8], usual: bool) -> Vec<(String, u32)> {
+        let (mut reader, mut all) = (Reader::new(text, 0), Vec::new());
+        let _ = reader.begin(b'{');
+        loop {
+            if let Some((name, at)) = usual.then(|| super::super::usual::pass_over(&mut reader)).flatten() {
+                all.push((format!("{name}"), at));
+                continue;
+            }
+            if reader.more(b'}') != Some(true) {
+                return all;
+            }
+            let at = reader.token_position();
+            let name = reader.key().map(|name| format!("{name}"));
+            all.extend(name.zip(Some(at)).filter(|(name, _)| name != "__metadata__"));
+            if reader.skip_value(1).is_none() {
+                return all;
+            }
+        }
+    }
+
+    #[test]
+    fn both_ways_to_read_a_header_give_the_same() {
+        let mut all = Vec::new();
+        headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/safetensors"), &mut all);
+        let mut seed = 1_u64;
+        let mut random = |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % bound.max(1)
+        };
+        let (mut valid, mut others) = (0, 0);
+        for header in all.iter().filter(|header| header.len() < 3000) {
+            for round in 0..60 {
+                let mut text = header.clone();
+                for _ in 0..round.min(2) {
+                    let (at, from) = (random(text.len()), random(text.len()));
+                    match random(4) {
+                        0 if at < text.len() => text[at] ^= 1 << random(8),
+                        1 => text.truncate(at),
+                        2 => drop(text.splice(at..at, header.iter().skip(from).take(random(9)).copied())),
+                        _ => drop(text.splice(at..(at + random(4)).min(text.len()), *b",")),
+                    }
+                }
+                let usual = members(&text, true);
+                assert_eq!(usual, members(&text, false), "{:?}", text.escape_ascii().to_string());
+                if usual.1.starts_with("Some") {
+                    assert_eq!(names(&text, true), names(&text, false), "{:?}", text.escape_ascii().to_string());
+                    valid += 1;
+                } else {
+                    others += 1;
+                }
+            }
+        }
+        assert!(valid > 150 && others > 5000, "{valid} {others}");
     }
 }
