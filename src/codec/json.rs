@@ -280,7 +280,11 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn integer(&mut self) -> Option<u64> {
         self.skip_space();
-        match decimal(self.rest) {
+        #[cfg(target_pointer_width = "64")]
+        let number = usual::number(self.rest).or_else(|| decimal(self.rest));
+        #[cfg(not(target_pointer_width = "64"))]
+        let number = decimal(self.rest);
+        match number {
             Some((_, [b'.' | b'e' | b'E', ..])) | None => self.stop(ErrorKind::UnexpectedType),
             Some((number, rest)) => {
                 self.rest = rest;
