@@ -223,8 +223,10 @@ impl<'a> Seen<'a> {
     /// Adds a name, and returns whether it is UTF-8.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn add(&mut self, name: &'a [u8]) -> bool {
-        self.are_sorted = self.are_sorted && self.last.is_none_or(|last| is_before(last, name));
-        self.last = Some(name);
+        if self.are_sorted {
+            self.are_sorted = self.last.is_none_or(|last| is_before(last, name));
+            self.last = Some(name);
+        }
         #[cfg(target_pointer_width = "64")]
         {
             let (hash, is_ascii) = word_hash(name);
@@ -256,7 +258,7 @@ impl Hashes {
     }
 
     /// Returns whether there was room, and no such hash.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, hash: u32) -> bool {
         let Some(free) = self.free.checked_sub(1) else { return false };
         self.free = free;

@@ -99,24 +99,23 @@ impl<'a> Shape<'a> {
 pub(crate) struct ElementCount {
     /// `None` beyond 64 bits.
     product: Option<u64>,
-    is_empty: bool,
 }
 
 impl ElementCount {
     /// That of a scalar.
-    pub(crate) const ONE: Self = Self { product: Some(1), is_empty: false };
+    pub(crate) const ONE: Self = Self { product: Some(1) };
 
     /// Adds a dimension.
     #[inline]
     pub(crate) fn multiply(&mut self, length: u64) {
-        self.product = num::product(self.product, length);
-        self.is_empty |= length == 0;
+        // Also after a product beyond 64 bits.
+        self.product = if length == 0 { Some(0) } else { num::product(self.product, length) };
     }
 
     /// The number of elements; `None` beyond 64 bits. With any length 0 it is 0, whatever the others are.
     #[inline]
     pub(crate) const fn total(&self) -> Option<u64> {
-        if self.is_empty { Some(0) } else { self.product }
+        self.product
     }
 }
 

@@ -55,7 +55,7 @@ macro_rules! dtypes {
 
             /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
             /// [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
-            #[inline(never)] // a single copy of the byte table
+            #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of the byte table
             const fn log2_number_size(self) -> u8 {
                 match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
             }
@@ -245,7 +245,19 @@ impl DType {
     /// Returns how many bytes `count` elements take; `None` beyond 64 bits. Where the last of those that are packed do
     /// not fill a byte, it counts as a whole one.
     #[must_use]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn byte_length(self, count: u64) -> Option<u64> {
+        // Nearly all are so; a chip needs no way of its own for them.
+        #[cfg(target_pointer_width = "64")]
+        if !self.is_packed() {
+            return product(Some(count), self.whole_size());
+        }
+        self.packed_length(count)
+    }
+
+    /// That of elements of any number of bits.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn packed_length(self, count: u64) -> Option<u64> {
         // Eight elements take as many bytes as one takes bits.
         let rest = self.bits_of_rest(count).div_ceil(8);
         product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)
@@ -253,6 +265,10 @@ impl DType {
 
     /// Returns whether `count` elements fill whole bytes.
     pub(crate) fn fills_bytes(self, count: u64) -> bool {
+        #[cfg(target_pointer_width = "64")]
+        if !self.is_packed() {
+            return true;
+        }
         self.bits_of_rest(count) & 7 == 0
     }
 

@@ -112,7 +112,8 @@ impl Found {
 impl Iterator for Keywords {
     type Item = (&'static [u8], u8);
 
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn next(&mut self) -> Option<(&'static [u8], u8)> {
         self.split_first()
     }

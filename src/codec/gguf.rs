@@ -146,6 +146,11 @@ impl<'o, 'a> Reader<'o, 'a> {
         Self { opening, encoding, at, window, item: Item::Header, record: None }
     }
 
+    #[cfg(target_pointer_width = "64")]
+    pub(crate) const fn opening(&self) -> &'o ParseContext<'a> {
+        self.opening
+    }
+
     fn input(&self) -> Input<'a> {
         self.opening.input
     }
@@ -160,18 +165,33 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.window
     }
 
-    /// Moves on by so many bytes of those in memory.
+    /// Moves on to `rest`, the end of the bytes in memory.
     #[inline]
-    pub(crate) fn advance(&mut self, count: usize) {
-        self.window = self.window.get(count..).unwrap_or_default();
-        self.at = self.at.wrapping_add(to_u64(count));
+    pub(crate) const fn advance_to(&mut self, rest: &'a [u8]) {
+        self.at = self.at.wrapping_add(to_u64(self.window.len().wrapping_sub(rest.len())));
+        self.window = rest;
     }
 
     /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
     /// `CountTooLarge` of a count that is here, or `Truncated`.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
+        // As for `fail`.
+        self.window = required(self.opening, (self.at, count), (kind, self.item), self.record)?;
+        Ok(())
+    }
+
+    /// As above.
+    #[cfg(not(target_pointer_width = "64"))]
     #[cold]
     #[inline(never)]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
+        self.require_here(count, kind)
+    }
+
+    #[inline(always)]
+    fn require_here(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
         if kind == ErrorKind::CountTooLarge {
             self.check_room(Some(count), self.at)?;
         }
@@ -186,15 +206,18 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Stops with a fault at `at`.
     #[inline]
     pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
+        // Not by reference: so a host can have the reader in registers.
+        #[cfg(target_pointer_width = "64")]
+        return Err(stop(self.opening, (kind, self.item), self.record, at));
+        #[cfg(not(target_pointer_width = "64"))]
         Err(self.stop(kind, at))
     }
 
+    #[cfg(not(target_pointer_width = "64"))]
     #[cold]
     #[inline(never)]
     fn stop(&self, kind: ErrorKind, at: u64) -> Interrupted {
-        let distance = self.record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
-        let error = Error::at(kind, Format::Gguf, self.item, at).after_entry(distance.unwrap_or(NO_ENTRY));
-        self.opening.stop(error)
+        stop(self.opening, (kind, self.item), self.record, at)
     }
 
     /// Reads bytes, which stay in memory.
@@ -429,7 +452,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     /// Skips strings, at most so many, as long as they are in memory; returns how many are left.
     fn skip_strings(&mut self, count: u64) -> u64 {
         let (rest, left) = self.encoding.specialized(|encoding| encoding.after_strings(self.window, count));
-        self.advance(self.window.len().saturating_sub(rest.len()));
+        self.advance_to(rest);
         left
     }
 
@@ -475,6 +498,30 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
         Ok(())
     }
+}
+
+/// Stops with a fault at `at`, of a record.
+#[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Option<u64>, at: u64) -> Interrupted {
+    let distance = record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
+    let error = Error::at(kind, Format::Gguf, item, at).after_entry(distance.unwrap_or(NO_ENTRY));
+    opening.stop(error)
+}
+
+/// Gets `count` bytes from `at` on into memory. See [`Reader::require`].
+#[cfg(target_pointer_width = "64")]
+#[cold]
+#[inline(never)]
+fn required<'a>(
+    opening: &ParseContext<'a>,
+    (at, count): (u64, u64),
+    (kind, item): (ErrorKind, Item),
+    record: Option<u64>,
+) -> ParseResult<&'a [u8]> {
+    // No number is read: the encoding makes no difference.
+    let mut reader = Reader { item, record, ..Reader::new(opening, Encoding::USUAL, at) };
+    reader.require_here(count, kind)?;
+    Ok(reader.window)
 }
 
 /// How many bytes a value of that type has; 0 for strings and arrays.

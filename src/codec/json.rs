@@ -14,6 +14,9 @@ use crate::bytes::utf8::is_utf8;
 use crate::error::{Error, ErrorKind};
 use crate::place::{Format, Item};
 
+#[cfg(target_pointer_width = "64")]
+pub(crate) mod usual;
+
 /// How deeply values may be nested, the outermost object included: as deeply as `serde_json` lets them be, which other
 /// readers of these files use.
 pub(crate) const MAX_DEPTH: usize = 127;
@@ -84,6 +87,22 @@ impl<'a> Reader<'a> {
     /// The position of the next byte.
     pub(crate) fn position(&self) -> u32 {
         u32::try_from(self.text.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
+    }
+
+    /// The position of `rest`, which is the end of the text. That is shorter than 4 GiB.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    #[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
+    pub(crate) const fn position_of(&self, rest: &[u8]) -> u32 {
+        self.text.len().wrapping_sub(rest.len()) as u32
+    }
+
+    /// The bytes from the last one that has been read on; none at the start.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(crate) fn from_last(&self) -> &'a [u8] {
+        let last = self.text.len().saturating_sub(self.rest.len()).checked_sub(1);
+        last.and_then(|last| self.text.get(last..)).unwrap_or_default()
     }
 
     /// The bytes that have not been read.
@@ -217,7 +236,7 @@ impl<'a> Reader<'a> {
         let [b'"', string @ ..] = self.rest else { return self.stop(otherwise) };
         // Faster by far; a microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
-        if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(plain_length(string)) {
+        if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(usual::plain_length(string)) {
             self.rest = rest;
             return Some(Text::new(plain, false));
         }
@@ -261,7 +280,11 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn integer(&mut self) -> Option<u64> {
         self.skip_space();
-        match decimal(self.rest) {
+        #[cfg(target_pointer_width = "64")]
+        let number = usual::number(self.rest).or_else(|| decimal(self.rest));
+        #[cfg(not(target_pointer_width = "64"))]
+        let number = decimal(self.rest);
+        match number {
             Some((_, [b'.' | b'e' | b'E', ..])) | None => self.stop(ErrorKind::UnexpectedType),
             Some((number, rest)) => {
                 self.rest = rest;
@@ -356,36 +379,6 @@ impl<'a> Reader<'a> {
     pub(crate) fn finish(&mut self) -> Option<()> {
         if self.peek().is_none() { Some(()) } else { self.stop(ErrorKind::TrailingBytes) }
     }
-}
-
-/// How many bytes at the start of a string stand for themselves and are ASCII: no quotation mark, backslash or control
-/// character.
-#[cfg(target_pointer_width = "64")]
-#[inline]
-fn plain_length(string: &[u8]) -> usize {
-    let mut rest = string;
-    // Eight at a time. The arithmetic may also mark bytes after the first that does not stand for itself, never before
-    // it.
-    while let Some((bytes, after)) = rest.split_first_chunk::<8>() {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGH: u64 = 0x80 * ONES;
-        let word = u64::from_le_bytes(*bytes);
-        let is_below = |word: u64, limit: u64| word.wrapping_sub(limit.wrapping_mul(ONES)) & !word;
-        let is_zero = |word: u64| is_below(word, 1);
-        let quote = is_zero(word ^ (0x22 * ONES));
-        let backslash = is_zero(word ^ (0x5c * ONES));
-        let marked = (word | is_below(word, 0x20) | quote | backslash) & HIGH;
-        if marked != 0 {
-            #[allow(clippy::as_conversions)] // at most 7
-            let plain = marked.trailing_zeros().wrapping_shr(3) as usize;
-            return string.len().saturating_sub(rest.len()).saturating_add(plain);
-        }
-        rest = after;
-    }
-    while let [b' ' | b'!' | b'#'..=b'[' | b']'..=0x7f, after @ ..] = rest {
-        rest = after;
-    }
-    string.len().saturating_sub(rest.len())
 }
 
 #[cfg(test)]

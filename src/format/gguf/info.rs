@@ -26,7 +26,7 @@ struct Type {
 }
 
 /// The types by their numbers. A table, since opening a file asks for both sizes of each tensor.
-const TYPES: [Type; 43] = {
+static TYPES: [Type; 43] = {
     let mut all = [Type { bytes: 0, log2_elements: 0, dtype: None }; 43];
     let mut number = 0;
     let mut rest: &mut [Type] = &mut all;
@@ -47,8 +47,8 @@ const TYPES: [Type; 43] = {
 };
 
 /// The type of that number; `None` for those that are unknown or were removed.
-fn type_of(number: u32) -> Option<Type> {
-    to_usize(number.into()).and_then(|number| TYPES.get(number)).copied().filter(|found| found.bytes > 0)
+fn type_of(number: u32) -> Option<&'static Type> {
+    to_usize(number.into()).and_then(|number| TYPES.get(number)).filter(|found| found.bytes > 0)
 }
 
 /// The info of a tensor.
@@ -59,7 +59,7 @@ pub(super) struct Info<'a> {
     pub(super) shape: Shape<'a>,
     /// The number of its type, and the type.
     pub(super) ggml_type: u32,
-    found: Type,
+    found: &'static Type,
     /// Where the tensor begins, relative to the data, and how many bytes it has.
     pub(super) offset: u64,
     pub(super) length: u64,
@@ -92,8 +92,8 @@ impl<'a> Info<'a> {
         loop {
             let window = reader.window();
             match reader.encoding.specialized(|encoding| Self::parse(window, encoding)) {
-                Ok((info, length)) => {
-                    reader.advance(length);
+                Ok((info, rest)) => {
+                    reader.advance_to(rest);
                     return Ok(Self { offset_at: start.wrapping_add(info.offset_at), ..info });
                 }
                 Err(Stop { item, kind, needed: Some(needed), .. }) => {
@@ -108,9 +108,9 @@ impl<'a> Info<'a> {
         }
     }
 
-    /// Reads the info at the start of the bytes, and returns how many it has. Its positions are relative to that.
+    /// Reads the info at the start of the bytes, and returns what follows. Its positions are relative to that.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, usize), Stop> {
+    fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, &'a [u8]), Stop> {
         let position = |rest: &[u8]| record.len().wrapping_sub(rest.len());
         // `more` bytes are needed from `rest` on.
         let short = |item, kind, rest: &[u8], more: u64| Stop {
@@ -166,7 +166,7 @@ impl<'a> Info<'a> {
         };
         let shape = Shape::new(lengths, rank, read);
         let offset_at = to_u64(position(rest)).wrapping_add(4);
-        Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, position(after)))
+        Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
     }
 
     /// The dtype of the elements, if they are not in quantized blocks.

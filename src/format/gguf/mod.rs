@@ -183,9 +183,13 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(never))] // as for the reader in it
     fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
         self.infos_at = Self::position(reader)?;
         seen.begin();
+        // One that nothing else refers to: a host can have it in registers.
+        #[cfg(target_pointer_width = "64")]
+        let reader = &mut self.reader(reader.opening(), self.infos_at);
         // Where the next tensor begins, relative to the data.
         let mut next = 0_u64;
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);

@@ -5,18 +5,16 @@
 
 use core::mem;
 
+#[cfg(target_pointer_width = "64")]
+use super::usual::{ShortName, offsets as usual_offsets};
 use super::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
-#[cfg(target_pointer_width = "64")]
-use crate::bytes::num::decimal;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::error::ErrorKind;
 use crate::format::TensorRecord;
 use crate::place::Item;
-#[cfg(target_pointer_width = "64")]
-use crate::shape::ElementCount;
 use crate::shape::{Shape, decimal_dimension};
 use crate::vocab::DType;
 
@@ -27,31 +25,42 @@ pub(super) const FIELDS: Keywords = keywords![
     "data_offsets": Item::Offset.code(),
 ];
 
-/// All dtypes of the reference implementation 0.8, the most frequent first.
-const DTYPES: Keywords = keywords![
-    "F32": DType::F32.short_code(),
-    "BF16": DType::BF16.short_code(),
-    "F16": DType::F16.short_code(),
-    "I64": DType::I64.short_code(),
-    "U8": DType::U8.short_code(),
-    "F8_E4M3": DType::F8_E4M3FN.short_code(),
-    "I32": DType::I32.short_code(),
-    "U32": DType::U32.short_code(),
-    "I8": DType::I8.short_code(),
-    "BOOL": DType::BOOL.short_code(),
-    "F64": DType::F64.short_code(),
-    "F8_E5M2": DType::F8_E5M2.short_code(),
-    "F8_E8M0": DType::F8_E8M0.short_code(),
-    "F4": DType::F4_E2M1.short_code(),
-    "F6_E2M3": DType::F6_E2M3.short_code(),
-    "F6_E3M2": DType::F6_E3M2.short_code(),
-    "F8_E4M3FNUZ": DType::F8_E4M3FNUZ.short_code(),
-    "F8_E5M2FNUZ": DType::F8_E5M2FNUZ.short_code(),
-    "I16": DType::I16.short_code(),
-    "U16": DType::U16.short_code(),
-    "U64": DType::U64.short_code(),
-    "C64": DType::C64.short_code(),
-];
+/// Lists the dtypes by their names.
+macro_rules! dtypes {
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        pub(super) const DTYPES: Keywords = keywords![$($name: DType::$dtype.short_code()),*];
+
+        /// What a host finds most of them by.
+        #[cfg(target_pointer_width = "64")]
+        pub(super) const SHORT_DTYPES: &[ShortName] = &[$(ShortName::new($name.as_bytes(), DType::$dtype)),*];
+    };
+}
+
+// All of the reference implementation 0.8, the most frequent first.
+dtypes! {
+    "F32": F32,
+    "BF16": BF16,
+    "F16": F16,
+    "I64": I64,
+    "U8": U8,
+    "F8_E4M3": F8_E4M3FN,
+    "I32": I32,
+    "U32": U32,
+    "I8": I8,
+    "BOOL": BOOL,
+    "F64": F64,
+    "F8_E5M2": F8_E5M2,
+    "F8_E8M0": F8_E8M0,
+    "F4": F4_E2M1,
+    "F6_E2M3": F6_E2M3,
+    "F6_E3M2": F6_E3M2,
+    "F8_E4M3FNUZ": F8_E4M3FNUZ,
+    "F8_E5M2FNUZ": F8_E5M2FNUZ,
+    "I16": I16,
+    "U16": U16,
+    "U64": U64,
+    "C64": C64,
+}
 
 /// An entry: a tensor, or the metadata.
 #[derive(Clone, Copy)]
@@ -68,7 +77,7 @@ pub(super) struct Entry<'a> {
     pub(super) begin: u64,
     pub(super) end: u64,
     /// The positions of shape and offsets in the header; 0 where there is none.
-    shape_at: u32,
+    pub(super) shape_at: u32,
     pub(super) offsets_at: u32,
 }
 
@@ -112,19 +121,48 @@ impl<'a> Entry<'a> {
 
     /// Reads the next member of the header of a file that has that many bytes of data; `false` after the last. The
     /// metadata is left to be read.
-    #[inline(never)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
+        // Faster by two thirds; a microcontroller needs the flash more.
+        #[cfg(target_pointer_width = "64")]
+        if let Some(rest) = self.next_usual(reader, data_length) {
+            reader.skip_to(rest);
+            // As the general way leaves them, for a fault of what follows.
+            (reader.record, reader.item) = (self.at, Item::Tensor);
+            return Some(true);
+        }
+        self.next_any(reader, data_length)
+    }
+
+    /// Reads the next member in any spelling, or says what is wrong.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn next_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         if !reader.more(b'}')? {
             return Some(false);
         }
         self.at = reader.token_position();
-        self.member(reader, data_length)?;
+        self.member_any(reader, data_length)?;
         Some(true)
     }
 
-    /// Reads the member whose name is next, at [`at`](Self::at).
-    #[inline(always)]
+    /// Reads the member at [`at`](Self::at), where the reader is.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
+        // As for `next`.
+        #[cfg(target_pointer_width = "64")]
+        if self.member_usual(reader, data_length).is_some() {
+            return Some(());
+        }
+        self.member_any(reader, data_length)
+    }
+
+    /// Reads the member in any spelling, or says what is wrong.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn member_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         (reader.record, reader.item) = (self.at, Item::Name);
         self.name = reader.key()?;
         self.position = reader.token_position();
@@ -143,57 +181,21 @@ impl<'a> Entry<'a> {
         tensor.index = index;
         tensor.dtype = self.dtype;
         tensor.shape = self.shape;
-        tensor.components = self.position;
+        // What `reread` begins at.
+        tensor.components = if cfg!(target_pointer_width = "64") { self.offsets_at } else { self.position };
     }
 
     /// Reads the object of an entry.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
-        // Faster by half; a microcontroller needs the flash more.
+        // As for `next`.
         #[cfg(target_pointer_width = "64")]
-        if let Some(rest) = self.read_usual(reader.rest()) {
+        if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
             reader.item = Item::Tensor; // as `read_any` leaves it, for a fault of what follows
             return Some(());
         }
         self.read_any(reader)
-    }
-
-    /// Reads an object at the front of `text` that is spelled as the reference implementation does, without white
-    /// space, and returns what follows it. Nothing for any other: [`read_any`](Self::read_any) reads it, and says what is
-    /// wrong.
-    #[cfg(target_pointer_width = "64")]
-    #[inline]
-    fn read_usual(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
-        let position = self.position;
-        let at = |rest: &[u8]| {
-            let distance = u32::try_from(text.len().saturating_sub(rest.len())).unwrap_or(u32::MAX);
-            position.saturating_add(distance)
-        };
-        let rest = text.strip_prefix(b"{\"dtype\":\"")?;
-        let (name, rest) = rest.split_at_checked(rest.iter().take(12).position(|byte| *byte == b'"')?)?;
-        self.dtype = Some(DType::from_keyword(DTYPES.number_of(name))?);
-        let rest = rest.strip_prefix(b"\",\"shape\":")?;
-        self.shape_at = at(rest);
-        let lengths = rest.strip_prefix(b"[")?;
-        let (mut rest, mut rank, mut count) = (lengths, 0_u32, ElementCount::ONE);
-        if !rest.starts_with(b"]") {
-            loop {
-                let (length, after) = decimal(rest)?;
-                count.multiply(length);
-                rank = rank.saturating_add(1);
-                rest = after;
-                let Some(after) = rest.strip_prefix(b",") else { break };
-                rest = after;
-            }
-        }
-        (self.shape, self.count) = (Shape::new(lengths, rank, decimal_dimension), count.total());
-        let rest = rest.strip_prefix(b"],\"data_offsets\":")?;
-        self.offsets_at = at(rest);
-        let (begin, rest) = decimal(rest.strip_prefix(b"[")?)?;
-        let (end, rest) = decimal(rest.strip_prefix(b",")?)?;
-        (self.begin, self.end) = (begin, end);
-        rest.strip_prefix(b"]}")
     }
 
     /// Reads an object with keys in any order and any spelling, and with keys that are unknown.
@@ -240,47 +242,42 @@ impl<'a> Entry<'a> {
     /// Holds the tensor to the rules of a file that has that many bytes of data.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn check(&self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
-        let expected = self.expected_length();
-        let (kind, item, at) = if self.end < self.begin {
-            (ErrorKind::NegativeLength, Item::Offset, self.offsets_at)
-        } else if self.end > data_length {
-            (ErrorKind::OutOfFile, Item::Offset, self.offsets_at)
-        } else if expected.is_none() {
-            (ErrorKind::ShapeOverflow, Item::Shape, self.shape_at)
-        } else if expected != Some(self.data().length) || !self.fills_bytes() {
-            (ErrorKind::SizeMismatch, Item::Offset, self.offsets_at)
-        } else {
-            return Some(());
-        };
+        let Some((kind, item)) = self.fault(data_length) else { return Some(()) };
+        let at = if item == Item::Shape { self.shape_at } else { self.offsets_at };
         fault(reader, kind, item, at)
     }
-}
 
-/// Moves past the value of a member of the header, which has been read before.
-pub(super) fn pass_over(reader: &mut Reader<'_>) -> Option<()> {
-    // As for `Entry::read`.
-    #[cfg(target_pointer_width = "64")]
-    if let Some(rest) = after_usual(reader.rest()) {
-        reader.skip_to(rest);
-        return Some(());
-    }
-    reader.skip_value(1)
-}
-
-/// Returns what follows an object that is spelled as the reference implementation does; nothing for any other.
-#[cfg(target_pointer_width = "64")]
-#[inline]
-fn after_usual(text: &[u8]) -> Option<&[u8]> {
-    fn after_numbers(mut rest: &[u8]) -> &[u8] {
-        while let [b'0'..=b'9' | b',', after @ ..] = rest {
-            rest = after;
+    /// The rule that the tensor breaks in a file that has that many bytes of data, if there is one, and by what.
+    #[inline(always)]
+    pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Item)> {
+        let expected = self.expected_length();
+        if self.end < self.begin {
+            Some((ErrorKind::NegativeLength, Item::Offset))
+        } else if self.end > data_length {
+            Some((ErrorKind::OutOfFile, Item::Offset))
+        } else if expected.is_none() {
+            Some((ErrorKind::ShapeOverflow, Item::Shape))
+        } else if expected != Some(self.data().length) || !self.fills_bytes() {
+            Some((ErrorKind::SizeMismatch, Item::Offset))
+        } else {
+            None
         }
-        rest
     }
-    let rest = text.strip_prefix(b"{\"dtype\":\"")?;
-    let (_, rest) = rest.split_at_checked(rest.iter().take(12).position(|byte| *byte == b'"')?)?;
-    let rest = after_numbers(rest.strip_prefix(b"\",\"shape\":[")?);
-    after_numbers(rest.strip_prefix(b"],\"data_offsets\":[")?).strip_prefix(b"]}")
+
+    /// Reads the tensor of that record again.
+    #[inline(always)]
+    pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
+        self.position = tensor.components;
+        // The record has all but the offsets; for a chip, reading all of it is less code.
+        #[cfg(target_pointer_width = "64")]
+        {
+            (self.dtype, self.count, self.offsets_at) = (tensor.dtype, tensor.shape.element_count(), self.position);
+            (self.begin, self.end) = offsets(reader)?;
+            Some(())
+        }
+        #[cfg(not(target_pointer_width = "64"))]
+        self.read(reader)
+    }
 }
 
 /// Stops with a fault of `item`.
@@ -312,6 +309,12 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 /// Reads the offsets of a tensor: where its data begins and ends.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
+    // As for `Entry::next`.
+    #[cfg(target_pointer_width = "64")]
+    if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
+        reader.skip_to(rest);
+        return Some(offsets);
+    }
     reader.item = Item::Offset;
     reader.begin(b'[')?;
     let begin = reader.integer()?;
@@ -339,6 +342,7 @@ pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<()> {
 mod tests {
     use std::path::Path;
     use std::prelude::v1::*;
+    use std::string::ToString;
     use std::{format, fs};
 
     use super::*;
@@ -346,7 +350,7 @@ mod tests {
     /// Reads the entry at `position` both ways; whether it is one in the usual spelling, after which both are the same.
     fn read_both(text: &[u8], position: u32) -> bool {
         let (mut usual, mut any) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
-        let Some(rest) = usual.read_usual(&text[position as usize..]) else { return false };
+        let Some(rest) = usual.read_usual(&Reader::new(text, 0), &text[position as usize..]) else { return false };
         let mut reader = Reader::new(text, position);
         let all = |entry: &Entry<'_>| {
             let Entry { name: _, at: _, position, dtype, shape, count, begin, end, shape_at, offsets_at } = *entry;
@@ -396,7 +400,8 @@ mod tests {
         };
         let entries = [
             r#"{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b""#,
-            r#"{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[10,11]}}"#,
+            r#"{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[10,11]}}       "#,
+            r#"{"dtype":"BF16","shape":[123456789012345,0],"data_offsets":[12345678,12345678]}}       "#,
             r#"{"dtype":"U8","shape":[18446744073709551615,0],"data_offsets":[0,18446744073709551615]} ,"#,
         ];
         let pieces = [
@@ -451,5 +456,84 @@ mod tests {
             if read_both(&text, 0) { usual += 1 } else { others += 1 }
         }
         assert!(usual > 10_000 && others > 10_000, "{usual} {others}");
+    }
+
+    /// Reads all members of a header, in the usual way where that can be or in the general one: each, and the fault.
+    fn members(text: &[u8], usual: bool) -> (Vec<String>, String) {
+        let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
+        let _ = reader.begin(b'{');
+        let end = loop {
+            let next = if usual { entry.next(&mut reader, 1 << 20) } else { entry.next_any(&mut reader, 1 << 20) };
+            match next {
+                Some(true) if entry.is_metadata() => {
+                    if check_metadata(&mut reader).is_none() {
+                        break None;
+                    }
+                }
+                Some(true) => {
+                    let Entry { name, at, position, dtype, shape, count, begin, end, shape_at, offsets_at } = entry;
+                    let numbers = [at, position, shape_at, offsets_at, reader.position()];
+                    all.push(format!("{name} {dtype:?} {shape:?} {count:?} {begin} {end} {numbers:?}"));
+                }
+                other => break other,
+            }
+        };
+        (all, format!("{end:?} {:?}", reader.fault()))
+    }
+
+    /// The names of a header and where they are, found in the usual way where that can be or in the general one.
+    fn names(text: &[u8], usual: bool) -> Vec<(String, u32)> {
+        let (mut reader, mut all) = (Reader::new(text, 0), Vec::new());
+        let _ = reader.begin(b'{');
+        loop {
+            if let Some((name, at)) = usual.then(|| super::super::usual::pass_over(&mut reader)).flatten() {
+                all.push((format!("{name}"), at));
+                continue;
+            }
+            if reader.more(b'}') != Some(true) {
+                return all;
+            }
+            let at = reader.token_position();
+            let name = reader.key().map(|name| format!("{name}"));
+            all.extend(name.zip(Some(at)).filter(|(name, _)| name != "__metadata__"));
+            if reader.skip_value(1).is_none() {
+                return all;
+            }
+        }
+    }
+
+    #[test]
+    fn both_ways_to_read_a_header_give_the_same() {
+        let mut all = Vec::new();
+        headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/safetensors"), &mut all);
+        let mut seed = 1_u64;
+        let mut random = |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % bound.max(1)
+        };
+        let (mut valid, mut others) = (0, 0);
+        for header in all.iter().filter(|header| header.len() < 3000) {
+            for round in 0..60 {
+                let mut text = header.clone();
+                for _ in 0..round.min(2) {
+                    let (at, from) = (random(text.len()), random(text.len()));
+                    match random(4) {
+                        0 if at < text.len() => text[at] ^= 1 << random(8),
+                        1 => text.truncate(at),
+                        2 => drop(text.splice(at..at, header.iter().skip(from).take(random(9)).copied())),
+                        _ => drop(text.splice(at..(at + random(4)).min(text.len()), *b",")),
+                    }
+                }
+                let usual = members(&text, true);
+                assert_eq!(usual, members(&text, false), "{:?}", text.escape_ascii().to_string());
+                if usual.1.starts_with("Some") {
+                    assert_eq!(names(&text, true), names(&text, false), "{:?}", text.escape_ascii().to_string());
+                    valid += 1;
+                } else {
+                    others += 1;
+                }
+            }
+        }
+        assert!(valid > 150 && others > 5000, "{valid} {others}");
     }
 }

@@ -20,6 +20,8 @@ mod compare;
 mod entry;
 mod explain;
 mod index;
+#[cfg(target_pointer_width = "64")]
+mod usual;
 
 use core::mem;
 
@@ -234,15 +236,22 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let mut reader = self.reader(u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START));
         let mut next = || {
-            while reader.more(b'}')? {
+            loop {
+                // As for entries.
+                #[cfg(target_pointer_width = "64")]
+                if let Some((name, at)) = usual::pass_over(&mut reader) {
+                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
+                }
+                if !reader.more(b'}')? {
+                    return Some(None);
+                }
                 let at = reader.token_position();
                 let name = reader.key()?;
-                entry::pass_over(&mut reader)?;
+                reader.skip_value(1)?;
                 if !name.means(METADATA) {
                     return Some(Some(Named { name, name_at: at, tensor_at: at }));
                 }
             }
-            Some(None)
         };
         let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
         *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
@@ -276,8 +285,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     ) -> Result<bool> {
         let mut reader = self.reader(tensor.components);
         let (mut entry, data) = (Entry::blank(), self.data());
-        entry.position = tensor.components;
-        let read = entry.read(&mut reader).and_then(|()| entry.check(&mut reader, data.length));
+        let read = entry.reread(&mut reader, tensor).and_then(|()| entry.check(&mut reader, data.length));
         read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
         part.dtype = entry.dtype;
         part.storage = entry.dtype;

@@ -1,0 +1,153 @@
+//! Entries in the spelling of the reference implementation, which nearly all are in. A host reads them in a third of the
+//! time; a chip needs the flash more. What is spelled in another way is left to [`Entry::next`], as is what breaks a rule:
+//! the general way says which.
+//!
+//! Depends on `super::entry`, `codec::json`, `bytes`, `vocab`, `shape`.
+#![forbid(unsafe_code)]
+
+use super::METADATA;
+use super::entry::{DTYPES, Entry, SHORT_DTYPES};
+use crate::bytes::text::Text;
+use crate::codec::json::Reader;
+use crate::codec::json::usual::{after, number, string};
+use crate::shape::{ElementCount, Shape, decimal_dimension};
+use crate::vocab::DType;
+
+/// Splits the name and the colon off the next member, and returns what follows: that of a tensor. Also returns where the
+/// name is.
+#[inline(always)]
+fn next_name<'a>(reader: &Reader<'a>) -> Option<(&'a [u8], u32, &'a [u8])> {
+    // After another one, or after the brace that the header begins with.
+    let last = reader.from_last();
+    let rest = last.strip_prefix(b"},\"").or_else(|| last.strip_prefix(b"{\""))?;
+    let at = reader.position_of(rest).wrapping_sub(1);
+    name(rest).map(|(name, value)| (name, at, value))
+}
+
+/// Splits the name of a tensor, without the quotation mark before it, and the colon off the front.
+#[inline(always)]
+fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = string(text)?;
+    let value = rest.strip_prefix(b":")?;
+    (name != METADATA).then_some((name, value))
+}
+
+/// Moves past the next member, which has been read before, and returns its name and where that is.
+#[inline(always)]
+pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
+    let (name, at, value) = next_name(reader)?;
+    let rest = after(value.strip_prefix(b"{\"dtype\":\"")?, b'"')?;
+    let rest = after(rest.strip_prefix(b",\"shape\":[")?, b']')?;
+    let rest = after(rest.strip_prefix(b",\"data_offsets\":[")?, b']')?;
+    reader.skip_to(rest.strip_prefix(b"}")?);
+    Some((Text::new(name, false), at))
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the next member of the header if that is a valid tensor, and returns what follows.
+    #[inline(always)]
+    pub(super) fn next_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
+        let (name, at, value) = next_name(reader)?;
+        self.at = at;
+        self.named_usual(reader, name, value, data_length)
+    }
+
+    /// Reads the member at [`at`](Self::at), where the reader is, if that is a valid tensor.
+    #[inline(always)]
+    pub(super) fn member_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
+        let (name, value) = name(reader.rest().strip_prefix(b"\"")?)?;
+        self.named_usual(reader, name, value, data_length)
+    }
+
+    #[inline(always)]
+    fn named_usual(
+        &mut self,
+        reader: &Reader<'a>,
+        name: &'a [u8],
+        value: &'a [u8],
+        data_length: u64,
+    ) -> Option<&'a [u8]> {
+        self.name = Text::new(name, false);
+        self.position = reader.position_of(value);
+        let rest = self.read_usual(reader, value)?;
+        self.fault(data_length).is_none().then_some(rest)
+    }
+
+    /// Reads the object of an entry at the front of `text`, the end of what the reader reads, and returns what follows.
+    #[inline(always)]
+    pub(super) fn read_usual(&mut self, reader: &Reader<'a>, text: &'a [u8]) -> Option<&'a [u8]> {
+        let (dtype, rest) = dtype(text.strip_prefix(b"{\"dtype\":\"")?)?;
+        self.dtype = Some(dtype);
+        let rest = rest.strip_prefix(b",\"shape\":")?;
+        self.shape_at = reader.position_of(rest);
+        let lengths = rest.strip_prefix(b"[")?;
+        let (mut rest, mut rank, mut count) = (lengths, 0_u32, ElementCount::ONE);
+        if !rest.starts_with(b"]") {
+            loop {
+                let (length, after) = number(rest)?;
+                count.multiply(length);
+                rank = rank.wrapping_add(1);
+                rest = after;
+                let Some(after) = rest.strip_prefix(b",") else { break };
+                rest = after;
+            }
+        }
+        (self.shape, self.count) = (Shape::new(lengths, rank, decimal_dimension), count.total());
+        let at = rest.strip_prefix(b"],\"data_offsets\":")?;
+        self.offsets_at = reader.position_of(at);
+        let rest;
+        ((self.begin, self.end), rest) = offsets(at)?;
+        rest.strip_prefix(b"}")
+    }
+}
+
+/// Splits the offsets of a tensor off the front.
+#[inline(always)]
+pub(super) fn offsets(text: &[u8]) -> Option<((u64, u64), &[u8])> {
+    let (begin, rest) = number(text.strip_prefix(b"[")?)?;
+    let (end, rest) = number(rest.strip_prefix(b",")?)?;
+    Some(((begin, end), rest.strip_prefix(b"]")?))
+}
+
+/// The name of a dtype, as the number that its bytes are with the quotation mark after it.
+pub(super) struct ShortName {
+    word: u64,
+    /// How many bits of a word follow it.
+    others: u32,
+    /// How many bytes it has.
+    length: usize,
+    dtype: DType,
+}
+
+impl ShortName {
+    /// Of one that is longer, nothing that is in a text.
+    pub(super) const fn new(name: &[u8], dtype: DType) -> Self {
+        let (mut word, mut length, mut rest) = (0x22, 1, name);
+        while let [others @ .., last] = rest {
+            word = word << 8 | *last as u64;
+            length += 1;
+            rest = others;
+        }
+        if length > 8 {
+            return Self { word: u64::MAX, others: 0, length: 8, dtype };
+        }
+        Self { word, others: 64 - 8 * length as u32, length, dtype }
+    }
+}
+
+/// Splits the name of a dtype off the front, and the quotation mark after it.
+#[inline(always)]
+fn dtype(text: &[u8]) -> Option<(DType, &[u8])> {
+    let word = u64::from_le_bytes(*text.first_chunk()?);
+    let short = SHORT_DTYPES.iter().find(|name| (name.word ^ word).wrapping_shl(name.others) == 0);
+    match short {
+        Some(name) => Some((name.dtype, text.get(name.length..)?)),
+        None => long_dtype(text),
+    }
+}
+
+#[inline(never)]
+fn long_dtype(text: &[u8]) -> Option<(DType, &[u8])> {
+    let (name, rest) = text.split_at_checked(text.iter().take(12).position(|byte| *byte == b'"')?)?;
+    Some((DType::from_keyword(DTYPES.number_of(name))?, rest.strip_prefix(b"\"")?))
+}
