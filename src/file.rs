@@ -285,11 +285,13 @@ impl<'a> Tensors<'a> {
     }
 
     /// Creates a blank tensor, to be read into.
+    #[cfg(feature = "capi")]
     pub(crate) fn blank(&self) -> Tensor<'a> {
         Tensor::blank(self.file)
     }
 
     /// Reads the next tensor into `tensor`, a blank one; returns `false` after the last.
+    #[cfg(feature = "capi")]
     pub(crate) fn read_next(&mut self, tensor: &mut Tensor<'a>) -> Result<bool> {
         dispatch!(&self.file, file => file.next_tensor(&mut self.cursor, tensor.record_mut()))
     }

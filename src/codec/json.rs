@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     /// The bytes from the last one that has been read on; none at the start.
     #[cfg(target_pointer_width = "64")]
     #[inline]
-    pub(crate) fn from_last(&self) -> &'a [u8] {
+    pub(crate) fn rest_with_last(&self) -> &'a [u8] {
         let last = self.text.len().saturating_sub(self.rest.len()).checked_sub(1);
         last.and_then(|last| self.text.get(last..)).unwrap_or_default()
     }

@@ -18,7 +18,7 @@ use crate::vocab::DType;
 #[inline(always)]
 fn next_name<'a>(reader: &Reader<'a>) -> Option<(&'a [u8], u32, &'a [u8])> {
     // After another one, or after the brace that the header begins with.
-    let last = reader.from_last();
+    let last = reader.rest_with_last();
     let rest = last.strip_prefix(b"},\"").or_else(|| last.strip_prefix(b"{\""))?;
     let at = reader.position_of(rest).wrapping_sub(1);
     name(rest).map(|(name, value)| (name, at, value))
@@ -121,6 +121,8 @@ pub(super) struct ShortName {
 
 impl ShortName {
     /// Of one that is longer, nothing that is in a text.
+    #[allow(clippy::arithmetic_side_effects, clippy::as_conversions)] // constants only: an overflow does not compile
+    #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
     pub(super) const fn new(name: &[u8], dtype: DType) -> Self {
         let (mut word, mut length, mut rest) = (0x22, 1, name);
         while let [others @ .., last] = rest {
