@@ -11,7 +11,7 @@ mod copies;
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
-#[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), target_pointer_width = "64"))]
 pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;
