@@ -675,8 +675,16 @@ public:
     std::string_view role() const noexcept { return detail::view(info().role); }
     std::uint32_t dtype() const noexcept { return info().dtype; }
 
-    /** Its bytes as they are in the file, without a copy. */
+    /** Its bytes as they are in the file, without a copy; an error where they are stored encoded. */
     result<span<const std::byte>> bytes() const { return get<std::byte>(TENSLICE_ANY); }
+    /** Its bytes as they are stored, possibly encoded. */
+    result<span<const std::byte>> stored() const
+    {
+        tenslice_bytes bytes{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_component_stored(&handle_, &bytes, &why);
+        return detail::finish(status, why, detail::elements<std::byte>(bytes));
+    }
     /** Its elements, without a copy: of this type, in this machine's byte order, aligned; else an error. */
     template <class T> result<span<const T>> as() const
     {
@@ -1273,8 +1281,23 @@ inline tenslice_status next_tens_chunk(tenslice_cursor *cursor, tenslice_tens_ch
     chunk->struct_size = sizeof *chunk;
     return tenslice_tens_chunks_next(cursor, chunk, why);
 }
+
+inline tenslice_status next_npz_entry(tenslice_cursor *cursor, tenslice_npz_entry *entry, tenslice_error *why)
+{
+    entry->struct_size = sizeof *entry;
+    return tenslice_npz_entries_next(cursor, entry, why);
+}
+
+inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
+{
+    info->struct_size = sizeof *info;
+    return tenslice_gguf_infos_next(cursor, info, why);
+}
 } // namespace detail
 
+using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
+using gguf_info_range =
+    detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range = detail::range<tenslice_cursor, tenslice_tens_chunk, tenslice_tens_chunk, detail::next_tens_chunk>;
 
 /** What only a TENS file has. A library that was built without TENS lacks it. */
@@ -1298,8 +1321,8 @@ public:
         return tens_chunk_range(cursor);
     }
     /**
-     * The permutation of the symmetry in the chunk at that offset: for each of the `rank` positions, the dimension whose
-     * index moves there. `dst` has as many numbers as the tensor has dimensions.
+     * Writes the permutation of the symmetry in the chunk at that offset: for each position, the dimension whose index
+     * moves there. `dst` has as many numbers as the tensor has dimensions; what more it has is left alone.
      */
     result<span<std::uint32_t>> permutation(std::uint64_t offset, span<std::uint32_t> dst) const
     {
@@ -1487,6 +1510,25 @@ public:
         return detail::finish(status, why, written);
     }
 
+    /** A metalayer, by its index in the header or, with `in_trailer`, in the trailer; NOT_FOUND past the last. */
+    result<tenslice_b2nd_metalayer> metalayer(std::uint32_t i, bool in_trailer = false) const
+    {
+        tenslice_b2nd_metalayer metalayer{};
+        metalayer.struct_size = sizeof metalayer;
+        const auto status = tenslice_b2nd_get_metalayer(&file_, in_trailer ? 1 : 0, i, &metalayer);
+        return detail::finish(status, detail::no_details, metalayer);
+    }
+    /** Decodes a metalayer of the trailer to `dst`; the number of bytes. `scratch` has the bytes that metalayer() reports. */
+    result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst, span<std::byte> scratch = {},
+                                         const tenslice_decoder *decoder = nullptr) const
+    {
+        std::uint64_t written = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_b2nd_read_metalayer(&file_, i, decoder, dst.data(), dst.size(), scratch.data(),
+                                                         scratch.size(), &written, &why);
+        return detail::finish(status, why, written);
+    }
+
 private:
     static tenslice_status same_rank(const numbers &start, const numbers &stop) noexcept
     {
@@ -1532,6 +1574,25 @@ public:
     std::uint64_t tensor_count() const noexcept { return info().tensor_count; }
     /** TENSLICE_WARNING_ bits. */
     std::uint32_t warnings() const noexcept { return info().warnings; }
+
+    /** The index of the first tensor that a warning, one TENSLICE_WARNING_ bit, is about; none where it is about no one. */
+    std::optional<std::uint64_t> warning_tensor(std::uint32_t warning) const noexcept
+    {
+        std::uint64_t index = 0;
+        const auto status = tenslice_file_warning_tensor(&handle_, warning, &index);
+        return status == TENSLICE_OK ? std::optional<std::uint64_t>(index) : std::nullopt;
+    }
+    /**
+     * Compares all names and roles exactly, where opening could not without memory; returns warnings() as they are
+     * afterwards. `scratch` has at least one element; with as many as there are tensors it is fastest.
+     */
+    result<std::uint32_t> check(span<std::uint32_t> scratch) const
+    {
+        std::uint32_t warnings = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_check(&handle_, scratch.data(), scratch.size(), &warnings, &why);
+        return detail::finish(status, why, warnings);
+    }
 
     /** The tensors, in the order of the file; to be walked once. */
     tensor_range tensors() const noexcept
@@ -1633,6 +1694,34 @@ public:
         const auto status = tenslice_ztensor2_check_shard(&handle_, name.data(), name.size(), bytes.data(),
                                                           bytes.size(), &compared, &why);
         return detail::finish(status, why, compared != 0);
+    }
+    /** What is particular to a GGUF file; INVALID_ARGUMENT for a file of another format. */
+    result<tenslice_gguf_file_info> gguf_info() const
+    {
+        tenslice_gguf_file_info info{};
+        info.struct_size = sizeof info;
+        return detail::finish(tenslice_gguf_get_info(&handle_, &info), detail::no_details, info);
+    }
+    /** The tensors of a GGUF file as ggml sees them, in the order of the file; to be walked once. */
+    result<gguf_info_range> gguf_infos() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_gguf_infos(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, gguf_info_range(cursor));
+    }
+    /** The type of the items of an NPY file as the file spells it; INVALID_ARGUMENT for a file of another format. */
+    result<std::string_view> npy_descr() const
+    {
+        tenslice_str descr{};
+        const auto status = tenslice_npy_descr(&handle_, &descr);
+        return detail::finish(status, detail::no_details, detail::view(descr));
+    }
+    /** All entries of an NPZ archive, arrays or not, in the order of its directory; to be walked once. */
+    result<npz_entry_range> npz_entries() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_npz_entries(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, npz_entry_range(cursor));
     }
     /** What only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const
@@ -1869,6 +1958,20 @@ public:
         tenslice_cursor cursor{};
         (void)tenslice_safetensors_index_entries(&handle_, &cursor);
         return safetensors_entry_range(cursor);
+    }
+    /** The metadata, such as total_size. */
+    attributes metadata() const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_safetensors_index_metadata(&handle_, &cursor);
+        return attributes(cursor);
+    }
+    /** Compares all names exactly, where opening could not without memory; true. `scratch` is as for file::check. */
+    result<bool> check(span<std::uint32_t> scratch) const
+    {
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_safetensors_index_check(&handle_, scratch.data(), scratch.size(), &why);
+        return detail::finish(status, why, true);
     }
     /** The names of the files. `scratch`, which they stay in, has an element for each tensor. */
     result<safetensors_files> files(span<std::uint32_t> scratch) const
