@@ -431,7 +431,8 @@ void expected(const char *fixtures)
     constexpr std::string_view name_text = "no tensor \"model.norm.wieght\"; the nearest name is \"model.norm.weight\"";
     CHECK(file.explain<float>(error_of(wrong_type), room, name, {4, 8}) == type_text && room[type_text.size()] == 0);
     CHECK(file.explain(error_of(wrong_type), room, name, TENSLICE_F32, {4, 8}) == type_text);
-    CHECK(file.explain(error_of([&] { return file.find("model.norm.wieght"); }), room, "model.norm.wieght") == name_text);
+    const auto not_found = error_of([&] { return file.find("model.norm.wieght"); });
+    CHECK(file.explain(not_found, room, "model.norm.wieght") == name_text);
     const auto why = error_of(wrong_type);
     std::array<char, 8> little;
     CHECK(file.explain<float>(why, little, name) == why.what());
@@ -506,7 +507,8 @@ void in_ranges(const char *fixtures)
     CHECK(again.tensor_count() == file.tensor_count() && tensor.shape() == tenslice::numbers({2, 3}));
     CHECK(status_of([&] { return tensor.bytes(); }) == TENSLICE_NOT_IN_MEMORY);
     const auto info = get(tensor.data()).info();
-    const auto bound = get(get(tensor.data()).with_bytes(bytes_of(b).subspan(static_cast<std::size_t>(info.offset), 48)));
+    const auto fetched = bytes_of(b).subspan(static_cast<std::size_t>(info.offset), 48);
+    const auto bound = get(get(tensor.data()).with_bytes(fetched));
     CHECK(get(bound.bytes()).size() == 48 && get(bound.stored()).data() == get(bound.bytes()).data());
 
     tenslice::source broken(bad.size);
@@ -526,7 +528,8 @@ void in_ranges(const char *fixtures)
 
 void sparse(const char *fixtures)
 {
-    const blob b = load(fixtures, "v1.2/objects_sparse_quant_logical.zt"), c = load(fixtures, "tens/good/ix_f64_x2.tens");
+    const blob b = load(fixtures, "v1.2/objects_sparse_quant_logical.zt");
+    const blob c = load(fixtures, "tens/good/ix_f64_x2.tens");
     const auto file = get(tenslice::file::open(b.data, b.size));
     const auto tensor = get(file.find("csr_i32"));
     static std::array<std::uint64_t, 3> index;
@@ -609,7 +612,8 @@ void trains(const char *fixtures)
     const auto needed = train.inner_scratch_length(second);
     CHECK(needed && *needed > 0 && *needed <= scratch.size());
     CHECK(std::fabs(value(get(train.inner(second, scratch))) + 0.3312737902914607) < 1e-9);
-    const auto cores = bytes_of(a).subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.length));
+    const auto offset = static_cast<std::size_t>(info.offset), length = static_cast<std::size_t>(info.length);
+    const auto cores = bytes_of(a).subspan(offset, length);
     CHECK(value(get(get(file.train(cores)).inner(second, scratch))) == value(get(train.inner(second, scratch))));
     CHECK(status_of([&] { return file.train(cores.subspan(0, 8)); }) == TENSLICE_WRONG_LENGTH);
     CHECK(status_of([&] { return train.element({2, 3}, scratch); }) == TENSLICE_WRONG_RANK);
@@ -671,7 +675,8 @@ void regions(const char *fixtures)
 void particulars(const char *fixtures)
 {
     const blob a = load(fixtures, "gguf/kv_all_types.gguf"), b = load(fixtures, "npz/deflated.npz");
-    const blob c = load(fixtures, "npy/v1_fortran.npy"), d = load(fixtures, "safetensors/rs_sharded.safetensors.index.json");
+    const blob c = load(fixtures, "npy/v1_fortran.npy");
+    const blob d = load(fixtures, "safetensors/rs_sharded.safetensors.index.json");
     const auto gguf = get(tenslice::file::open(a.data, a.size)), npz = get(tenslice::file::open(b.data, b.size));
     const auto npy = get(tenslice::file::open(c.data, c.size));
     const auto index = get(tenslice::safetensors_index::open(d.data, d.size));

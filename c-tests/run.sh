@@ -51,8 +51,8 @@ fi
 for compiler in $compilers; do
     for standard in 17 20 2b; do
         for throw in "" -DTENSLICE_THROW; do
-            $compiler $warnings -Wconversion -Wshadow -O1 -g -Iinclude -Ic-tests -std=c++$standard $throw c-tests/hpp.cpp \
-                "$lib/libtenslice.a" -o "$out/hpp"
+            $compiler $warnings -Wconversion -Wshadow -O1 -g -Iinclude -Ic-tests -std=c++$standard $throw \
+                c-tests/hpp.cpp "$lib/libtenslice.a" -o "$out/hpp"
             "$out/hpp" "$fixtures"
         done
     done

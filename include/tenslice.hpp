@@ -66,8 +66,8 @@
 #define TENSLICE_DETAIL_EXCEPTIONS n
 #endif
 
-/* What a call returns differs with the standard, with TENSLICE_THROW and without exceptions: so do the names for the
-   linker, and programs may be put together of parts that were compiled in either way. */
+/* What a call returns, and what is there, differs with the standard, with TENSLICE_THROW and without exceptions: so do
+   the names for the linker, and programs may be put together of parts that were compiled in either way. */
 #if defined(TENSLICE_THROW)
 #define TENSLICE_DETAIL_RESULT t
 #elif defined(__cpp_lib_expected)
@@ -80,11 +80,17 @@
 #else
 #define TENSLICE_DETAIL_SPAN o
 #endif
-#define TENSLICE_DETAIL_JOIN(a, b, c) abi_##a##b##c
-#define TENSLICE_DETAIL_ABI(a, b, c) TENSLICE_DETAIL_JOIN(a, b, c)
+#if defined(__cpp_lib_mdspan)
+#define TENSLICE_DETAIL_MDSPAN m
+#else
+#define TENSLICE_DETAIL_MDSPAN o
+#endif
+#define TENSLICE_DETAIL_JOIN(a, b, c, d) abi_##a##b##c##d
+#define TENSLICE_DETAIL_ABI(a, b, c, d) TENSLICE_DETAIL_JOIN(a, b, c, d)
 
 namespace tenslice {
-inline namespace TENSLICE_DETAIL_ABI(TENSLICE_DETAIL_RESULT, TENSLICE_DETAIL_SPAN, TENSLICE_DETAIL_EXCEPTIONS) {
+inline namespace TENSLICE_DETAIL_ABI(TENSLICE_DETAIL_RESULT, TENSLICE_DETAIL_SPAN, TENSLICE_DETAIL_EXCEPTIONS,
+                                     TENSLICE_DETAIL_MDSPAN) {
 
 #if defined(__cpp_lib_span)
 template <class T> using span = std::span<T>;
@@ -789,8 +795,8 @@ struct block_type {
 };
 
 /**
- * Lengths or indices as an argument: in braces, as in {64, 32}, or whatever has data and size. Refers to them, so that it
- * is nothing to keep.
+ * Lengths or indices as an argument: in braces, as in {64, 32}, or whatever has data and size, such as a std::vector of
+ * std::uint64_t. Refers to them, so that it is nothing to keep.
  */
 class numbers {
     template <class Range> using data_of = decltype(std::data(std::declval<const Range &>()));
@@ -818,8 +824,10 @@ private:
 /** In place of a shape that is expected: any will do. */
 inline constexpr numbers any_shape = numbers::any_shape();
 
-/** The lengths of the dimensions of a tensor, in the order of the file. They stay there: each is looked up, past those
-    before it. */
+/**
+ * The lengths of the dimensions of a tensor, in the order of the file. They are read from there, each of them past
+ * those before it.
+ */
 class shape {
 public:
     class iterator {
@@ -907,7 +915,8 @@ inline std::uint32_t byte_order() noexcept
 /** A value of a sparse tensor. */
 struct sparse_value {
     explicit sparse_value(const detail::sparse_item &item) noexcept
-        : index(item.index), bytes(detail::elements<std::byte>(item.bytes)), dtype(item.dtype), byte_order(item.byte_order)
+        : index(item.index), bytes(detail::elements<std::byte>(item.bytes)), dtype(item.dtype),
+          byte_order(item.byte_order)
     {
     }
 
@@ -932,7 +941,7 @@ struct sparse_value {
     std::uint32_t byte_order;
 };
 
-/** The values of a sparse tensor, whose indices have been checked, in stored order; to be walked once: tenslice_sparse. */
+/** The values of a sparse tensor, its indices checked, in stored order; to be walked once: tenslice_sparse. */
 class sparse_values
     : public detail::range<detail::sparse_cursor, detail::sparse_item, sparse_value, detail::next_item> {
 public:
@@ -1022,7 +1031,10 @@ public:
         return detail::finish(status, why, detail::elements<std::byte>(bytes));
     }
 #if defined(__cpp_lib_mdspan)
-    /** The elements of a dense tensor of that rank, without a copy, in whatever order they are: as as() has them. */
+    /**
+     * The elements of a dense tensor of that rank, without a copy, in row-major or column-major order as they are: of
+     * this type, in this machine's byte order, aligned. WRONG_RANK where it has another number of dimensions.
+     */
     template <class T, std::size_t Rank>
     result<std::mdspan<const T, std::dextents<std::uint64_t, Rank>, std::layout_stride>> mdspan() const
     {
@@ -1122,9 +1134,9 @@ public:
         return detail::known(length);
     }
     /**
-     * The values of a sparse tensor, whose indices are checked first. `index`, which has an element for each dimension, is
-     * where the index of a value is written. `scratch`, for values that are stored encoded, has scratch_length() bytes,
-     * and stays in place as long as they are read.
+     * The values of a sparse tensor, whose indices are checked first. `index`, which has an element for each dimension,
+     * is where the index of a value is written. `scratch`, for values that are stored encoded, has scratch_length()
+     * bytes, and stays in place as long as they are read.
      */
     result<sparse_values> sparse(span<std::uint64_t> index, span<std::byte> scratch = {},
                                  const tenslice_decoder *decoder = nullptr) const
@@ -1191,7 +1203,7 @@ inline result<tensor> found(tenslice_status status, const tenslice_error &why, c
     });
 }
 
-/** The elements of a tensor, which `status` says whether it was found. Of any dtype where that is left open by std::byte. */
+/** The elements of the tensor that a look-up has found, or its error. Without a `dtype`, it is that of T. */
 template <class T>
 result<span<const T>> expected(tenslice_status status, tenslice_error &why, const tenslice_tensor &handle,
                                std::optional<std::uint32_t> dtype, const numbers &shape, const tenslice_file *file,
@@ -1298,7 +1310,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
-using tens_chunk_range = detail::range<tenslice_cursor, tenslice_tens_chunk, tenslice_tens_chunk, detail::next_tens_chunk>;
+using tens_chunk_range =
+    detail::range<tenslice_cursor, tenslice_tens_chunk, tenslice_tens_chunk, detail::next_tens_chunk>;
 
 /** What only a TENS file has. A library that was built without TENS lacks it. */
 class tens {
@@ -1331,8 +1344,8 @@ public:
         return detail::finish(status, why, dst);
     }
     /**
-     * The bytes of an element as they are in the file, at any address; empty for a 0 of which nothing is stored, where the
-     * file has pairs of index and value. Reads all pairs: tensor::sparse is for many elements.
+     * The bytes of an element as they are in the file, at any address; empty for a 0 of which nothing is stored, where
+     * the file has pairs of index and value. Reads all pairs: tensor::sparse is for many elements.
      */
     result<span<const std::byte>> element(const numbers &index) const
     {
@@ -1372,8 +1385,8 @@ public:
         return detail::finish(status, why, std::complex<double>(parts[0], parts[1]));
     }
     /**
-     * Writes the elements whose indices match `fixed`, where UINT64_MAX, or no number at all, selects all of a dimension:
-     * row-major, as double or std::complex<double>; the number of bytes.
+     * Writes the elements whose indices match `fixed`, where UINT64_MAX, or no number at all, selects all of a
+     * dimension: row-major, as double or std::complex<double>; the number of bytes.
      */
     result<std::uint64_t> slice(const numbers &fixed, span<std::byte> dst, span<std::byte> scratch) const
     {
@@ -1399,7 +1412,7 @@ public:
         const auto status = tenslice_blz_norm(&handle_, scratch.data(), scratch.size(), &norm, &why);
         return detail::finish(status, why, norm);
     }
-    /** The inner product with another train of this shape and type. `scratch` has inner_scratch_length(other) bytes. */
+    /** The inner product with a train of the same shape and type. `scratch` has inner_scratch_length(other) bytes. */
     result<tenslice_scaled> inner(const train &other, span<std::byte> scratch) const
     {
         tenslice_scaled inner{};
@@ -1428,8 +1441,8 @@ struct region_lengths {
 };
 
 /**
- * What only a Blosc2 frame has: chunks, and regions that are decoded by themselves. A region is given by the index in each
- * dimension from which it begins, and the one before which it ends. A library that was built without b2nd lacks it.
+ * What only a Blosc2 frame has: chunks, and regions that are decoded by themselves. A region is given by the index in
+ * each dimension at which it begins, and the one before which it ends. A library that was built without b2nd lacks it.
  */
 class b2nd {
 public:
@@ -1499,7 +1512,7 @@ public:
                                                        &place.length, &why);
         return detail::finish(status, why, place);
     }
-    /** Decodes a chunk to `dst`, padding included; the number of bytes. `scratch` has the bytes that chunk() reports. */
+    /** Decodes a chunk, padding included; the number of bytes. `scratch` has the bytes that chunk() reports. */
     result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, span<std::byte> scratch = {},
                                      const tenslice_decoder *decoder = nullptr) const
     {
@@ -1518,7 +1531,7 @@ public:
         const auto status = tenslice_b2nd_get_metalayer(&file_, in_trailer ? 1 : 0, i, &metalayer);
         return detail::finish(status, detail::no_details, metalayer);
     }
-    /** Decodes a metalayer of the trailer to `dst`; the number of bytes. `scratch` has the bytes that metalayer() reports. */
+    /** Decodes a metalayer of the trailer; the number of bytes. `scratch` has the bytes that metalayer() reports. */
     result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst, span<std::byte> scratch = {},
                                          const tenslice_decoder *decoder = nullptr) const
     {
@@ -1544,7 +1557,8 @@ private:
     tenslice_file file_;
 };
 
-using ztensor2_shard_range = detail::range<tenslice_cursor, tenslice_ztensor2_shard, ztensor2_shard, detail::next_shard>;
+using ztensor2_shard_range =
+    detail::range<tenslice_cursor, tenslice_ztensor2_shard, ztensor2_shard, detail::next_shard>;
 
 /** An open file: tenslice_file. */
 class file {
@@ -1575,7 +1589,7 @@ public:
     /** TENSLICE_WARNING_ bits. */
     std::uint32_t warnings() const noexcept { return info().warnings; }
 
-    /** The index of the first tensor that a warning, one TENSLICE_WARNING_ bit, is about; none where it is about no one. */
+    /** The index of the first tensor that a warning, one TENSLICE_WARNING_ bit, is about; none where there is none. */
     std::optional<std::uint64_t> warning_tensor(std::uint32_t warning) const noexcept
     {
         std::uint64_t index = 0;
@@ -1609,8 +1623,8 @@ public:
         return tenslice::attributes(cursor);
     }
     /**
-     * The first tensor of that name. Linear in the bytes of the metadata, as are those below, which an index is not. What
-     * is thrown, with TENSLICE_THROW, has read them once or twice more for its message.
+     * The first tensor of that name. Linear in the bytes of the metadata, as is expect; an index is not. What is
+     * thrown, with TENSLICE_THROW, has read them once or twice more for its message.
      */
     result<tensor> find(std::string_view name) const
     {
@@ -1620,9 +1634,9 @@ public:
         return detail::found(status, why, found, &handle_, name);
     }
     /**
-     * The elements of a dense tensor, without a copy: the one of that name, its elements of this type, as tensor::as has
-     * them, its shape that one, as in expect<float>("layer1.weight", {64, 32}); any where it is left out. As std::byte,
-     * elements of any type.
+     * The elements of the dense tensor of that name, without a copy: of this type, as tensor::as has them, and of this
+     * shape, as in expect<float>("layer1.weight", {64, 32}); any shape where it is left out. As std::byte, elements of
+     * any type. Where it fails, explain has the message.
      */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
     {
@@ -1642,8 +1656,8 @@ public:
     }
     /**
      * The full message of an error of expect<T>, of the file or of an index of it, written to `dst` and NUL-terminated:
-     * which tensor was asked for, and what the file has instead, or which name is the nearest. The arguments are those of
-     * the call that failed. If `dst` is too small, the rule alone.
+     * which tensor was asked for, and what the file has instead, or which name is the nearest. The arguments are those
+     * of the call that failed. If `dst` is too small, the rule alone.
      */
     template <class T>
     std::string_view explain(const error &why, span<char> dst, std::string_view name,
@@ -1652,8 +1666,8 @@ public:
         return detail::explain(&handle_, why, dst, name, detail::dtype_of<T>(), shape);
     }
     /** That of an error of find, or of expect with a dtype. */
-    std::string_view explain(const error &why, span<char> dst, std::string_view name, std::uint32_t dtype = TENSLICE_ANY,
-                             const numbers &shape = any_shape) const noexcept
+    std::string_view explain(const error &why, span<char> dst, std::string_view name,
+                             std::uint32_t dtype = TENSLICE_ANY, const numbers &shape = any_shape) const noexcept
     {
         return detail::explain(&handle_, why, dst, name, dtype, shape);
     }
@@ -1695,7 +1709,10 @@ public:
                                                           bytes.size(), &compared, &why);
         return detail::finish(status, why, compared != 0);
     }
-    /** What is particular to a GGUF file; INVALID_ARGUMENT for a file of another format. */
+    /**
+     * What is particular to a GGUF file; INVALID_ARGUMENT for a file of another format. A library that was built without
+     * a format lacks this and those below that are for it; programs that do not use them link all the same.
+     */
     result<tenslice_gguf_file_info> gguf_info() const
     {
         tenslice_gguf_file_info info{};
@@ -1760,7 +1777,7 @@ public:
         const auto status = tenslice_blz_train(&handle_, &train, &why);
         return detail::finish(status, why, tenslice::train(train));
     }
-    /** The tensor train of a BLZ file, whose cores the caller has read from the place that blz_info() states. */
+    /** The tensor train of a BLZ file, over its cores, which were read from the place that blz_info() states. */
     result<class train> train(span<const std::byte> cores) const
     {
         tenslice_train train{};
@@ -1870,7 +1887,8 @@ struct safetensors_entry {
     text file;
 };
 
-using safetensors_entry_range = detail::range<tenslice_cursor, detail::named_file, safetensors_entry, detail::next_entry>;
+using safetensors_entry_range =
+    detail::range<tenslice_cursor, detail::named_file, safetensors_entry, detail::next_entry>;
 
 /** The names of the files of a safetensors_index, each once, in alphabetical order. */
 class safetensors_files {
@@ -1994,6 +2012,7 @@ private:
 #undef TENSLICE_DETAIL_EXCEPTIONS
 #undef TENSLICE_DETAIL_RESULT
 #undef TENSLICE_DETAIL_SPAN
+#undef TENSLICE_DETAIL_MDSPAN
 #undef TENSLICE_DETAIL_JOIN
 #undef TENSLICE_DETAIL_ABI
 
