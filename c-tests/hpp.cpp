@@ -2,6 +2,7 @@
 // Argument: the fixtures.
 #include "tenslice.hpp" // first: it must not need what comes after
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -25,6 +26,51 @@ template <class T> T get(const tenslice::result<T> &result)
     return *result;
 }
 #endif
+
+/// What is thrown, where calls throw: the message. Else none.
+template <class Call> std::string thrown_by(Call call)
+{
+#if defined(TENSLICE_THROW)
+    try {
+        call();
+    } catch (const std::exception &why) {
+        return why.what();
+    }
+    CHECK(false);
+#endif
+    (void)call;
+    return {};
+}
+
+bool says(const std::string &message, std::string_view text)
+{
+#if defined(TENSLICE_THROW)
+    return message.find(text) != std::string::npos;
+#else
+    return message.empty() && !text.empty();
+#endif
+}
+
+/// The error of a call that must fail.
+template <class Call> tenslice::error error_of(Call call)
+{
+#if defined(TENSLICE_THROW)
+    try {
+        call();
+    } catch (const tenslice::exception &why) {
+        return why.error();
+    }
+    CHECK(false);
+    std::abort();
+#else
+    return call().error();
+#endif
+}
+
+tenslice::span<const std::byte> bytes_of(const blob &b)
+{
+    return tenslice::span<const std::byte>(reinterpret_cast<const std::byte *>(b.data), b.size);
+}
 
 /// The status of a call that must fail.
 template <class Call> tenslice_status status_of(Call call)
@@ -327,13 +373,342 @@ void quantized(const char *fixtures)
     std::free(f.data);
 }
 
+void expected(const char *fixtures)
+{
+    using tenslice::numbers;
+    const blob b = load(fixtures, "safetensors/py_transformer.safetensors");
+    const int before = allocations;
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    static std::array<std::uint32_t, 600> words;
+    const auto index = get(file.index(words));
+    constexpr std::string_view name = "model.layers.3.self_attn.k_proj.weight", norm = "model.norm.weight";
+    const auto tensor = get(file.find(name)), vector = get(file.find(norm));
+
+    // The shape, without a buffer.
+    const auto shape = tensor.shape();
+    CHECK(shape.size() == 2 && shape[0] == 4 && shape[1] == 8 && shape[2] == 0 && !shape.empty());
+    std::uint64_t product = 1;
+    for (const std::uint64_t length : shape)
+        product *= length;
+    CHECK(product == 32 && tensor.elements() == 32U && tensor.layout() == TENSLICE_LAYOUT_DENSE);
+    CHECK(shape == numbers({4, 8}) && shape != numbers({8, 4}) && shape != numbers({4}) && shape != numbers({4, 8, 1}));
+    const std::array<std::uint64_t, 2> same = {4, 8}, other = {0, 0};
+    CHECK(shape == same && shape != other && shape == tenslice::any_shape && shape == get(index.find(name)).shape());
+    CHECK(shape != vector.shape() && !(shape == numbers({})));
+    CHECK(tenslice::any_shape.size() == TENSLICE_ANY_SHAPE && numbers({0, 5}).size() == 2 && numbers({}).size() == 0);
+
+    // A tensor as it is expected, found in the file, by an index, or before.
+    CHECK(get(tensor.bytes()).size() == 64 && get(vector.bytes()).size() == 32);
+    CHECK(get(file.expect<std::byte>(name, {4, 8})).data() == get(tensor.bytes()).data());
+    CHECK(get(file.expect(name, TENSLICE_ANY)).size() == 64 && get(file.expect(norm, TENSLICE_ANY, {8})).size() == 32);
+    if (little_endian() == TENSLICE_OK) {
+        const auto numbers_in_place = get(file.expect<float>(norm, {8}));
+        CHECK(numbers_in_place.size() == 8 && numbers_in_place.data() == get(vector.as<float>()).data());
+        CHECK(get(index.expect<float>(norm)).data() == numbers_in_place.data());
+        CHECK(get(vector.expect<float>()).size() == 8 && get(vector.expect(TENSLICE_F32, {8})).size() == 32);
+        CHECK(get(file.expect<std::uint16_t>(name, same)).size() == 32); // 16 bits a number, as as() has them
+        CHECK(get(file.expect(name, TENSLICE_F16, {4, 8})).size() == 64);
+        CHECK(get(index.expect(name, TENSLICE_F16, same)).size() == 64);
+#if defined(__STDCPP_FLOAT16_T__)
+        const auto halves = get(file.expect<std::float16_t>(name, {4, 8}));
+        CHECK(static_cast<float>(halves[0]) == tenslice_f16_to_f32(get(tensor.as<std::uint16_t>())[0]));
+#endif
+    }
+    const auto wrong_shape = [&] { return file.expect<std::uint16_t>(name, {8, 4}); };
+    const auto wrong_type = [&] { return index.expect<float>(name, {4, 8}); };
+    const auto no_tensor = [&] { return file.expect<float>("model.norm.wieght", {8}); };
+    CHECK(status_of(wrong_shape) == TENSLICE_WRONG_SHAPE && status_of(wrong_type) == TENSLICE_WRONG_TYPE);
+    CHECK(status_of(no_tensor) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return tensor.expect<std::uint16_t>({}); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(status_of([&] { return tensor.expect(TENSLICE_BF16); }) == TENSLICE_WRONG_TYPE);
+    CHECK(status_of([&] { return index.expect(norm, TENSLICE_F32, {7}); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(status_of([&] { return index.expect<float>("nothing"); }) == TENSLICE_NOT_FOUND);
+
+    // The messages, written where the caller says.
+    std::array<char, 256> room;
+    constexpr std::string_view type_text = "tensor \"model.layers.3.self_attn.k_proj.weight\": expected f32 [4, 8]; "
+                                           "the file has f16 [4, 8]";
+    constexpr std::string_view name_text = "no tensor \"model.norm.wieght\"; the nearest name is \"model.norm.weight\"";
+    CHECK(file.explain<float>(error_of(wrong_type), room, name, {4, 8}) == type_text && room[type_text.size()] == 0);
+    CHECK(file.explain(error_of(wrong_type), room, name, TENSLICE_F32, {4, 8}) == type_text);
+    const auto not_found = error_of([&] { return file.find("model.norm.wieght"); });
+    CHECK(file.explain(not_found, room, "model.norm.wieght") == name_text);
+    const auto why = error_of(wrong_type);
+    std::array<char, 8> little;
+    CHECK(file.explain<float>(why, little, name) == why.what());
+    CHECK(allocations == before);
+    CHECK(says(thrown_by(wrong_type), type_text) && says(thrown_by(no_tensor), name_text));
+    CHECK(says(thrown_by([&] { return index.find("model.norm.wieght"); }), name_text));
+    CHECK(says(thrown_by([&] { return file.find("model.norm.wieght"); }), name_text));
+    CHECK(says(thrown_by(wrong_shape), "expected u16 [8, 4]; the file has f16 [4, 8]"));
+    CHECK(says(thrown_by([&] { return tensor.expect<std::uint16_t>({1}); }), "another shape"));
+    CHECK(says(thrown_by([&] { return get(file.find(name)).as<double>(); }), "not of the requested type"));
+    std::free(b.data);
+
+    // Of many dimensions, and of none.
+    const blob c = load(fixtures, "npy/rank64.npy"), d = load(fixtures, "npy/rank0.npy");
+    const auto many = get(get(tenslice::file::open(c.data, c.size)).find(""));
+    const auto none = get(get(tenslice::file::open(d.data, d.size)).find(""));
+    CHECK(many.shape().size() == 64 && std::distance(many.shape().begin(), many.shape().end()) == 64);
+    CHECK(none.shape().empty() && none.shape() == numbers({}) && none.elements() == 1U);
+    std::free(c.data);
+    std::free(d.data);
+}
+
+#if defined(__cpp_lib_mdspan)
+void views(const char *fixtures)
+{
+    const blob b = load(fixtures, "npy/v1_fortran.npy"), c = load(fixtures, "npy/rank3.npy");
+    const blob d = load(fixtures, "npy/rank0.npy"), e = load(fixtures, "npy/shape_zero.npy");
+    const auto tensor = get(get(tenslice::file::open(b.data, b.size)).find(""));
+    if (little_endian() != TENSLICE_OK)
+        return;
+    const auto columns = get(tensor.mdspan<std::int16_t, 2>());
+    const auto stored = get(tensor.as<std::int16_t>());
+    CHECK(columns.extent(0) == 4 && columns.extent(1) == 3 && columns.size() == stored.size());
+    for (std::uint64_t i = 0; i < 4; i++)
+        for (std::uint64_t j = 0; j < 3; j++)
+            CHECK((&columns[std::array{i, j}] == &stored[j * 4 + i]));
+    CHECK(status_of([&] { return tensor.mdspan<std::int16_t, 3>(); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return tensor.mdspan<float, 2>(); }) == TENSLICE_WRONG_TYPE);
+    const auto other = get(get(tenslice::file::open(c.data, c.size)).find(""));
+    const auto rows = get(other.mdspan<float, 3>());
+    CHECK((rows.extent(0) == 2 && &rows[std::array{1, 0, 2}] == &get(other.as<float>())[5]));
+    const auto scalar = get(get(tenslice::file::open(d.data, d.size)).find(""));
+    CHECK(scalar.rank() == 0 && (get(scalar.mdspan<float, 0>()).data_handle() == get(scalar.as<float>()).data()));
+    const auto empty = get(get(tenslice::file::open(e.data, e.size)).find(""));
+    CHECK((empty.rank() == 1 && get(empty.mdspan<float, 1>()).empty()));
+    std::free(b.data);
+    std::free(c.data);
+    std::free(d.data);
+    std::free(e.data);
+}
+#endif
+
+void in_ranges(const char *fixtures)
+{
+    const blob b = load(fixtures, "v1.2/dense_all_dtypes.zt"), bad = load(fixtures, "bad/v1.2/end_past_eof.zt");
+    const int before = allocations;
+    tenslice::source source(b.size);
+    int asked = 0;
+    while (const auto need = source.needs()) {
+        CHECK(need->length > 0 && need->length <= b.size && need->offset <= b.size - need->length);
+        const auto again = source.needs();
+        CHECK(again && again->offset == need->offset && again->length == need->length);
+        CHECK(status_of([&] { return source.open(); }) == TENSLICE_NEED);
+        const auto size = static_cast<std::size_t>(need->length);
+        CHECK(get(source.add(need->offset, b.data + need->offset, size)) == size);
+        asked++;
+    }
+    CHECK(asked > 1 && !source.needs());
+    CHECK(status_of([&] { return source.add(b.size, b.data, 1); }) == TENSLICE_INVALID_ARGUMENT);
+    const auto file = get(source.open()), again = get(source.open());
+    const auto tensor = get(file.find("t.float64"));
+    CHECK(again.tensor_count() == file.tensor_count() && tensor.shape() == tenslice::numbers({2, 3}));
+    CHECK(status_of([&] { return tensor.bytes(); }) == TENSLICE_NOT_IN_MEMORY);
+    const auto info = get(tensor.data()).info();
+    const auto fetched = bytes_of(b).subspan(static_cast<std::size_t>(info.offset), 48);
+    const auto bound = get(get(tensor.data()).with_bytes(fetched));
+    CHECK(get(bound.bytes()).size() == 48 && get(bound.stored()).data() == get(bound.bytes()).data());
+
+    tenslice::source broken(bad.size);
+    while (const auto need = broken.needs())
+        CHECK(get(broken.add(need->offset, bad.data + need->offset, static_cast<std::size_t>(need->length))) > 0);
+    const auto why = error_of([&] { return broken.open(); });
+    constexpr std::string_view text = "offset 64 + length 100000 exceeds the file (323 bytes)";
+    std::array<char, 256> room;
+    std::array<char, 4> little;
+    CHECK(why.status() == TENSLICE_OUT_OF_FILE);
+    CHECK(broken.explain(why, room).find(text) != std::string_view::npos && broken.explain(why, little) == why.what());
+    CHECK(allocations == before);
+    CHECK(says(thrown_by([&] { return broken.open(); }), text));
+    std::free(b.data);
+    std::free(bad.data);
+}
+
+void sparse(const char *fixtures)
+{
+    const blob b = load(fixtures, "v1.2/objects_sparse_quant_logical.zt");
+    const blob c = load(fixtures, "tens/good/ix_f64_x2.tens");
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    const auto tensor = get(file.find("csr_i32"));
+    static std::array<std::uint64_t, 3> index;
+    static std::array<float, 30> dense, put;
+    const int before = allocations;
+    const auto decoded = tenslice::span<std::byte>(reinterpret_cast<std::byte *>(dense.data()), sizeof dense);
+    CHECK(get(tensor.read_into(decoded)) == sizeof dense);
+    auto values = get(tensor.sparse(index));
+    const auto info = values.info();
+    CHECK(info.rank == 2 && info.dtype == TENSLICE_F32 && info.stored > 2);
+    std::uint64_t count = 0;
+    for (const tenslice::sparse_value value : values) {
+        CHECK(value.index.size() == 2 && value.bytes.size() == 4 && value.dtype == TENSLICE_F32);
+        CHECK(!value.as<double>() && !value.as<std::int32_t>());
+        if (little_endian() == TENSLICE_OK)
+            put[static_cast<std::size_t>(value.index[0] * 6 + value.index[1])] = *value.as<float>();
+        else
+            CHECK(!value.as<float>());
+        count++;
+    }
+    CHECK(count == info.stored && !values.error());
+    CHECK(little_endian() != TENSLICE_OK || std::memcmp(put.data(), dense.data(), sizeof dense) == 0);
+    CHECK(status_of([&] { return tensor.sparse({}); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return get(file.find("fp8")).sparse(index); }) == TENSLICE_UNSUPPORTED_LAYOUT);
+    CHECK(status_of([&] { return get(file.find("csr_u64")).sparse(index, {}, nullptr); }) != TENSLICE_OK);
+
+    // Pairs of a TENS file, and its elements.
+    const auto other = get(tenslice::file::open(c.data, c.size));
+    const auto tens = get(other.tens());
+    count = 0;
+    for (const tenslice::sparse_value value : get(get(other.find("")).sparse(index))) {
+        CHECK(get(tens.element(value.index)).data() == value.bytes.data() && value.bytes.size() == 16);
+        CHECK(value.as<std::complex<double>>().has_value() == (little_endian() == TENSLICE_OK));
+        count++;
+    }
+    CHECK(count == 4 && get(tens.element({0, 1, 2})).empty());
+    CHECK(status_of([&] { return tens.element({0}); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return tens.element({3, 0, 0}); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(get(tens.dimension(1)).name == 'b' && get(tens.dimension(1)).length == 3);
+    CHECK(status_of([&] { return tens.dimension(3); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return file.tens(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(allocations == before);
+    std::free(b.data);
+    std::free(c.data);
+
+    const blob d = load(fixtures, "tens/good/sym_1_anti.tens");
+    const auto symmetric = get(get(tenslice::file::open(d.data, d.size)).tens());
+    std::array<std::uint32_t, 4> sources{};
+    count = 0;
+    auto chunks = symmetric.chunks();
+    for (const tenslice_tens_chunk chunk : chunks)
+        if (count++ == 0)
+            CHECK(get(symmetric.permutation(chunk.offset, sources)).size() == 4 && sources[0] == 1 && sources[1] == 0);
+    CHECK(count == 2 && !chunks.error());
+    std::free(d.data);
+}
+
+void trains(const char *fixtures)
+{
+    const blob a = load(fixtures, "blz/good/pair_a_f64.blz"), b = load(fixtures, "blz/good/pair_b_f64.blz");
+    static std::array<double, 72> elements;
+    static std::array<std::byte, 4096> scratch;
+    const int before = allocations;
+    const auto file = get(tenslice::file::open(a.data, a.size)), other = get(tenslice::file::open(b.data, b.size));
+    const auto train = get(file.train()), second = get(other.train());
+    const auto info = get(file.blz_info());
+    CHECK(info.core_count == 4 && info.dtype == TENSLICE_F64 && get(file.blz_core(3)).shape[1] == 3);
+    const auto decoded = tenslice::span<std::byte>(reinterpret_cast<std::byte *>(elements.data()), sizeof elements);
+    CHECK(train.scratch_lengths().slice <= scratch.size() && train.scratch_lengths().norm <= scratch.size());
+    CHECK(get(train.slice({}, decoded, scratch)) == sizeof elements);
+    double sum = 0, squares = 0;
+    for (const double element : elements)
+        sum += element, squares += element * element;
+    const auto value = [](const tenslice_scaled &scaled) { return std::ldexp(scaled.real, scaled.exponent); };
+    CHECK(std::fabs(value(get(train.sum(scratch))) - sum) < 1e-9 * std::sqrt(squares));
+    CHECK(std::fabs(value(get(train.norm(scratch))) - std::sqrt(squares)) < 1e-9 * std::sqrt(squares));
+    const auto last = get(train.element({2, 3, 1, 2}, scratch));
+    CHECK(std::fabs(last.real() - elements[71]) < 1e-12 && last.imag() == 0);
+    CHECK(get(train.slice({UINT64_MAX, 3, 1, 2}, decoded, scratch)) == 3 * sizeof(double));
+    const auto needed = train.inner_scratch_length(second);
+    CHECK(needed && *needed > 0 && *needed <= scratch.size());
+    CHECK(std::fabs(value(get(train.inner(second, scratch))) + 0.3312737902914607) < 1e-9);
+    const auto offset = static_cast<std::size_t>(info.offset), length = static_cast<std::size_t>(info.length);
+    const auto cores = bytes_of(a).subspan(offset, length);
+    CHECK(value(get(get(file.train(cores)).inner(second, scratch))) == value(get(train.inner(second, scratch))));
+    CHECK(status_of([&] { return file.train(cores.subspan(0, 8)); }) == TENSLICE_WRONG_LENGTH);
+    CHECK(status_of([&] { return train.element({2, 3}, scratch); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return train.element({2, 3, 1, 3}, scratch); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(status_of([&] { return train.sum({}); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return train.norm({}); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return train.inner(second, {}); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return train.slice({}, {}, scratch); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return file.blz_core(4); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return file.b2nd(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(allocations == before);
+    std::free(a.data);
+    std::free(b.data);
+}
+
+void regions(const char *fixtures)
+{
+    const blob b = load(fixtures, "b2nd/good/nd02_lz4_0.b2nd"); // 13 rows of 10, chunks of 13 x 6, blocks of 8 x 6
+    static std::array<std::byte, 13 * 10 * 4> all;
+    static std::array<std::byte, 1024> scratch, chunk;
+    static std::array<std::byte, 2 * 3 * 4> part;
+    const int before = allocations;
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    const auto array = get(file.b2nd());
+    std::array<std::uint64_t, 2> room;
+    CHECK(array.info().is_array && array.info().chunk_count == 2);
+    CHECK(get(array.chunk_shape(room)).size() == 2 && room[0] == 13 && room[1] == 6);
+    CHECK(get(array.block_shape(room)).size() == 2 && room[0] == 8 && room[1] == 6);
+    CHECK(get(get(file.find("")).read_into(all, scratch)) == all.size());
+    const auto lengths = get(array.region_lengths({7, 4}, {9, 7}));
+    CHECK(lengths.length == part.size() && lengths.scratch > 0 && lengths.scratch <= scratch.size());
+    CHECK(get(array.region_work({7, 4}, {9, 7})) > 0);
+    CHECK(get(array.read_region({7, 4}, {9, 7}, part, scratch)) == part.size());
+    for (std::size_t row = 0; row < 2; row++)
+        CHECK(std::equal(part.begin() + static_cast<std::ptrdiff_t>(row * 12),
+                         part.begin() + static_cast<std::ptrdiff_t>(row * 12 + 12),
+                         all.begin() + static_cast<std::ptrdiff_t>(((row + 7) * 10 + 4) * 4)));
+    const auto header = get(array.chunk(1));
+    const auto place = get(array.chunk_extent(1));
+    CHECK(header.offset == place.offset && header.length == place.length && header.block_count == 2);
+    CHECK(get(array.read_chunk(1, chunk, scratch)) == array.info().chunk_size);
+    CHECK(std::equal(chunk.begin(), chunk.begin() + 16, all.begin() + 24));
+    CHECK(get(array.metalayer(0)).name.length == 4);
+    CHECK(status_of([&] { return array.metalayer(0, true); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return array.read_metalayer(0, chunk, scratch); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return array.chunk(2); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return array.chunk_shape({}); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return array.region_lengths({7, 4}, {9}); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return array.region_work({7}, {9}); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 11}, part, scratch); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 7}, {}, scratch); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 7}, part); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return file.train(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return file.blz_info(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(allocations == before);
+    std::free(b.data);
+}
+
+void particulars(const char *fixtures)
+{
+    const blob a = load(fixtures, "gguf/kv_all_types.gguf"), b = load(fixtures, "npz/deflated.npz");
+    const blob c = load(fixtures, "npy/v1_fortran.npy");
+    const blob d = load(fixtures, "safetensors/rs_sharded.safetensors.index.json");
+    const auto gguf = get(tenslice::file::open(a.data, a.size)), npz = get(tenslice::file::open(b.data, b.size));
+    const auto npy = get(tenslice::file::open(c.data, c.size));
+    const auto index = get(tenslice::safetensors_index::open(d.data, d.size));
+    const int before = allocations;
+    std::uint64_t count = 0;
+    CHECK(get(gguf.gguf_info()).alignment == 32);
+    for (const tenslice_gguf_tensor_info info : get(gguf.gguf_infos()))
+        count += info.name.length == 1 && info.rank > 0;
+    CHECK(count == gguf.tensor_count() && count > 0);
+    count = 0;
+    for (const tenslice_npz_entry entry : get(npz.npz_entries()))
+        count += entry.name.length > 0 && entry.decoded_length > 0;
+    CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
+    std::array<std::uint32_t, 4> scratch;
+    CHECK(get(gguf.check(scratch)) == gguf.warnings() && !gguf.warning_tensor(TENSLICE_WARNING_REPEATED_NAME));
+    CHECK(get(index.check(scratch)) && !index.metadata().error());
+    CHECK(status_of([&] { return npz.gguf_info(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return npz.gguf_infos(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return gguf.npz_entries(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return gguf.npy_descr(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(allocations == before);
+    for (const blob &one : {a, b, c, d})
+        std::free(one.data);
+}
+
 void refused(const char *fixtures)
 {
     const blob b = load(fixtures, "bad/v1.2/end_past_eof.zt");
 #if defined(TENSLICE_THROW)
     try {
         (void)tenslice::file::open(b.data, b.size);
-        CHECK(!"thrown");
+        CHECK(false);
     } catch (const tenslice::exception &thrown) {
         const tenslice::error why = thrown.error();
 #else
@@ -346,7 +721,26 @@ void refused(const char *fixtures)
         CHECK(text.find("offset 64 + length 100000 exceeds the file (323 bytes)") != std::string::npos);
         std::array<char, 4> little;
         CHECK(why.explain(little, b.data, b.size) == why.what());
+#if defined(TENSLICE_THROW)
+        CHECK(text == thrown.what());
+        const tenslice::exception copy = thrown;
+        CHECK(text == copy.what());
+#endif
+        // Of an error alone, what does not need the file.
+        const tenslice::exception alone(why);
+        CHECK(std::string(alone.what()).find("exceeds the file") != std::string::npos);
+        CHECK(alone.error().status() == TENSLICE_OUT_OF_FILE);
+        const tenslice::error ours(TENSLICE_TOO_SMALL, tenslice::detail::no_details);
+        CHECK(std::string_view(tenslice::exception(ours).what()) == ours.what());
     }
+#if !defined(TENSLICE_THROW) && !defined(__cpp_lib_expected)
+    try {
+        (void)tenslice::file::open(b.data, b.size).value();
+        CHECK(false);
+    } catch (const tenslice::exception &thrown) {
+        CHECK(std::string(thrown.what()).find("[at byte") != std::string::npos);
+    }
+#endif
     std::free(b.data);
 }
 
@@ -371,6 +765,15 @@ int main(int argc, char **argv)
     components_in_shards(argv[1]);
     metadata(argv[1]);
     quantized(argv[1]);
+    expected(argv[1]);
+#if defined(__cpp_lib_mdspan)
+    views(argv[1]);
+#endif
+    in_ranges(argv[1]);
+    sparse(argv[1]);
+    trains(argv[1]);
+    regions(argv[1]);
+    particulars(argv[1]);
     refused(argv[1]);
     std::puts("hpp: ok");
     return 0;

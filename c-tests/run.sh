@@ -51,12 +51,13 @@ fi
 for compiler in $compilers; do
     for standard in 17 20 2b; do
         for throw in "" -DTENSLICE_THROW; do
-            $compiler $warnings -O1 -g -Iinclude -Ic-tests -std=c++$standard $throw c-tests/hpp.cpp "$lib/libtenslice.a" -o "$out/hpp"
+            $compiler $warnings -Wconversion -Wshadow -O1 -g -Iinclude -Ic-tests -std=c++$standard $throw \
+                c-tests/hpp.cpp "$lib/libtenslice.a" -o "$out/hpp"
             "$out/hpp" "$fixtures"
         done
     done
-    $compiler $warnings -Iinclude -std=c++17 -fno-exceptions -fsyntax-only -x c++ include/tenslice.hpp 2> "$out/hpp.txt" \
-        || { cat "$out/hpp.txt"; exit 1; }
+    $compiler $warnings -Wconversion -Wshadow -Iinclude -std=c++17 -fno-exceptions -fsyntax-only -x c++ \
+        include/tenslice.hpp 2> "$out/hpp.txt" || { cat "$out/hpp.txt"; exit 1; }
 done
 
 # Decoding: by the library with and without zstd, and by a decoder of ours that calls libzstd.
@@ -108,6 +109,26 @@ if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
     exit 1
 fi
 grep -q 'offset 64 + length 100000 exceeds the file (323 bytes)' "$out/span.txt"
+
+# All weights of a transformer, and what is said of a file that has others.
+$c -Wconversion -D_GNU_SOURCE examples/engine.c "$lib/libtenslice.a" -o "$out/engine-c"
+$cxx -Wconversion -std=c++17 examples/engine.cpp "$lib/libtenslice.a" -o "$out/engine-cpp"
+model=tests/fixtures/safetensors/py_transformer.safetensors
+"$out/engine-c" $model | grep -qx '200 tensors, sum 344.335; of the first, by ranges, 0.781006'
+"$out/engine-cpp" $model | grep -qx 'sum 344.335; the first has 192 bytes at 21184'
+LC_ALL=C sed 's/layers.7.self_attn.k_proj/layers.7.self_attn.k_porj/' $model > "$out/no-name"
+LC_ALL=C sed 's/"F16"/"I16"/g' $model > "$out/other-type"
+for engine in engine-c engine-cpp; do
+    for file in no-name other-type; do
+        if "$out/$engine" "$out/$file" > /dev/null 2> "$out/$engine-$file.txt"; then
+            echo "$engine: accepted $file" >&2
+            exit 1
+        fi
+    done
+    grep -q 'no tensor "model.layers.7.self_attn.k_proj.weight"; the nearest name is "' "$out/$engine-no-name.txt"
+    grep -q 'tensor "model.embed_tokens.weight": expected f16 \[12, 8\]; the file has i16' "$out/$engine-other-type.txt"
+done
+[ "$(wc -l < examples/engine.c)" -le 120 ] && [ "$(wc -l < examples/engine.cpp)" -le 60 ]
 
 # A model in several files: all of it, one tensor, and what is not as the index says.
 $c -D_GNU_SOURCE examples/shards.c "$lib/libtenslice.a" -o "$out/shards"
