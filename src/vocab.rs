@@ -8,6 +8,7 @@ use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{UNKNOWN, keywords};
 use crate::bytes::num::product;
+use crate::bytes::utf8::Utf8;
 use crate::pinned::pinned;
 
 /// The type of an element.
@@ -50,7 +51,9 @@ macro_rules! dtypes {
             /// Returns [`name`](Self::name), from the text that C's names are in, where chips print it: a linker
             /// keeps short strings of their own even where no code is left that uses them.
             pub(crate) fn name_for_c(self) -> &'static str {
-                self.place_of_name().and_then(|place| Self::NAMES_FOR_C.split('\0').nth(place)).unwrap_or("?")
+                let mut names = Self::NAMES_FOR_C.as_bytes().split(|byte| *byte == 0);
+                let name = self.place_of_name().and_then(|place| names.nth(place));
+                name.map_or("?", |name| Utf8::known(name).as_str())
             }
 
             /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
