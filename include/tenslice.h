@@ -7,8 +7,8 @@
  *     tenslice_file file;
  *     tenslice_bytes bytes;
  *     if (tenslice_file_open(&file, model, model_size, NULL) != TENSLICE_OK) return fail();
- *     if (tenslice_file_expect(&file, TENSLICE_STR("layer1.weight"), TENSLICE_F32, shape, 2, &bytes, NULL) != TENSLICE_OK)
- *         return fail();
+ *     if (tenslice_file_expect(&file, TENSLICE_STR("layer1.weight"), TENSLICE_F32, shape, 2, &bytes, NULL)
+ *         != TENSLICE_OK) return fail();
  *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
  *
  * Files that are not in memory: the library requests the ranges it needs, and never reads by itself.
@@ -43,10 +43,11 @@
  * tenslice_error_text turns into a message: which rule is broken, by which tensor, at which byte.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles
- * of another kind result in an error code, not a crash. Strings are passed in as a pointer and a length (of a literal,
- * TENSLICE_STR gives both; with the length TENSLICE_NUL a string ends before its NUL), and returned as a tenslice_str, which is not NUL-terminated: print it with
- * printf("%.*s", (int)name.length, name.data), and note that a file may put any character into it. Where its
- * is_escaped is 1, as it may be in safetensors, tenslice_str_copy gives what it means.
+ * of another kind result in an error code, not a crash. Strings are passed in as a pointer and a length: of a
+ * literal, TENSLICE_STR gives both; with the length TENSLICE_NUL, a string ends before its NUL. They are returned
+ * as a tenslice_str, which is not NUL-terminated: print it with printf("%.*s", (int)name.length, name.data), and
+ * note that a file may put any character into it. Where its is_escaped is 1, as it may be in safetensors,
+ * tenslice_str_copy gives what it means.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string
  * buffer) must share no byte with any other argument except `error`, and a handle must share none with the bytes
