@@ -199,12 +199,20 @@ pub(super) fn component<'a>(
 /// Holds the bytes of a component, whose extent is at `at` of the manifest, to be where those of blobs may be (sections
 /// 2.4 and 3.6). How long the file is that a shard is in, only the table of shards tells.
 fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) -> Option<()> {
-    let extent = part.extent;
+    match misplacement(manifest, part.extent, part.shard.is_some()) {
+        Some(kind) => reader.stop_in(Item::Offset, kind, at),
+        None => Some(()),
+    }
+}
+
+/// What is wrong with the place of such bytes in this file, or in a shard.
+#[inline(always)]
+pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent, is_in_shard: bool) -> Option<ErrorKind> {
     let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
-    let kind = if !is_aligned(extent.offset) {
+    Some(if !is_aligned(extent.offset) {
         ErrorKind::MisalignedOffset
-    } else if part.shard.is_some() {
-        return Some(());
+    } else if is_in_shard {
+        return None;
     } else if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
         ErrorKind::OutOfFile
     } else if !extent.is_within(manifest.data_end) {
@@ -212,9 +220,8 @@ fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecor
     } else if extent.length > 0 && extent != own && extent.clashes_with(own) {
         ErrorKind::OverManifest
     } else {
-        return Some(());
-    };
-    reader.stop_in(Item::Offset, kind, at)
+        return None;
+    })
 }
 
 /// Reads an offset and a length.

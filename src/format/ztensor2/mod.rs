@@ -20,6 +20,8 @@ mod entry;
 mod explain;
 mod layout;
 mod places;
+#[cfg(target_pointer_width = "64")]
+mod plain;
 mod shards;
 
 use core::cmp::Ordering;
@@ -266,6 +268,14 @@ impl<'a> Ztensor2File<'a> {
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
             left = left.saturating_sub(1);
+            #[cfg(target_pointer_width = "64")]
+            if let Some(entry) = plain::check(&self.manifest, reader.position(), last) {
+                reader.go_to(entry.after);
+                pass.add_own(entry.extent);
+                last = entry.name;
+                index = index.wrapping_add(1);
+                continue;
+            }
             let mut tensor = TensorRecord::blank();
             self.read_object(reader, &mut last, &mut tensor, Some(&mut pass))?;
             summary.warnings.add_tensor(tensor.warnings, index);
@@ -415,11 +425,16 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
-        let mut reader = self.manifest.reader(at);
         tensor.index = cursor.index;
+        #[cfg(target_pointer_width = "64")]
+        if let Some(after) = plain::read(&self.manifest, tensor, at) {
+            move_on(cursor, after, left);
+            return Ok(true);
+        }
+        let mut reader = self.manifest.reader(at);
         let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
         if read.is_some() {
-            move_on(cursor, &reader, left);
+            move_on(cursor, reader.position(), left);
         }
         self.manifest.outcome(&reader, read.map(|()| true))
     }
@@ -432,6 +447,18 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
+                #[cfg(target_pointer_width = "64")]
+                match plain::pass_over(&self.manifest, at) {
+                    Some((found, after)) if key_order(found, name) == Ordering::Less => {
+                        reader.go_to(after);
+                        tensor.index = tensor.index.wrapping_add(1); // as below
+                        continue;
+                    }
+                    Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
+                        return Some(true);
+                    }
+                    _ => {}
+                }
                 let found = reader.text_bytes()?;
                 match key_order(found, name) {
                     Ordering::Less => {}
@@ -454,10 +481,15 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
+        #[cfg(target_pointer_width = "64")]
+        if let Some((name, after)) = plain::pass_over(&self.manifest, at) {
+            move_on(cursor, after, left);
+            return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
+        }
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
         let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        move_on(cursor, &reader, left);
+        move_on(cursor, reader.position(), left);
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
@@ -495,6 +527,13 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
+        #[cfg(target_pointer_width = "64")]
+        if cursor.index == 0 {
+            if let Some(after) = plain::read_data(&self.manifest, tensor, part) {
+                move_on(cursor, after, 0);
+                return Ok(true);
+            }
+        }
         let Keys { at, left } =
             if cursor.index == 0 { Keys { at: tensor.components, left: 0 } } else { keys(cursor) };
         let mut reader = self.manifest.reader_in(tensor, at);
@@ -503,7 +542,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             let Some(left) = left.checked_sub(1) else { return Some(false) };
             entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
             layout::complete(tensor, part);
-            move_on(cursor, &reader, left);
+            move_on(cursor, reader.position(), left);
             Some(true)
         };
         let found = next();
@@ -520,9 +559,9 @@ const fn is_aligned(offset: u64) -> bool {
     offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
 }
 
-/// Moves an iteration to the key that the reader has come to, with which so many are left.
-fn move_on(cursor: &mut Cursor, reader: &Reader<'_>, left: u32) {
-    *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+/// Moves an iteration to the key at that position, with which so many are left.
+fn move_on(cursor: &mut Cursor, position: u32, left: u32) {
+    *cursor = Cursor { at: position.into(), left, index: cursor.index.saturating_add(1) };
 }
 
 /// The key at which an iteration in progress is.

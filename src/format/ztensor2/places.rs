@@ -194,8 +194,7 @@ impl<'a> Seen<'a> {
 
     /// Adds the place of a component, which is at `at`.
     #[inline]
-    fn add(&mut self, part: &ComponentRecord<'a>, at: u32) {
-        let blob = Blob::of(part);
+    fn add(&mut self, blob: Blob<'a>, at: u32) {
         if blob.extent.length == 0 {
             return;
         }
@@ -259,8 +258,15 @@ impl<'s, 'a> Pass<'s, 'a> {
         if let (Some(name), true) = (part.shard, self.are_shards_found) {
             self.find_shard(reader, name, part, at)?;
         }
-        self.seen.add(part, at);
+        self.seen.add(Blob::of(part), at);
         Some(())
+    }
+
+    /// Adds a component in the file itself.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(super) fn add_own(&mut self, extent: Extent) {
+        self.seen.add(Blob { shard: &[], extent }, 0);
     }
 
     /// Holds a component to be inside the shard that it is in.
