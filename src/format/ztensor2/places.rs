@@ -147,6 +147,9 @@ pub(super) struct Seen<'a> {
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
     are_sorted: bool,
+    /// Whether all tensors are as in `plain`.
+    #[cfg(target_pointer_width = "64")]
+    pub(super) are_plain: bool,
     /// The extents of them all; too few if some are in shards or too long, or there are too many.
     #[cfg(target_pointer_width = "64")]
     extents: heapless::Vec<Packed, EXTENTS>,
@@ -170,6 +173,8 @@ impl<'a> Seen<'a> {
             last: Blob { shard: &[], extent: Extent::new(0, 0) },
             count: 0,
             are_sorted: true,
+            #[cfg(target_pointer_width = "64")]
+            are_plain: true,
             #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
             #[cfg(not(target_pointer_width = "64"))]
@@ -241,7 +246,7 @@ pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
     /// Whether the shards are looked up: not on opening if they are too many for that.
     pub(super) are_shards_found: bool,
-    seen: &'s mut Seen<'a>,
+    pub(super) seen: &'s mut Seen<'a>,
 }
 
 impl<'s, 'a> Pass<'s, 'a> {

@@ -212,6 +212,12 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> 
     is_sound.then_some(Checked { name, extent: data.extent, after })
 }
 
+/// The name of the entry at that position, whatever that is like.
+#[inline(always)]
+pub(super) fn name<'a>(manifest: &Manifest<'a>, position: u32) -> Option<&'a [u8]> {
+    Some(Rest::of(manifest.region.bytes, position)?.text_and_is_shortest()?.0)
+}
+
 /// The name of the entry at that position, which has been checked, and the position after the entry.
 #[inline(always)]
 pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
@@ -229,6 +235,25 @@ pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, p
     tensor.shape = Shape::new(entry.lengths, entry.rank, layout::read_dimension);
     tensor.components = entry.components.position_in(manifest.region.bytes);
     Some(entry.rest.position_in(manifest.region.bytes))
+}
+
+/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+#[inline(never)]
+pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
+    let mut rest = Rest::of(manifest.region.bytes, position)?;
+    let (name, _) = rest.text_and_is_shortest()?;
+    rest.take(PARTS.len())?;
+    let components = rest.position_in(manifest.region.bytes);
+    let data = Data::read(rest)?;
+    rest = data.rest;
+    rest.take(SHAPE.len())?;
+    let rank = u32::from(rest.byte()? & 0x1f);
+    tensor.dtype = Some(data.dtype);
+    tensor.at = manifest.offset(position);
+    tensor.components = components;
+    tensor.name = Utf8::known(name);
+    tensor.shape = Shape::new(rest.bytes(), rank, layout::read_dimension);
+    Some(())
 }
 
 /// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
@@ -276,6 +301,9 @@ mod tests {
         assert_eq!(read(&manifest, &mut tensor, 0), Some(checked.after));
         assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
         assert!(tensor.shape.iter().eq(expected.shape.iter()));
+        let mut alone = TensorRecord::blank();
+        assert_eq!(read_alone(&manifest, &mut alone, 0), Some(()));
+        assert_eq!(format!("{alone:?}"), format!("{expected:?}"));
 
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
