@@ -199,21 +199,24 @@ pub(super) fn component<'a>(
 /// Holds the bytes of a component, whose extent is at `at` of the manifest, to be where those of blobs may be (sections
 /// 2.4 and 3.6). How long the file is that a shard is in, only the table of shards tells.
 fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) -> Option<()> {
-    match misplacement(manifest, part.extent, part.shard.is_some()) {
-        Some(kind) => reader.stop_in(Item::Offset, kind, at),
-        None => Some(()),
-    }
+    let extent = part.extent;
+    let kind = if !is_aligned(extent.offset) {
+        ErrorKind::MisalignedOffset
+    } else if part.shard.is_some() {
+        return Some(());
+    } else if let Some(kind) = misplacement(manifest, extent) {
+        kind
+    } else {
+        return Some(());
+    };
+    reader.stop_in(Item::Offset, kind, at)
 }
 
-/// What is wrong with the place of such bytes in this file, or in a shard.
+/// What is wrong with the place of such bytes in this file, but for their alignment.
 #[inline(always)]
-pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent, is_in_shard: bool) -> Option<ErrorKind> {
+pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
     let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
-    Some(if !is_aligned(extent.offset) {
-        ErrorKind::MisalignedOffset
-    } else if is_in_shard {
-        return None;
-    } else if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
+    Some(if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
         ErrorKind::OutOfFile
     } else if !extent.is_within(manifest.data_end) {
         ErrorKind::OverFooter

@@ -25,7 +25,7 @@
 use core::cmp::Ordering;
 
 use super::layout::{self, storage_dtypes};
-use super::{MAX_NAME, Manifest, entry};
+use super::{MAX_NAME, Manifest, entry, is_aligned};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
@@ -203,7 +203,8 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> 
     let entry = Entry::at(manifest, position)?;
     let Entry { name, data, .. } = &entry;
     let is_sound = entry.is_shortest
-        && entry::misplacement(manifest, data.extent, false).is_none()
+        && is_aligned(data.extent.offset)
+        && entry::misplacement(manifest, data.extent).is_none()
         && product(entry.elements, data.size) == Some(data.extent.length)
         && data.digest.is_none_or(is_digest)
         && is_name(name)
