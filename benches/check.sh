@@ -69,7 +69,7 @@ awk '
         printf "%-28s %10s %10s %12s %10s\n", $1, $2, limit[$1], times, ratio[$1]
         if (!($1 in limit)) { print "no limit: " $1; failed = 1; next }
         if ($2 > limit[$1] * 1.03) { print "above its limit by more than 3 %: " $1; failed = 1 }
-        if (times != "-" && times < ratio[$1] * 0.95) { print "below its ratio by more than 5 %: " $1; failed = 1 }
+        if (times != "-" && times + 0 < ratio[$1] * 0.95) { print "below its ratio by more than 5 %: " $1; failed = 1 }
         delete limit[$1]
     }
     END {

@@ -8,8 +8,6 @@
 //! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
-#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
-mod expected;
 #[cfg(feature = "ztensor")]
 mod record;
 
@@ -21,8 +19,6 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 use crate::place::{Format, Item};
 
-#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
-pub(crate) use self::expected::{Rest, key_word, text_word};
 #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
 pub(crate) use self::record::Expected;
 #[cfg(feature = "ztensor")]

@@ -169,6 +169,13 @@ impl<'a> Reader<'a> {
         u32::try_from(self.bytes.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
     }
 
+    /// Moves to `position`.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(crate) fn go_to(&mut self, position: u32) {
+        self.rest = to_usize(position.into()).and_then(|position| self.bytes.get(position..)).unwrap_or_default();
+    }
+
     /// The bytes that have not been read.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest

@@ -12,6 +12,8 @@ pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
 #[cfg(all(any(feature = "ztensor", feature = "ztensor2"), target_pointer_width = "64"))]
+pub(crate) mod cbor_expected;
+#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), target_pointer_width = "64"))]
 pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;

@@ -12,7 +12,7 @@ use crate::bytes::utf8::Utf8;
 use crate::codec;
 use crate::codec::cbor::Reader;
 #[cfg(target_pointer_width = "64")]
-use crate::codec::cbor::Rest;
+use crate::codec::cbor_expected::Rest;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::place::Item;

@@ -1,6 +1,6 @@
 //! A dense tensor of zTensor 1.2 as real programs write it: keys in the order below, a single component, of raw bytes.
 //!
-//! Depends on `super`, `codec::cbor`. For hosts: chips have no flash for a second way. Only what has no fault and gives no
+//! Depends on `super`, `codec::cbor_expected`. For hosts: chips have no flash for a second way. Only what has no fault and gives no
 //! warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of `layout`.
 //!
 //! ```text
@@ -24,7 +24,7 @@ use super::{Generation, Manifest};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor::{Rest, key_word, text_word};
+use crate::codec::cbor_expected::{Rest, key_word, text_word};
 use crate::codec::digest;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::shape::Shape;

@@ -200,21 +200,31 @@ pub(super) fn component<'a>(
 /// 2.4 and 3.6). How long the file is that a shard is in, only the table of shards tells.
 fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) -> Option<()> {
     let extent = part.extent;
-    let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
     let kind = if !is_aligned(extent.offset) {
         ErrorKind::MisalignedOffset
     } else if part.shard.is_some() {
         return Some(());
-    } else if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
+    } else if let Some(kind) = misplacement(manifest, extent) {
+        kind
+    } else {
+        return Some(());
+    };
+    reader.stop_in(Item::Offset, kind, at)
+}
+
+/// What is wrong with the place of such bytes in this file, but for their alignment.
+#[inline(always)]
+pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
+    let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
+    Some(if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
         ErrorKind::OutOfFile
     } else if !extent.is_within(manifest.data_end) {
         ErrorKind::OverFooter
     } else if extent.length > 0 && extent != own && extent.clashes_with(own) {
         ErrorKind::OverManifest
     } else {
-        return Some(());
-    };
-    reader.stop_in(Item::Offset, kind, at)
+        return None;
+    })
 }
 
 /// Reads an offset and a length.

@@ -5,6 +5,8 @@
 
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::product;
+#[cfg(target_pointer_width = "64")]
+use crate::codec::cbor_expected::Rest;
 use crate::codec::cbor_strict::Reader;
 use crate::error::ErrorKind;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
@@ -16,34 +18,47 @@ use crate::warning::Warning;
 /// The highest rank (section 3.3).
 const MAX_RANK: u32 = 64;
 
+/// Declares a list of dtypes by name.
+macro_rules! dtypes {
+    ($($name:literal: $dtype:ident),* $(,)?) => { keywords![$($name: DType::$dtype.short_code()),*] };
+}
+
 /// Section 4.1: the types that are stored, the most frequent first.
-const DTYPES: Keywords = keywords![
-    "f32": DType::F32.short_code(),
-    "bf16": DType::BF16.short_code(),
-    "f16": DType::F16.short_code(),
-    "u8": DType::U8.short_code(),
-    "i8": DType::I8.short_code(),
-    "i32": DType::I32.short_code(),
-    "u32": DType::U32.short_code(),
-    "i64": DType::I64.short_code(),
-    "u64": DType::U64.short_code(),
-    "f64": DType::F64.short_code(),
-    "i16": DType::I16.short_code(),
-    "u16": DType::U16.short_code(),
-];
+macro_rules! storage_dtypes {
+    ($use:ident) => {
+        $use! {
+            "f32": F32,
+            "bf16": BF16,
+            "f16": F16,
+            "u8": U8,
+            "i8": I8,
+            "i32": I32,
+            "u32": U32,
+            "i64": I64,
+            "u64": U64,
+            "f64": F64,
+            "i16": I16,
+            "u16": U16,
+        }
+    };
+}
+#[cfg(target_pointer_width = "64")]
+pub(super) use storage_dtypes;
+
+const DTYPES: Keywords = storage_dtypes!(dtypes);
 
 /// Appendix A: the logical types.
-const LOGICAL_TYPES: Keywords = keywords![
-    "bool": DType::BOOL.short_code(),
-    "f8_e4m3fn": DType::F8_E4M3FN.short_code(),
-    "f8_e5m2": DType::F8_E5M2.short_code(),
-    "f8_e4m3fnuz": DType::F8_E4M3FNUZ.short_code(),
-    "f8_e5m2fnuz": DType::F8_E5M2FNUZ.short_code(),
-    "f8_e8m0": DType::F8_E8M0.short_code(),
-    "f4_e2m1": DType::F4_E2M1.short_code(),
-    "complex64": DType::C64.short_code(),
-    "complex128": DType::C128.short_code(),
-];
+const LOGICAL_TYPES: Keywords = dtypes! {
+    "bool": BOOL,
+    "f8_e4m3fn": F8_E4M3FN,
+    "f8_e5m2": F8_E5M2,
+    "f8_e4m3fnuz": F8_E4M3FNUZ,
+    "f8_e5m2fnuz": F8_E5M2FNUZ,
+    "f8_e8m0": F8_E8M0,
+    "f4_e2m1": F4_E2M1,
+    "complex64": C64,
+    "complex128": C128,
+};
 
 /// The dtype that a logical type is stored as.
 fn storage_of(logical: DType) -> DType {
@@ -121,7 +136,13 @@ pub(super) struct Volume {
 }
 
 /// Reads one dimension from the bytes of a shape.
-fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    #[cfg(target_pointer_width = "64")]
+    if let Some(mut rest) = Rest::of(bytes, 0) {
+        if let Some(length) = rest.unsigned() {
+            return Some((length, rest.bytes()));
+        }
+    }
     let mut reader = Reader::new(bytes, 0);
     let length = reader.unsigned()?;
     Some((length, reader.rest()))

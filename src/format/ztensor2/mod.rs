@@ -20,6 +20,8 @@ mod entry;
 mod explain;
 mod layout;
 mod places;
+#[cfg(target_pointer_width = "64")]
+mod plain;
 mod shards;
 
 use core::cmp::Ordering;
@@ -92,6 +94,9 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
+    /// Whether all are as in `plain`.
+    #[cfg(target_pointer_width = "64")]
+    is_plain: bool,
 }
 
 /// The manifest: its bytes, and where it and the data of the file end.
@@ -266,6 +271,18 @@ impl<'a> Ztensor2File<'a> {
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
             left = left.saturating_sub(1);
+            #[cfg(target_pointer_width = "64")]
+            if let Some(entry) = plain::check(&self.manifest, reader.position(), last) {
+                reader.go_to(entry.after);
+                pass.add_own(entry.extent);
+                last = entry.name;
+                index = index.wrapping_add(1);
+                continue;
+            }
+            #[cfg(target_pointer_width = "64")]
+            {
+                pass.seen.are_plain = false;
+            }
             let mut tensor = TensorRecord::blank();
             self.read_object(reader, &mut last, &mut tensor, Some(&mut pass))?;
             summary.warnings.add_tensor(tensor.warnings, index);
@@ -292,6 +309,40 @@ impl<'a> Ztensor2File<'a> {
         reader.entry = at;
         tensor.name = entry::name(reader, Item::Name, last)?;
         entry::object(&self.manifest, reader, tensor, pass)
+    }
+
+    /// Reads the next tensor, whatever its entry is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn next_of_any(&self, key: Keys, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let mut reader = self.manifest.reader(key.at);
+        let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
+        if read.is_some() {
+            move_on(cursor, reader.position(), key.left);
+        }
+        self.manifest.outcome(&reader, read.map(|()| true))
+    }
+
+    /// Reads the next component, whatever it is like.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn next_of_any_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let Keys { at, left } =
+            if cursor.index == 0 { Keys { at: tensor.components, left: 0 } } else { keys(cursor) };
+        let mut reader = self.manifest.reader_in(tensor, at);
+        let mut next = || {
+            let left = if cursor.index == 0 { reader.map()? } else { left };
+            let Some(left) = left.checked_sub(1) else { return Some(false) };
+            entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
+            layout::complete(tensor, part);
+            move_on(cursor, reader.position(), left);
+            Some(true)
+        };
+        let found = next();
+        self.manifest.outcome(&reader, found)
     }
 
     /// Looks for components whose bytes overlap among those that have been seen on opening.
@@ -382,7 +433,15 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE })
+        Ok(Self {
+            input,
+            manifest,
+            shards: 0,
+            attributes: 0,
+            objects: Keys::NONE,
+            #[cfg(target_pointer_width = "64")]
+            is_plain: false,
+        })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -396,6 +455,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         if read.is_none() {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
+        }
+        #[cfg(target_pointer_width = "64")]
+        {
+            self.is_plain = seen.are_plain;
         }
         self.compare_seen(&mut reader, &mut summary.warnings, &mut seen)
     }
@@ -412,16 +475,17 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.manifest.attributes(self.attributes)
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
-        let mut reader = self.manifest.reader(at);
         tensor.index = cursor.index;
-        let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
-        if read.is_some() {
-            move_on(cursor, &reader, left);
+        #[cfg(target_pointer_width = "64")]
+        if let Some(after) = plain::read(&self.manifest, tensor, at) {
+            move_on(cursor, after, left);
+            return Ok(true);
         }
-        self.manifest.outcome(&reader, read.map(|()| true))
+        self.next_of_any(Keys { at, left }, cursor, tensor)
     }
 
     /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
@@ -432,6 +496,18 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
+                #[cfg(target_pointer_width = "64")]
+                match plain::pass_over(&self.manifest, at) {
+                    Some((found, after)) if key_order(found, name) == Ordering::Less => {
+                        reader.go_to(after);
+                        tensor.index = tensor.index.wrapping_add(1); // as below
+                        continue;
+                    }
+                    Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
+                        return Some(true);
+                    }
+                    _ => {}
+                }
                 let found = reader.text_bytes()?;
                 match key_order(found, name) {
                     Ordering::Less => {}
@@ -454,14 +530,34 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
+        #[cfg(target_pointer_width = "64")]
+        if let Some((name, after)) = plain::pass_over(&self.manifest, at) {
+            move_on(cursor, after, left);
+            return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
+        }
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
         let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        move_on(cursor, &reader, left);
+        move_on(cursor, reader.position(), left);
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
+    #[cfg(target_pointer_width = "64")]
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        tensor.index = index;
+        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+            return Ok(());
+        }
+        // Where an iteration is before it, with no need to know how many follow.
+        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
+    }
+
     fn name_at(&self, position: u32) -> Name<'a> {
+        #[cfg(target_pointer_width = "64")]
+        if let Some(name) = plain::name(&self.manifest, position) {
+            return Name::Plain(name);
+        }
         Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
     }
 
@@ -495,19 +591,14 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let Keys { at, left } =
-            if cursor.index == 0 { Keys { at: tensor.components, left: 0 } } else { keys(cursor) };
-        let mut reader = self.manifest.reader_in(tensor, at);
-        let mut next = || {
-            let left = if cursor.index == 0 { reader.map()? } else { left };
-            let Some(left) = left.checked_sub(1) else { return Some(false) };
-            entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
-            layout::complete(tensor, part);
-            move_on(cursor, &reader, left);
-            Some(true)
-        };
-        let found = next();
-        self.manifest.outcome(&reader, found)
+        #[cfg(target_pointer_width = "64")]
+        if cursor.index == 0 {
+            if let Some(after) = plain::read_data(&self.manifest, tensor, part) {
+                move_on(cursor, after, 0);
+                return Ok(true);
+            }
+        }
+        self.next_of_any_component(tensor, cursor, part)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -520,9 +611,9 @@ const fn is_aligned(offset: u64) -> bool {
     offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
 }
 
-/// Moves an iteration to the key that the reader has come to, with which so many are left.
-fn move_on(cursor: &mut Cursor, reader: &Reader<'_>, left: u32) {
-    *cursor = Cursor { at: reader.position().into(), left, index: cursor.index.saturating_add(1) };
+/// Moves an iteration to the key at that position, with which so many are left.
+fn move_on(cursor: &mut Cursor, position: u32, left: u32) {
+    *cursor = Cursor { at: position.into(), left, index: cursor.index.saturating_add(1) };
 }
 
 /// The key at which an iteration in progress is.

@@ -147,6 +147,9 @@ pub(super) struct Seen<'a> {
     /// How many have bytes, and whether their order shows that they are the same or apart.
     pub(super) count: u32,
     are_sorted: bool,
+    /// Whether all tensors are as in `plain`.
+    #[cfg(target_pointer_width = "64")]
+    pub(super) are_plain: bool,
     /// The extents of them all; too few if some are in shards or too long, or there are too many.
     #[cfg(target_pointer_width = "64")]
     extents: heapless::Vec<Packed, EXTENTS>,
@@ -171,6 +174,8 @@ impl<'a> Seen<'a> {
             count: 0,
             are_sorted: true,
             #[cfg(target_pointer_width = "64")]
+            are_plain: true,
+            #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
             #[cfg(not(target_pointer_width = "64"))]
             block: Block { places: heapless::Vec::new(), before: 0, clash: 0 },
@@ -194,8 +199,7 @@ impl<'a> Seen<'a> {
 
     /// Adds the place of a component, which is at `at`.
     #[inline]
-    fn add(&mut self, part: &ComponentRecord<'a>, at: u32) {
-        let blob = Blob::of(part);
+    fn add(&mut self, blob: Blob<'a>, at: u32) {
         if blob.extent.length == 0 {
             return;
         }
@@ -242,7 +246,7 @@ pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
     /// Whether the shards are looked up: not on opening if they are too many for that.
     pub(super) are_shards_found: bool,
-    seen: &'s mut Seen<'a>,
+    pub(super) seen: &'s mut Seen<'a>,
 }
 
 impl<'s, 'a> Pass<'s, 'a> {
@@ -259,8 +263,15 @@ impl<'s, 'a> Pass<'s, 'a> {
         if let (Some(name), true) = (part.shard, self.are_shards_found) {
             self.find_shard(reader, name, part, at)?;
         }
-        self.seen.add(part, at);
+        self.seen.add(Blob::of(part), at);
         Some(())
+    }
+
+    /// Adds a component in the file itself.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(super) fn add_own(&mut self, extent: Extent) {
+        self.seen.add(Blob { shard: &[], extent }, 0);
     }
 
     /// Holds a component to be inside the shard that it is in.

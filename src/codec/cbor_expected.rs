@@ -1,11 +1,15 @@
 //! Reads CBOR that is expected to have a certain form, as real programs write it.
 //!
-//! Depends on `super`, `bytes`. For hosts: chips have no flash for a second way. Whatever is not as expected is `None`, and
-//! nothing is known of it then: [`Reader`](super::Reader) has to read it, which also tells what is wrong.
+//! Depends on `bytes`. For hosts: chips have no flash for a second way. Whatever is not as expected is `None`, and nothing
+//! is known of it then: the reader in `cbor` or `cbor_strict` has to read it, which also tells what is wrong.
 #![forbid(unsafe_code)]
 
-use super::{ENDLESS, TEXT, major};
 use crate::bytes::num::{to_u64, to_usize};
+
+/// The first byte of an empty text string, the bits of the major type, and those of the number in a first byte.
+const TEXT: u8 = 0x60;
+const MAJOR: u8 = 0xe0;
+const INFO: u8 = 0x1f;
 
 /// The bytes from some position on.
 #[derive(Clone, Copy)]
@@ -53,19 +57,29 @@ impl<'a> Rest<'a> {
     }
 
     /// A text string, not checked to be UTF-8.
+    #[cfg(feature = "ztensor")]
     #[inline(always)]
     pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
         let head = self.byte()?;
         self.text_of(head)
     }
 
+    /// A text string, not checked to be UTF-8, and whether its head [`is_shortest`].
+    #[cfg(feature = "ztensor2")]
+    #[inline(always)]
+    pub(crate) fn text_and_is_shortest(&mut self) -> Option<(&'a [u8], bool)> {
+        let head = self.byte()?;
+        let text = self.text_of(head)?;
+        Some((text, is_shortest(head, to_u64(text.len()))))
+    }
+
     /// A text string whose first byte is `head`.
     #[inline(always)]
     pub(crate) fn text_of(&mut self, head: u8) -> Option<&'a [u8]> {
         let length = match head {
-            0x60..=0x77 => (head & ENDLESS).into(),
+            0x60..=0x77 => (head & INFO).into(),
             0x78 => self.byte()?.into(),
-            _ if major(head) == TEXT => self.wide(head & ENDLESS)?,
+            _ if head & MAJOR == TEXT => self.wide(head & INFO)?,
             _ => return None,
         };
         self.take(to_usize(length)?)
@@ -135,6 +149,15 @@ impl<'a> Rest<'a> {
         };
         Some((number, self.0))
     }
+}
+
+/// Whether the number of a head takes as few bytes as can be, as in `cbor_strict`. `head` is its first byte.
+#[cfg(feature = "ztensor2")]
+#[inline(always)]
+pub(crate) fn is_shortest(head: u8, number: u64) -> bool {
+    // For 1, 2, 4, and 8 bytes.
+    const LEAST: [u64; 4] = [24, 1 << 8, 1 << 16, 1 << 32];
+    head & INFO < 24 || LEAST.get(usize::from(head & 3)).is_some_and(|least| number >= *least)
 }
 
 /// Seven bytes as [`Rest::key`] takes them.

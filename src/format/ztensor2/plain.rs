@@ -1,0 +1,369 @@
+//! A dense tensor of zTensor 2 as real programs write it: a single component of raw bytes of a stored dtype, in this file,
+//! and no attributes. The order of the keys leaves no choice.
+//!
+//! Depends on `super`, `codec::cbor_expected`. For hosts: chips have no flash for a second way. Only what has no fault and
+//! gives no warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of
+//! `entry` and `layout`.
+//!
+//! ```text
+//! name: {
+//!     "parts": {
+//!         "data": {
+//!             "blob": [offset, length]
+//!             "dtype": text of at most 7 bytes
+//!             "digest": "xxh3:" and 16 digits     where the map has 3 keys
+//!         }
+//!     }
+//!     "shape": [lengths]
+//!     "layout": "dense"
+//! }
+//! ```
+//!
+//! Reading does not judge again what opening has judged: an entry of this form had no fault then, so that it is plain.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use super::layout::{self, storage_dtypes};
+use super::{MAX_NAME, Manifest, entry, is_aligned};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::product;
+use crate::bytes::utf8::{Utf8, is_utf8};
+use crate::codec::cbor_expected::{Rest, is_shortest, key_word, text_word};
+use crate::codec::cbor_strict::key_order;
+use crate::format::{ComponentRecord, Contents, TensorRecord};
+use crate::shape::Shape;
+use crate::vocab::DType;
+
+/// What is between the name and the components, those and the extent, the extent and the dtype, and so on.
+const PARTS: &[u8; 7] = b"\xa3\x65parts";
+const DATA: &[u8; 13] = b"\xa1\x64data\xa2\x64blob\x82";
+const DATA_WITH_DIGEST: &[u8; 13] = b"\xa1\x64data\xa3\x64blob\x82";
+const DTYPE: &[u8; 6] = b"\x65dtype";
+const DIGEST: u64 = key_word(b"\x66digest");
+/// The head of a digest, and how it begins.
+const DIGEST_HEAD: u8 = 0x75;
+const XXH3: &[u8; 5] = b"xxh3:";
+const SHAPE: &[u8; 6] = b"\x65shape";
+const LAYOUT: &[u8; 13] = b"\x66layout\x65dense";
+
+/// Declares a list of dtypes by the words that their names are; and the size of an element.
+macro_rules! words {
+    ($($name:literal: $dtype:ident),* $(,)?) => {
+        [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
+    };
+}
+static DTYPES: [(u64, DType, u64); 12] = storage_dtypes!(words);
+
+/// The map of components.
+struct Data<'a> {
+    extent: Extent,
+    dtype: DType,
+    /// The size of an element.
+    size: u64,
+    digest: Option<&'a [u8; 21]>,
+    /// Whether its numbers are encoded in as few bytes as can be.
+    is_shortest: bool,
+    rest: Rest<'a>,
+}
+
+/// An entry of that form.
+struct Entry<'a> {
+    name: &'a [u8],
+    /// From the map of the components on.
+    components: Rest<'a>,
+    data: Data<'a>,
+    /// The lengths and what follows, how many there are, and their product.
+    lengths: &'a [u8],
+    rank: u32,
+    elements: Option<u64>,
+    /// Whether its numbers are encoded in as few bytes as can be.
+    is_shortest: bool,
+    rest: Rest<'a>,
+}
+
+/// An entry that has been checked.
+pub(super) struct Checked<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) extent: Extent,
+    /// The position after it.
+    pub(super) after: u32,
+}
+
+impl<'a> Data<'a> {
+    #[inline(always)]
+    fn read(mut rest: Rest<'a>) -> Option<Self> {
+        let start = rest.chunk()?;
+        let has_digest = start == DATA_WITH_DIGEST;
+        if !has_digest && start != DATA {
+            return None;
+        }
+        let (offset, is_offset_shortest) = number(&mut rest)?;
+        let (length, is_length_shortest) = number(&mut rest)?;
+        if rest.chunk()? != DTYPE {
+            return None;
+        }
+        let name = rest.short_text()?;
+        let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == name)?;
+        let mut digest = None;
+        if has_digest {
+            if rest.key(DIGEST)? != DIGEST_HEAD {
+                return None;
+            }
+            digest = Some(rest.chunk()?);
+        }
+        Some(Self {
+            extent: Extent::new(offset, length),
+            dtype: *dtype,
+            size: *size,
+            digest,
+            is_shortest: is_offset_shortest & is_length_shortest,
+            rest,
+        })
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the entry at that position of the manifest.
+    #[inline(always)]
+    fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
+        let mut rest = Rest::of(manifest.region.bytes, position)?;
+        let (name, mut are_shortest) = rest.text_and_is_shortest()?;
+        if rest.chunk()? != PARTS {
+            return None;
+        }
+        let components = rest;
+        let data = Data::read(rest)?;
+        rest = data.rest;
+        if rest.chunk()? != SHAPE {
+            return None;
+        }
+        let rank = match rest.byte()? {
+            head @ 0x80..=0x97 => u32::from(head & 0x1f),
+            _ => return None,
+        };
+        let lengths = rest.bytes();
+        let mut elements = Some(1);
+        for _ in 0..rank {
+            let (length, is_shortest) = number(&mut rest)?;
+            elements = product(elements, length);
+            are_shortest &= is_shortest;
+        }
+        if rest.chunk()? != LAYOUT {
+            return None;
+        }
+        let is_shortest = are_shortest & data.is_shortest;
+        Some(Self { name, components, data, lengths, rank, elements, is_shortest, rest })
+    }
+}
+
+/// A number, and whether it is encoded in as few bytes as can be.
+#[inline(always)]
+fn number(rest: &mut Rest<'_>) -> Option<(u64, bool)> {
+    let head = rest.byte()?;
+    let number = rest.unsigned_of(head)?;
+    Some((number, is_shortest(head, number)))
+}
+
+/// Whether a name breaks no rule.
+#[inline(always)]
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty() && name.len() <= MAX_NAME && (is_ascii_without_nul(name) || !name.contains(&0) && is_utf8(name))
+}
+
+/// Whether all bytes are from 1 to 0x7f: eight at a time.
+#[inline(always)]
+fn is_ascii_without_nul(bytes: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // The highest bit of each is one where it is none in the byte, but is in the sum; what is carried comes from others.
+    let bits = |word: u64| word.wrapping_add(!HIGH) & !word;
+    let mut all = HIGH;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk() {
+        all &= bits(u64::from_le_bytes(*word));
+        rest = after;
+    }
+    match bytes.last_chunk() {
+        Some(word) => all &= bits(u64::from_le_bytes(*word)), // some of its bytes for the second time
+        None => return rest.iter().all(|byte| matches!(byte, 1..=0x7f)),
+    }
+    all == HIGH
+}
+
+/// Whether it is a digest that can be verified.
+#[inline(always)]
+fn is_digest(text: &[u8; 21]) -> bool {
+    let Some((XXH3, digits)) = text.split_first_chunk() else { return false };
+    digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Checks the entry at that position, whose name comes after `last`, empty before the first.
+#[inline(always)]
+pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> Option<Checked<'a>> {
+    let entry = Entry::at(manifest, position)?;
+    let Entry { name, data, .. } = &entry;
+    let is_sound = entry.is_shortest
+        && is_aligned(data.extent.offset)
+        && entry::misplacement(manifest, data.extent).is_none()
+        && product(entry.elements, data.size) == Some(data.extent.length)
+        && data.digest.is_none_or(is_digest)
+        && is_name(name)
+        && (last.is_empty() || key_order(last, name) == Ordering::Less);
+    let after = entry.rest.position_in(manifest.region.bytes);
+    is_sound.then_some(Checked { name, extent: data.extent, after })
+}
+
+/// The name of the entry at that position, whatever that is like.
+#[inline(always)]
+pub(super) fn name<'a>(manifest: &Manifest<'a>, position: u32) -> Option<&'a [u8]> {
+    Some(Rest::of(manifest.region.bytes, position)?.text_and_is_shortest()?.0)
+}
+
+/// The name of the entry at that position, which has been checked, and the position after the entry.
+#[inline(always)]
+pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+    let entry = Entry::at(manifest, position)?;
+    Some((entry.name, entry.rest.position_in(manifest.region.bytes)))
+}
+
+/// Reads the entry at that position, which has been checked, into `tensor`, a blank record. Returns the position after it.
+#[inline(never)]
+pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+    let entry = Entry::at(manifest, position)?;
+    tensor.dtype = Some(entry.data.dtype);
+    tensor.at = manifest.offset(position);
+    tensor.name = Utf8::known(entry.name);
+    tensor.shape = Shape::new(entry.lengths, entry.rank, layout::read_dimension);
+    tensor.components = entry.components.position_in(manifest.region.bytes);
+    Some(entry.rest.position_in(manifest.region.bytes))
+}
+
+/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+#[inline(never)]
+pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
+    let mut rest = Rest::of(manifest.region.bytes, position)?;
+    let (name, _) = rest.text_and_is_shortest()?;
+    rest.take(PARTS.len())?;
+    let components = rest.position_in(manifest.region.bytes);
+    let data = Data::read(rest)?;
+    rest = data.rest;
+    rest.take(SHAPE.len())?;
+    let rank = u32::from(rest.byte()? & 0x1f);
+    tensor.dtype = Some(data.dtype);
+    tensor.at = manifest.offset(position);
+    tensor.components = components;
+    tensor.name = Utf8::known(name);
+    tensor.shape = Shape::new(rest.bytes(), rank, layout::read_dimension);
+    Some(())
+}
+
+/// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
+#[inline(never)]
+pub(super) fn read_data<'a>(
+    manifest: &Manifest<'a>,
+    tensor: &TensorRecord<'a>,
+    part: &mut ComponentRecord<'a>,
+) -> Option<u32> {
+    let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
+    // The role is after the head of the map.
+    let at = manifest.offset(tensor.components.wrapping_add(1));
+    part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
+    part.dtype = Some(data.dtype);
+    part.storage = Some(data.dtype);
+    part.extent = data.extent;
+    part.decoded_length = Some(data.extent.length);
+    part.decoded = Some(Contents::Any);
+    part.digest = data.digest.map(|digest| Utf8::known(digest));
+    Some(data.rest.position_in(manifest.region.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::super::entry;
+    use super::*;
+    use crate::bytes::extent::Region;
+    use crate::codec::cbor_strict::Reader;
+    use crate::place::Item;
+
+    /// What is read here is what `entry` reads, without a fault or a warning. Returns whether it is.
+    fn agree(bytes: &[u8], last: &[u8]) -> bool {
+        let manifest = Manifest { region: Region { bytes, start: 1 << 20 }, data_end: (1 << 20) + 8192 };
+        let mut reader = manifest.reader(0);
+        let mut expected = TensorRecord::blank();
+        let object = read_any(&manifest, &mut reader, last, &mut expected);
+        let Some(checked) = check(&manifest, 0, last) else { return false };
+        assert!(object.is_some() && expected.warnings == 0, "{bytes:x?}");
+        assert_eq!((checked.name, checked.after), (expected.name.bytes(), reader.position()));
+        assert_eq!(pass_over(&manifest, 0), Some((checked.name, checked.after)));
+        let mut tensor = TensorRecord::blank();
+        assert_eq!(read(&manifest, &mut tensor, 0), Some(checked.after));
+        assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
+        assert!(tensor.shape.iter().eq(expected.shape.iter()));
+        let mut alone = TensorRecord::blank();
+        assert_eq!(read_alone(&manifest, &mut alone, 0), Some(()));
+        assert_eq!(format!("{alone:?}"), format!("{expected:?}"));
+
+        let mut reader = manifest.reader(tensor.components);
+        reader.entry = 0;
+        let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
+        (part.warnings, expected.warnings) = (0xff, 0xff); // are reset
+        assert_eq!(reader.map(), Some(1));
+        entry::component(&manifest, &mut reader, &mut &[][..], &mut expected).unwrap();
+        assert_eq!(read_data(&manifest, &tensor, &mut part), Some(reader.position()));
+        assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+        assert_eq!(part.extent, checked.extent);
+        true
+    }
+
+    /// Reads an entry in the general way.
+    fn read_any<'a>(
+        manifest: &Manifest<'a>,
+        reader: &mut Reader<'a>,
+        mut last: &'a [u8],
+        tensor: &mut TensorRecord<'a>,
+    ) -> Option<()> {
+        tensor.at = manifest.offset(0);
+        reader.entry = 0;
+        tensor.name = entry::name(reader, Item::Name, &mut last)?;
+        entry::object(manifest, reader, tensor, None)
+    }
+
+    #[test]
+    fn entries_are_read_as_any_others_are() {
+        const DATA: &[u8] = b"\xa3eparts\xa1ddata\xa2dblob\x82";
+        const VERIFIED: &[u8] = b"\xa3eparts\xa1ddata\xa3dblob\x82";
+        const DENSE: &[u8] = b"flayoutedense";
+        let entries: [[&[u8]; 4]; 9] = [
+            [b"aa", DATA, b"\x19\x10\x00\x00edtypecf32eshape\x81\x00", DENSE],
+            [b"ab", DATA, b"\x19\x20\x00\x04edtypecf32eshape\x80", DENSE],
+            [b"aa", DATA, b"\x19\xf0\x00\x0cedtypedbf16eshape\x82\x02\x03", DENSE],
+            [b"aa", DATA, b"\x1a\x00\x0f\xf0\x00\x18\x18edtypebu8eshape\x81\x18\x18", DENSE],
+            [b"aa", DATA, b"\x1a\x00\x10\x10\x00\x18\x18edtypebu8eshape\x81\x18\x18", DENSE],
+            [b"aa", DATA, b"\x19\x10\x00\x19\x01\x00edtypebi8eshape\x82\x01\x19\x01\x00", DENSE],
+            [b"aa", VERIFIED, b"\x19\x10\x00\x08edtypecf64fdigestuxxh3:0123456789abcdefeshape\x81\x01", DENSE],
+            [b"j\xe2\x82\xac.weight", DATA, b"\x19\x10\x00\x02edtypecf16eshape\x81\x01", DENSE],
+            [b"x\x1blayers.12.attention.weight!", DATA, b"\x19\x10\x00\x02edtypecf16eshape\x81\x01", DENSE],
+        ];
+        let mut changed = 0;
+        for entry in entries.map(|parts| parts.concat()) {
+            assert!(agree(&entry, b""), "{entry:x?}");
+            for length in 0..entry.len() {
+                assert!(!agree(&entry[..length], b""));
+            }
+            for last in [&b""[..], b"a", b"b", b"bb", b"layers.12.attention.weight "] {
+                // All bytes, or some of the name.
+                for at in 0..if last.is_empty() { entry.len() } else { 10 } {
+                    for byte in 0..=0xff {
+                        let mut entry = entry.clone();
+                        entry[at] = byte;
+                        changed += u32::from(agree(&entry, last));
+                    }
+                }
+            }
+        }
+        assert!(changed > 10_000, "{changed}"); // names, lengths, offsets, digests
+    }
+}
