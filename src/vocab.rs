@@ -8,7 +8,6 @@ use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{UNKNOWN, keywords};
 use crate::bytes::num::product;
-use crate::bytes::utf8::Utf8;
 use crate::pinned::pinned;
 
 /// The type of an element.
@@ -53,7 +52,7 @@ macro_rules! dtypes {
             pub(crate) fn name_for_c(self) -> &'static str {
                 let mut names = Self::NAMES_FOR_C.as_bytes().split(|byte| *byte == 0);
                 let name = self.place_of_name().and_then(|place| names.nth(place));
-                name.map_or("?", |name| Utf8::known(name).as_str())
+                name.and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("?")
             }
 
             /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
