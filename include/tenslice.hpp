@@ -1624,7 +1624,7 @@ public:
     }
     /**
      * The first tensor of that name. Linear in the bytes of the metadata, as is expect; an index is not. What is
-     * thrown, with TENSLICE_THROW, has read them once or twice more for its message.
+     * thrown, with TENSLICE_THROW, has read them once more for its message.
      */
     result<tensor> find(std::string_view name) const
     {

@@ -68,10 +68,10 @@ pub extern "C" fn tenslice_tensor_expect(
 /// Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
 /// tenslice_index_find, NUL-terminated, to a buffer: which tensor was asked for, and what the file has instead, such as
 /// `tensor "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or
-/// `no tensor "layer1.wieght"; the nearest name is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a name only, TENSLICE_ANY, NULL
-/// and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once more, or twice to find the nearest
-/// name. Where the buffer is too small nothing is written. `needed` (may be NULL) is set to the number of bytes needed,
-/// the NUL included.
+/// `no tensor "layer1.wieght"; the nearest name is "layer1.weight"`. The arguments up to `rank` are those of the call
+/// that failed (after a call that takes a name only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it
+/// has set. The metadata is read once more. Where the buffer is too small nothing is written. `needed` (may be NULL) is
+/// set to the number of bytes needed, the NUL included.
 ///
 /// Errors: TOO_SMALL, INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
