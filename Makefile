@@ -24,7 +24,7 @@ LIB := target/c/release
 LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
+	deps-firmware firmware size size-calls bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
 	header lint doc clean
 
 help: ## list these commands
@@ -96,6 +96,11 @@ firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in
 
 size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
 	examples/firmware/size.sh --check
+
+BOARD ?= m4
+FORMAT ?= ztensor
+size-calls: ## flash and stack of single calls on a chip: BOARD=m4 FORMAT=ztensor MODEL=FILE
+	examples/firmware/calls.sh $(BOARD) $(FORMAT) $(MODEL)
 
 bench-checksums: ## verifying beside the crates that compute the checksums: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml

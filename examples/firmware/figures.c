@@ -3,15 +3,8 @@
  * one line per figure, for size.sh.
  */
 #include "board.h"
+#include "paint.h"
 #include "tenslice.h"
-
-#define PAINT UINT32_C(0xdeadbeef)
-#define PAINTED 1024 /* words */
-#ifdef __riscv
-#define MOVE "mv"
-#else
-#define MOVE "mov"
-#endif
 
 static tenslice_file file;
 static tenslice_tensor tensor;
@@ -19,8 +12,6 @@ static tenslice_component data;
 static tenslice_bytes bytes;
 static tenslice_status status;
 static const char *name;
-
-static __attribute__((noinline)) void nothing(void) {}
 
 static __attribute__((noinline)) void open_file(void)
 {
@@ -44,19 +35,6 @@ static __attribute__((noinline)) void read_bytes(void)
     status = tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL);
     if (status == TENSLICE_OK)
         status = tenslice_tensor_data(&tensor, &data, NULL);
-}
-
-/* Bytes of stack that a call uses. */
-static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
-{
-    uint32_t *low, *sp;
-    __asm volatile(MOVE " %0, sp" : "=r"(sp));
-    for (low = sp - PAINTED; low < sp - 8; low++)
-        *low = PAINT;
-    call();
-    for (low = sp - PAINTED; *low == PAINT && low < sp;)
-        low++;
-    return (uint32_t)((char *)sp - (char *)low);
 }
 
 static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Prints what single calls cost on a chip: calls.sh [BOARD] [FORMAT] [MODEL]
+#
+# BOARD is m4, m4f, m0 or rv32, FORMAT a feature of Cargo.toml, MODEL a file of yours to measure with; FEATURES= are the
+# features besides the format's.
+#
+# Flash is by how many bytes the image grows with the call: open, find and bytes one after the other, from a program that
+# calls nothing; each of the others by itself, in a program that calls these three. Two of them together cost less than
+# their sum where they share code. Stack is measured in QEMU, with the last tensor of the model: another file, or an error
+# in it, may take more, so leave room above it.
+set -euo pipefail
+board=${1:-m4} format=${2:-ztensor} model=${3:+$(realpath "$3")}
+cd "$(dirname "$0")"
+top=$(cd ../.. && pwd)
+case $format in
+ztensor) default=digits8.zt ;;
+ztensor2) default=digits2.zt ;;
+safetensors) default=digits8.safetensors ;;
+npy) default=$top/tests/fixtures/npy/dt_le_f4.npy ;;
+npz) default=$top/tests/fixtures/npz/stored.npz ;;
+*) default=digits.$format ;;
+esac
+[ "${default#/}" != "$default" ] || default=$PWD/model/$default
+model=${model:-$default}
+export FEATURES=$format,${FEATURES:-digest,dequantize}
+[ -n "$(./boards.sh "$board")" ] || exit 0
+size=arm-none-eabi-size
+[ "$board" != rv32 ] || size=riscv64-unknown-elf-size
+
+calls=(open find bytes expect list info shape index source read_into read_f32 verify status_name status_text error_text
+    expect_text)
+declare -A stacks results
+while read -r call stack result; do
+    stacks[$call]=$stack results[$call]=$result
+done < <(DEFINES="-DSTACK -DCALLS=0xffff" ./build.sh "$board" calls "$model" || echo "failed 0 exit code $?")
+[ -n "${stacks[expect_text]:-}" ] && [ -z "${stacks[failed]:-}" ] || { echo "calls: the firmware failed" >&2; exit 1; }
+
+flash() { # CALLS: bytes of the image, without the calls' own text
+    local elf
+    elf=$(DEFINES="-DCALLS=$1" BUILD_ONLY=1 LIBS= ./build.sh "$board" calls "$model")
+    $size "$elf" | awk 'END { print $1 + $2 }'
+}
+
+printf '%s, %s: %s\n' "$board" "$FEATURES" "$(basename "$model")"
+printf '%-12s %9s %9s\n' call flash stack
+before=$(flash 0)
+for ((bit = 0; bit < ${#calls[@]}; bit++)); do
+    call=${calls[bit]}
+    if ((bit < 3)); then
+        with=$(flash $(((2 << bit) - 1)))
+        added=$((with - before)) before=$with
+    else
+        added=$(($(flash $((7 | 1 << bit))) - before))
+    fi
+    note=
+    [ "${results[$call]}" = Ok ] || note="   (returns ${results[$call]})"
+    printf '%-12s %9d %9d%s\n' "$call" "$added" "${stacks[$call]}" "$note"
+done
