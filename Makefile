@@ -91,7 +91,7 @@ deps-firmware: ## install what the firmware needs, on Debian and Ubuntu
 	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm \
 		gcc-riscv64-unknown-elf qemu-system-misc rustc-web cargo-web rust-web-src
 
-firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, and run it in QEMU
+firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, run it in QEMU; and what docs/firmware.md says
 	examples/firmware/run.sh
 
 size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
@@ -134,6 +134,7 @@ header: ## write include/tenslice.h anew
 
 lint: ## format, clippy and the header
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path examples/firmware-rust/Cargo.toml --check
 	$(CARGO) clippy --quiet --workspace --all-targets --features capi -- -D warnings
 	$(CARGO) clippy --quiet --no-default-features --features capi,$(FEATURES) -- -D warnings
 	$(CARGO) run --quiet -p xtask -- header --check

@@ -7,7 +7,8 @@
 #     <!-- run: main -->             the block is a program
 #     <!-- run: NAME FILE -->        int NAME(const void *bytes, size_t size) is called with the bytes of the file
 #
-# (Rust blocks are doc tests: src/lib.rs includes the pages.)
+# (Rust blocks are doc tests: src/lib.rs includes the pages. Blocks that are a file of a program, `<!-- file: NAME -->`, are
+# built and run with the others of their page: examples/firmware/guide.sh.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,12 +21,13 @@ flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -Ic-tests"
 # PAGE-LINE.c or .cpp for each block, and PAGE-LINE.run with what its comment says.
 for page in README.md docs/*.md; do
     awk -v out="$out/$(basename "$page" .md)" '
-        /^```(c|cpp)$/ { language = substr($0, 4); file = out "-" NR "." language; blocks++
+        /^```(c|cpp)$/ && !whole { language = substr($0, 4); file = out "-" NR "." language; blocks++
             if (run != "") print run > (out "-" NR ".run")
             printf "#line %d \"%s\"\n", NR + 1, FILENAME > file; next }
         /^```/ { if (file != "") close(file); file = "" }
         file != "" { print > file; next }
-        { run = "" }
+        { run = ""; whole = 0 }
+        /^<!-- file: .* -->$/ { whole = 1 }
         /^<!-- run: .* -->$/ { run = $0; sub(/^<!-- run: /, "", run); sub(/ -->$/, "", run) }
         END { if (file != "") exit 1 }' "$page"
 done

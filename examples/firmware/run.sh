@@ -21,6 +21,20 @@ for board in $boards; do
     fi
     echo "$text" | grep 'component "data" of tensor "layer2.weight": offset 65535 + length 1280 exceeds the file'
 done
+# Integers, with and without digests; a weight of another value is found by its digest.
+damaged=$(cd ../../target/firmware && pwd)/damaged.zt
+cp model/digits8.zt "$damaged"
+printf '\002' | dd of="$damaged" bs=1 seek=100 conv=notrunc status=none
+for board in m4 m0; do
+    echo "== $board, integers"
+    FEATURES=safetensors ./build.sh $board int8 model/digits8.safetensors
+    FEATURES=ztensor,digest ./build.sh $board int8 model/digits8.zt
+    if text=$(FEATURES=ztensor,digest ./build.sh $board int8 "$damaged"); then
+        echo "firmware: damaged weights were accepted" >&2
+        exit 1
+    fi
+    echo "$text" | grep 'the weights: the stored bytes do not match the digest'
+done
 # Zstandard by the program's decoder, with no heap.
 ./build.sh m4 zstd model/compressed.zt
 # Nobody allocates but who says so: the library names no allocator.
@@ -30,4 +44,10 @@ if grep -E ' U .*(malloc|calloc|realloc|free|aligned_alloc|rust_alloc|rust_deall
     echo "firmware: the library would allocate" >&2
     exit 1
 fi
+# What single calls cost: every one of them is linked and run.
+costs=$(./calls.sh m4 ztensor)
+echo "$costs"
+[ "$(awk 'NR > 2 && $2 > 0 && $3 > 0 && NF == 3' <<< "$costs" | wc -l)" = 16 ]
+# docs/firmware.md, word for word, and the program in Rust.
+./guide.sh
 echo "firmware: ok"
