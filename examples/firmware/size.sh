@@ -45,6 +45,11 @@ for board in $boards; do
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.quantized.flash" "$flash"
     limit "$board.quantized.ram" "$ram"
+    # The same network with weights of 8 bits and their scales, multiplied in place.
+    elf=$(FEATURES=safetensors BUILD_ONLY=1 ./build.sh $board int8 model/digits8.safetensors)
+    read -r flash ram <<< "$(flash "$elf.map")"
+    limit "$board.int8.flash" "$flash"
+    limit "$board.int8.ram" "$ram"
     # Numbers of blocks, and nothing else: what each type brings by itself, and what all of them do.
     for type in q8_0 q4_k iq2_s all; do
         one=-DTYPES="CALL($type)"
