@@ -70,7 +70,8 @@ test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR a
 	$(CARGO) test --quiet --doc
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
-	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz
+	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz --test digests
+	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test digests
 
 test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)

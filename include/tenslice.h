@@ -1905,7 +1905,7 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor,
  * of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
  *
  * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
- * OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without digests.
+ * OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without a digest of that kind.
  */
 tenslice_status tenslice_component_verify(const tenslice_component *component,
                                           tenslice_verified *verified,
@@ -1928,9 +1928,9 @@ tenslice_status tenslice_component_verify_with(const tenslice_component *compone
 /**
  * Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
  * they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
- * bytes are not in memory, or the table of frames is invalid. Linear in that table.
+ * bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that table.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_component_verify_scratch(const tenslice_component *component,
                                                   uint64_t *length);
@@ -1965,7 +1965,7 @@ tenslice_status tenslice_file_verify_with(const tenslice_file *file,
  * Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
  * UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
  *
- * Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+ * Errors: INVALID_HANDLE, INVALID_ARGUMENT.
  */
 tenslice_status tenslice_file_verify_scratch(const tenslice_file *file,
                                              uint64_t *length);
@@ -2684,8 +2684,8 @@ tenslice_status tenslice_ztensor2_shards_next(tenslice_cursor *cursor,
 /**
  * Holds the `length` bytes at `data` to be all of the file that the shard of that name is, by its size and its digest,
  * so that tenslice_component_with_shard can take them for every component in it. Linear in the bytes. `is_verified`
- * (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or the library was
- * built without digests.
+ * (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or SHA-256, which
+ * the library was built without.
  *
  * Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
  * INVALID_DIGEST; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.

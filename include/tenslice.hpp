@@ -1698,8 +1698,8 @@ public:
     }
     /**
      * Holds `bytes` to be all of the shard of that name, so that component::with_shard can take them. True where the
-     * digest was compared, false where it is of an unknown kind, or the library was built without digests; an error
-     * where it is another file.
+     * digest was compared, false where it is of an unknown kind, or is SHA-256 and that is not built in; an error where
+     * it is another file.
      */
     result<bool> check_shard(std::string_view name, span<const std::byte> bytes) const
     {

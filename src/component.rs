@@ -4,11 +4,9 @@
 #![forbid(unsafe_code)]
 
 mod range;
-#[cfg(feature = "digest")]
 mod verify;
 
 pub use range::Caps;
-#[cfg(feature = "digest")]
 pub use verify::Verification;
 
 use crate::bytes::extent::Extent;
@@ -16,7 +14,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
-#[cfg(all(feature = "npz", feature = "digest"))]
+#[cfg(all(feature = "npz", feature = "crc32"))]
 use crate::codec::digest::Digest;
 use crate::decode::{DecodeError, Decoder};
 use crate::element::{Element, Elements, typed};
@@ -266,7 +264,7 @@ impl<'a> Component<'a> {
             return Err(fail(ErrorKind::DecodedLength));
         }
         let decoded = dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
-        #[cfg(all(feature = "npz", feature = "digest"))]
+        #[cfg(all(feature = "npz", feature = "crc32"))]
         if let (Some((sum, _)), true) = (self.record.crc32, self.record.encoding != Encoding::Raw) {
             if !Digest::Crc32(sum).is_of(decoded) {
                 return Err(fail(ErrorKind::ChecksumMismatch));

@@ -13,11 +13,13 @@ type Tables = crc::Table<1>;
 
 type Crc = crc::Crc<u32, Tables>;
 
+#[cfg(feature = "crc32c")]
 static CRC_32C: Crc = Crc::new(&crc::CRC_32_ISCSI);
-#[cfg(feature = "npz")]
+#[cfg(all(feature = "crc32", feature = "npz"))]
 static CRC_32: Crc = Crc::new(&crc::CRC_32_ISO_HDLC);
 
 /// Returns the CRC-32C, which zTensor states.
+#[cfg(feature = "crc32c")]
 pub(crate) fn crc32c(data: &[u8]) -> u32 {
     #[cfg(all(
         any(
@@ -33,7 +35,7 @@ pub(crate) fn crc32c(data: &[u8]) -> u32 {
 }
 
 /// Returns the CRC-32 of archives.
-#[cfg(feature = "npz")]
+#[cfg(all(feature = "crc32", feature = "npz"))]
 pub(crate) fn crc32(data: &[u8]) -> u32 {
     by_tables(&CRC_32, data)
 }
@@ -60,6 +62,7 @@ fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
 /// CRC-32C by the instruction that adds eight bytes to a sum. One waits three cycles for the one before: so the bytes are
 /// split in three, which are added up in turns, and then made one by a multiplication without carries.
 #[cfg(all(
+    feature = "crc32c",
     any(all(target_arch = "x86_64", target_feature = "sse2"), all(target_arch = "aarch64", target_feature = "neon")),
     not(miri)
 ))]
@@ -235,7 +238,7 @@ mod instructions {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "digest"))]
 mod tests {
     use super::*;
 

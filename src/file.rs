@@ -7,17 +7,13 @@ use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
 use crate::bytes::source::{Need, ParseContext, Source};
-#[cfg(feature = "digest")]
 use crate::codec::BuiltIn;
-#[cfg(feature = "digest")]
 use crate::decode::Decoder;
 use crate::error::{Error, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, TensorRecord, dispatch, formats};
 use crate::index::{self, Index};
 use crate::place::Format;
-use crate::tensor::Tensor;
-#[cfg(feature = "digest")]
-use crate::tensor::Verified;
+use crate::tensor::{Tensor, Verified};
 use crate::warning::Warnings;
 
 /// An open tensor file.
@@ -200,7 +196,6 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     /// Those of [`Tensor::verify`], for the first tensor that fails.
-    #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
@@ -210,7 +205,6 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     /// Those of [`Tensor::verify_with`], for the first tensor that fails.
-    #[cfg(feature = "digest")]
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut tensors = self.tensors();
@@ -222,7 +216,6 @@ impl<'a> File<'a> {
 
     /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
     /// where one of them [cannot be verified](crate::Component::verify_scratch_length).
-    #[cfg(feature = "digest")]
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         self.tensors().try_fold(0, |most: u64, tensor| Some(tensor.verify_scratch_length()?.max(most)))

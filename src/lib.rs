@@ -84,7 +84,7 @@
 //! |---|---|
 //! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all |
 //! | `dequantize` | elements of any real type as `f32`, those of quantized blocks too |
-//! | `digest` | verifies CRC-32C, SHA-256, XXH3, and the CRC-32 of NPZ |
+//! | `crc32c`, `sha256`, `crc32` | a checksum each, for `verify`: those of zTensor, and that of NPZ; `digest` has them all |
 //! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
 //! | `zlib` | decodes zlib and deflate, with 11 KiB of stack |
@@ -135,7 +135,7 @@ mod bytes;
 mod capi;
 mod codec;
 mod component;
-#[cfg(feature = "digest")]
+#[cfg(any(feature = "crc32", feature = "crc32c"))]
 #[allow(unsafe_code)]
 mod crc;
 mod decode;
@@ -166,9 +166,7 @@ pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
 #[cfg(feature = "gguf")]
 pub use codec::blocks;
-#[cfg(feature = "digest")]
-pub use component::Verification;
-pub use component::{Caps, Component};
+pub use component::{Caps, Component, Verification};
 pub use decode::{DecodeError, Decoder};
 pub use element::{Element, Elements};
 pub use error::{Error, ErrorKind, Result};
@@ -178,9 +176,7 @@ pub use file::{File, Opened, Tensors};
 pub use index::Index;
 pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};
-#[cfg(feature = "digest")]
-pub use tensor::Verified;
-pub use tensor::{Components, Tensor};
+pub use tensor::{Components, Tensor, Verified};
 pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};
 pub use warning::{Warning, Warnings};
 

@@ -14,9 +14,7 @@ use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::BlockType;
-use crate::component::Component;
-#[cfg(feature = "digest")]
-use crate::component::Verification;
+use crate::component::{Component, Verification};
 use crate::decode::Decoder;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
@@ -413,7 +411,6 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).
-    #[cfg(feature = "digest")]
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
@@ -423,7 +420,6 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse).
-    #[cfg(feature = "digest")]
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut components = self.components();
@@ -441,7 +437,6 @@ impl<'a> Tensor<'a> {
 
     /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
     /// where one of them [cannot be verified](Component::verify_scratch_length).
-    #[cfg(feature = "digest")]
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         self.components().try_fold(0, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
@@ -460,7 +455,6 @@ impl<'a> Tensor<'a> {
 }
 
 /// The number of components that were verified against their digests, and of those that could not be.
-#[cfg(feature = "digest")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Components whose stored bytes match their digest.
@@ -473,7 +467,6 @@ pub struct Verified {
     pub warnings: Warnings,
 }
 
-#[cfg(feature = "digest")]
 impl Verified {
     fn add(&mut self, verification: Verification) {
         let count = match verification {

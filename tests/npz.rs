@@ -99,7 +99,7 @@ fn stored_arrays_are_read_where_they_lie() {
     assert_eq!(&bytes[offset as usize..][..length as usize], b"text");
 }
 
-#[cfg(feature = "digest")]
+#[cfg(feature = "crc32")]
 #[test]
 fn sums_are_verified() {
     use tenslice::Verification;
@@ -116,7 +116,7 @@ fn sums_are_verified() {
     assert_eq!(data.with_bytes(&[7, 8, 9]).unwrap().verify().unwrap(), Verification::NoDigest);
 }
 
-#[cfg(all(feature = "zlib", feature = "digest"))]
+#[cfg(all(feature = "zlib", feature = "crc32"))]
 #[test]
 fn compressed_entries_are_held_to_their_sum() {
     let mut bytes = fixture("npz/deflated_60k.npz");

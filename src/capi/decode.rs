@@ -7,18 +7,12 @@ use super::file::tenslice_file;
 use super::pointer::{
     Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-#[cfg(not(feature = "digest"))]
-use super::status::ApiError;
 use super::status::{Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::bytes::num::to_u64;
-#[cfg(not(feature = "digest"))]
-use crate::error::Error;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
-use crate::{BuiltIn, DecodeError, Decoder};
-#[cfg(feature = "digest")]
-use crate::{Component, Verification, Verified};
+use crate::{BuiltIn, Component, DecodeError, Decoder, Verification, Verified};
 
 /// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the
 /// front of the `capacity` bytes at `destination`, and sets `length` to the number of decoded bytes. Must not trust a
@@ -316,7 +310,6 @@ pub struct tenslice_verified {
     pub unknown_digest: u64,
 }
 
-#[cfg(feature = "digest")]
 impl From<Verified> for tenslice_verified {
     fn from(counts: Verified) -> Self {
         Self {
@@ -330,7 +323,6 @@ impl From<Verified> for tenslice_verified {
 }
 
 /// Fills `verified` with the outcome for a component.
-#[cfg(feature = "digest")]
 fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<tenslice_verified> {
     let mut counts = Verified::default();
     match component.verify_with(decoder, scratch)? {
@@ -345,7 +337,7 @@ fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u
 /// of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
 ///
 /// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
-/// OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without digests.
+/// OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without a digest of that kind.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify(
     component: Handle<tenslice_component>,
@@ -355,16 +347,8 @@ pub extern "C" fn tenslice_component_verify(
     answer(&error, |details| {
         let component = component.get()?;
         let verified = verified.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (component, verified, details);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
-        }
+        verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
+        Ok(OK)
     })
 }
 
@@ -388,24 +372,16 @@ pub extern "C" fn tenslice_component_verify_with(
         let component = *component.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
         let verified = verified.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            verified.fill(details.of(verify(&component, &mut decoder, scratch))?);
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (component, &mut decoder, scratch, verified, details);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
-        }
+        verified.fill(details.of(verify(&component, &mut decoder, scratch))?);
+        Ok(OK)
     })
 }
 
 /// Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
 /// they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
-/// bytes are not in memory, or the table of frames is invalid. Linear in that table.
+/// bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that table.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify_scratch(
     component: Handle<tenslice_component>,
@@ -414,16 +390,8 @@ pub extern "C" fn tenslice_component_verify_scratch(
     plain(|| {
         let component = component.get()?;
         let length = length.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            length.set(component.verify_scratch_length().unwrap_or(u64::MAX));
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (component, length);
-            Err(Error::new(ErrorKind::NotBuiltIn))
-        }
+        length.set(component.verify_scratch_length().unwrap_or(u64::MAX));
+        Ok(OK)
     })
 }
 
@@ -442,16 +410,8 @@ pub extern "C" fn tenslice_file_verify(
     answer(&error, |details| {
         let file = file.get()?;
         let verified = verified.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            verified.fill(details.of(file.verify())?.into());
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (file, verified, details);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
-        }
+        verified.fill(details.of(file.verify())?.into());
+        Ok(OK)
     })
 }
 
@@ -474,37 +434,21 @@ pub extern "C" fn tenslice_file_verify_with(
         let file = *file.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
         let verified = verified.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            verified.fill(details.of(file.verify_with(&mut decoder, scratch))?.into());
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (file, &mut decoder, scratch, verified, details);
-            Err(ApiError::new(ErrorKind::NotBuiltIn))
-        }
+        verified.fill(details.of(file.verify_with(&mut decoder, scratch))?.into());
+        Ok(OK)
     })
 }
 
 /// Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
 /// UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; NOT_BUILT_IN where the library was built without digests.
+/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
     plain(|| {
         let file = file.get()?;
         let length = length.writable()?;
-        #[cfg(feature = "digest")]
-        {
-            length.set(file.verify_scratch_length().unwrap_or(u64::MAX));
-            Ok(OK)
-        }
-        #[cfg(not(feature = "digest"))]
-        {
-            let _ = (file, length);
-            Err(Error::new(ErrorKind::NotBuiltIn))
-        }
+        length.set(file.verify_scratch_length().unwrap_or(u64::MAX));
+        Ok(OK)
     })
 }

@@ -1,10 +1,10 @@
-//! Digests: CRC-32C, SHA-256 and XXH3, and how zTensor spells them; the CRC-32 of archives.
+//! Digests: CRC-32C, SHA-256 and XXH3, and how zTensor spells them; the CRC-32 of archives. A digest is read whatever
+//! is built in, and computed where its kind is.
 //!
 //! Depends on `crc`, `xxh3`.
 #![forbid(unsafe_code)]
 
 /// A digest, as stated in a file.
-#[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digest {
     Crc32c(u32),
@@ -16,7 +16,6 @@ pub(crate) enum Digest {
 }
 
 /// The result of parsing the spelling of a digest.
-#[cfg(any(feature = "digest", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelled {
     Known(Digest),
@@ -39,7 +38,6 @@ const SHA256: &str = "sha256:";
 
 /// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, upper or lower case (1.0 section 4.3). The
 /// reference readers also accept `0x` before a SHA-256, and reject a CRC-32C without it.
-#[cfg(any(feature = "digest", test))]
 pub(crate) fn spelled(text: &str) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
     if let Some(digits) = text.strip_prefix(CRC32C).or_else(|| text.strip_prefix(CRC32C_UPPER)) {
@@ -53,7 +51,7 @@ pub(crate) fn spelled(text: &str) -> Spelled {
 }
 
 /// Parses a digest of zTensor 2: `xxh3:` with 16 hexadecimal digits or `sha256:` with 64, in lower case (section 3.4).
-#[cfg(all(feature = "digest", feature = "ztensor2"))]
+#[cfg(feature = "ztensor2")]
 pub(crate) fn spelled_strictly(text: &str) -> Spelled {
     let is_upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
     let known = if let Some(digits) = text.strip_prefix("xxh3:") {
@@ -67,7 +65,6 @@ pub(crate) fn spelled_strictly(text: &str) -> Spelled {
 }
 
 /// Parses two hexadecimal digits per byte.
-#[cfg(any(feature = "digest", test))]
 fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let mut pairs = digits.as_bytes().chunks_exact(2);
@@ -79,60 +76,75 @@ fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     (pairs.next().is_none() && pairs.remainder().is_empty()).then_some(bytes)
 }
 
-#[cfg(any(feature = "digest", test))]
 impl Digest {
-    /// Returns whether it is the digest of `data`.
-    #[cfg(feature = "digest")]
+    /// Returns whether it is the digest of `data`: of nothing, where it is not [built in](Self::is_built_in).
     pub(crate) fn is_of(&self, data: &[u8]) -> bool {
-        use sha2::Digest as _;
+        let _ = data; // unused where nothing is built in
         match self {
+            #[cfg(feature = "crc32c")]
             Self::Crc32c(sum) => crate::crc::crc32c(data) == *sum,
-            #[cfg(feature = "npz")]
+            #[cfg(all(feature = "crc32", feature = "npz"))]
             Self::Crc32(sum) => crate::crc::crc32(data) == *sum,
-            Self::Sha256(sum) => sha2::Sha256::digest(data)[..] == sum[..],
+            #[cfg(feature = "sha256")]
+            Self::Sha256(sum) => <sha2::Sha256 as sha2::Digest>::digest(data)[..] == sum[..],
             #[cfg(feature = "ztensor2")]
             Self::Xxh3(sum) => super::xxh3::hash(data) == *sum,
+            #[cfg(not(all(feature = "crc32c", feature = "sha256", any(feature = "crc32", not(feature = "npz")))))]
+            _ => false,
+        }
+    }
+
+    /// Whether digests of its kind can be computed: each kind has a feature, XXH3 comes with its format.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        match self {
+            Self::Crc32c(_) => cfg!(feature = "crc32c"),
+            #[cfg(feature = "npz")]
+            Self::Crc32(_) => cfg!(feature = "crc32"),
+            Self::Sha256(_) => cfg!(feature = "sha256"),
+            #[cfg(feature = "ztensor2")]
+            Self::Xxh3(_) => true,
         }
     }
 }
 
 /// A digest of bytes that come one part after the other.
-#[cfg(all(feature = "digest", feature = "ztensor2"))]
+#[cfg(feature = "ztensor2")]
 #[allow(clippy::large_enum_variant)] // on the stack, and there is no heap
 pub(crate) enum Running {
     Xxh3(super::xxh3::Running),
+    #[cfg(feature = "sha256")]
     Sha256(sha2::Sha256),
-    /// Of another kind, which no such bytes have.
+    /// Of another kind, which no such bytes have, or one that is not built in.
     Other,
 }
 
-#[cfg(all(feature = "digest", feature = "ztensor2"))]
+#[cfg(feature = "ztensor2")]
 impl Running {
     /// One of the kind that `digest` is.
     pub(crate) fn like(digest: &Digest) -> Self {
-        use sha2::Digest as _;
         match digest {
             Digest::Xxh3(_) => Self::Xxh3(super::xxh3::Running::new()),
-            Digest::Sha256(_) => Self::Sha256(sha2::Sha256::new()),
+            #[cfg(feature = "sha256")]
+            Digest::Sha256(_) => Self::Sha256(sha2::Digest::new()),
             _ => Self::Other,
         }
     }
 
     pub(crate) fn add(&mut self, data: &[u8]) {
-        use sha2::Digest as _;
         match self {
             Self::Xxh3(running) => running.add(data),
-            Self::Sha256(running) => running.update(data),
+            #[cfg(feature = "sha256")]
+            Self::Sha256(running) => sha2::Digest::update(running, data),
             Self::Other => {}
         }
     }
 
     /// Returns whether `digest` is that of all that was added.
     pub(crate) fn is(self, digest: &Digest) -> bool {
-        use sha2::Digest as _;
         match (self, digest) {
             (Self::Xxh3(running), Digest::Xxh3(sum)) => running.hash() == *sum,
-            (Self::Sha256(running), Digest::Sha256(sum)) => running.finalize()[..] == sum[..],
+            #[cfg(feature = "sha256")]
+            (Self::Sha256(running), Digest::Sha256(sum)) => sha2::Digest::finalize(running)[..] == sum[..],
             _ => false,
         }
     }
@@ -162,7 +174,7 @@ mod tests {
         }
     }
 
-    #[cfg(all(feature = "digest", feature = "ztensor2"))]
+    #[cfg(all(feature = "ztensor2", feature = "sha256"))]
     #[test]
     fn spellings_of_version_2() {
         assert_eq!(spelled_strictly("xxh3:00000000000ab0cd"), Spelled::Known(Digest::Xxh3(0xab0cd)));
@@ -187,7 +199,7 @@ mod tests {
     }
 
     /// In parts of any length, and in one.
-    #[cfg(all(feature = "digest", feature = "ztensor2"))]
+    #[cfg(all(feature = "ztensor2", feature = "sha256"))]
     #[test]
     fn running_digests() {
         let data: std::vec::Vec<u8> = (0..5000_u32).map(|i| ((i * i) >> 7) as u8).collect();
@@ -207,6 +219,20 @@ mod tests {
                 assert!(!other.is(&digest) && digest.is_of(data));
             }
         }
+    }
+
+    #[test]
+    fn what_is_not_built_in_is_of_nothing() {
+        for (digest, is_built_in) in [
+            (Digest::Crc32c(0xe306_9283), cfg!(feature = "crc32c")),
+            #[cfg(feature = "npz")]
+            (Digest::Crc32(0xcbf4_3926), cfg!(feature = "crc32")),
+            #[cfg(feature = "ztensor2")]
+            (Digest::Xxh3(crate::codec::xxh3::hash(b"123456789")), true),
+        ] {
+            assert_eq!((digest.is_built_in(), digest.is_of(b"123456789")), (is_built_in, is_built_in), "{digest:?}");
+        }
+        assert_eq!(Digest::Sha256([0; 32]).is_built_in(), cfg!(feature = "sha256"));
     }
 
     #[cfg(feature = "digest")]

@@ -17,7 +17,6 @@ pub(crate) mod cbor_expected;
 pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;
-#[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "digest"))]
 pub(crate) mod digest;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;

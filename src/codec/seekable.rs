@@ -153,7 +153,6 @@ impl<'a> Seekable<'a> {
 
     /// Decodes all frames, one after the other, into `scratch`, which must have room for the largest, and passes each
     /// content to `use_content`, with whether it ends the stream.
-    #[cfg(feature = "digest")]
     pub(crate) fn each(
         &self,
         decoder: &mut dyn Decoder,

@@ -217,11 +217,9 @@ fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) 
 }
 
 /// How many bytes are held back until more follow: of a short input all.
-#[cfg(feature = "digest")]
 const HELD: usize = 256;
 
 /// The hash of bytes that come one part after the other; 360 bytes.
-#[cfg(feature = "digest")]
 pub(crate) struct Running {
     lanes: Lanes,
     length: u64,
@@ -230,7 +228,6 @@ pub(crate) struct Running {
     count: usize,
 }
 
-#[cfg(feature = "digest")]
 impl Running {
     pub(crate) const fn new() -> Self {
         Self { lanes: Lanes::START, length: 0, held: [0; HELD], count: 0 }
@@ -312,7 +309,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "digest")]
     #[test]
     fn in_parts() {
         use super::Running;

@@ -60,10 +60,7 @@ impl<'a> Component<'a> {
             bytes: self.bytes().is_ok(),
             range: is_decoded && self.ranged().is_ok(),
             decode: is_decoded && self.decodable().is_ok(),
-            #[cfg(feature = "digest")]
             verify: self.is_verified(),
-            #[cfg(not(feature = "digest"))]
-            verify: false,
         }
     }
 

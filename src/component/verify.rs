@@ -41,8 +41,9 @@ impl<'a> Component<'a> {
     /// [`read_into`](Self::read_into) instead.
     ///
     /// # Errors
-    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `InShard`,
-    /// `NotInMemory`, `OutOfScratch` where decoding takes memory.
+    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `NotBuiltIn` where it is of
+    /// a kind whose feature is off (`crc32`, `crc32c`, `sha256`), `InShard`, `NotInMemory`, `OutOfScratch` where decoding
+    /// takes memory.
     pub fn verify(&self) -> Result<Verification> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
@@ -69,7 +70,7 @@ impl<'a> Component<'a> {
 
     /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: none for what is stored as it was
     /// digested, else that of the largest frame, at most 16 MiB. `None` where it cannot be verified: its bytes are not in
-    /// memory, or the table of frames is invalid. Linear in that table.
+    /// memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that table.
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         match self.verifiable().ok()? {
@@ -100,7 +101,7 @@ impl<'a> Component<'a> {
         {
             let stored = self.input.get(extent);
             let stored = stored.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))?;
-            return Ok(Check::Stored(Digest::Crc32(sum), stored));
+            return Ok(Check::Stored(self.built_in(Digest::Crc32(sum))?, stored));
         }
         let spelled = |text: &str| {
             #[cfg(feature = "ztensor2")]
@@ -111,7 +112,7 @@ impl<'a> Component<'a> {
         };
         let digest = match self.digest().map(spelled) {
             None => None,
-            Some(Spelled::Known(digest)) => Some(digest),
+            Some(Spelled::Known(digest)) => Some(self.built_in(digest)?),
             Some(Spelled::Unknown) => return Ok(Check::Nothing(Verification::UnknownDigest)),
             Some(Spelled::Invalid) => return Err(self.error(ErrorKind::InvalidDigest, Item::Digest)),
         };
@@ -127,6 +128,11 @@ impl<'a> Component<'a> {
             Some(digest) => Ok(Check::Stored(digest, self.stored()?)),
             None => Ok(Check::Nothing(Verification::NoDigest)),
         }
+    }
+
+    /// Returns the digest, if its kind is built in.
+    fn built_in(&self, digest: Digest) -> Result<Digest> {
+        if digest.is_built_in() { Ok(digest) } else { Err(self.error(ErrorKind::NotBuiltIn, Item::Digest)) }
     }
 
     /// Verifies what `stored` decodes to, frame by frame, and then that its elements are valid.

@@ -181,7 +181,8 @@ impl<'a> Ztensor2File<'a> {
 
     /// Holds `bytes` to be all of the file that the shard of that name is, by its size and its digest, so that
     /// [`Component::with_shard`](crate::Component::with_shard) can take them for every component in it. Linear in the
-    /// bytes. Returns whether the digest was compared: not if it is of an unknown kind, or without the feature `digest`.
+    /// bytes. Returns whether the digest was compared: not if it is of an unknown kind, or is SHA-256
+    /// and that is not built in.
     ///
     /// # Errors
     /// `NotFound` where the file lists no such shard. `WrongLength`, `DigestMismatch`: it is another file.

@@ -11,7 +11,6 @@ use crate::bytes::keywords::keywords;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
-#[cfg(feature = "digest")]
 use crate::codec::digest::{self, Spelled};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -106,20 +105,19 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
 }
 
 /// Holds `bytes` to be all of the file that `shard` describes; `at` is the offset of what is said about it. Whether its
-/// digest has been compared, which it is not if it is of an unknown kind or the feature `digest` is off.
+/// digest has been compared, which it is not if it is of an unknown kind, or is SHA-256 and that is not built in.
 pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
     let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Item::Shard, at));
     if to_u64(bytes.len()) != shard.size {
         return fail(ErrorKind::WrongLength);
     }
-    #[cfg(feature = "digest")]
     match digest::spelled_strictly(shard.digest.as_str()) {
-        Spelled::Unknown => {}
-        Spelled::Invalid => return fail(ErrorKind::InvalidDigest),
-        Spelled::Known(digest) if digest.is_of(bytes) => return Ok(true),
-        Spelled::Known(_) => return fail(ErrorKind::DigestMismatch),
+        Spelled::Unknown => Ok(false),
+        Spelled::Invalid => fail(ErrorKind::InvalidDigest),
+        Spelled::Known(digest) if !digest.is_built_in() => Ok(false),
+        Spelled::Known(digest) if digest.is_of(bytes) => Ok(true),
+        Spelled::Known(_) => fail(ErrorKind::DigestMismatch),
     }
-    Ok(false)
 }
 
 impl<'a> Table<'a> {
