@@ -42,7 +42,7 @@ $(LIB)/libtenslice.so:
 	$(MAKE) --no-print-directory lib
 
 # Takes what `make lib` has built, so that root needs no compiler.
-install: $(LIB)/libtenslice.so ## install header, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
+install: $(LIB)/libtenslice.so ## install headers, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
 	LIB=$(LIB) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 
@@ -130,10 +130,10 @@ no-panic: ## prove that no panic path is left in the C library, and that the pro
 miri: ## run the tests of src/capi under Miri, where the nightly toolchain can be had
 	.ci/miri
 
-header: ## write include/tenslice.h anew
+header: ## write the C headers anew, and docs/c-reference.md
 	$(CARGO) run --quiet -p xtask -- header
 
-lint: ## format, clippy and the header
+lint: ## format, clippy and the headers
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path examples/firmware-rust/Cargo.toml --check
 	$(CARGO) clippy --quiet --workspace --all-targets --features capi -- -D warnings

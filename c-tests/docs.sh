@@ -20,6 +20,7 @@ flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -Ic-tests"
 
 # PAGE-LINE.c or .cpp for each block, and PAGE-LINE.run with what its comment says.
 for page in README.md docs/*.md; do
+    [ $page != docs/c-reference.md ] || continue # its blocks are single declarations, those of the headers
     awk -v out="$out/$(basename "$page" .md)" '
         /^```(c|cpp)$/ && !whole { language = substr($0, 4); file = out "-" NR "." language; blocks++
             if (run != "") print run > (out "-" NR ".run")
@@ -72,5 +73,10 @@ for page in *.md docs/*.md include/README.md fuzz/README.md benches/README.md; d
         linked=$((linked + 1))
     done
 done
+# The reference has links to its own headings.
+awk '/^##/ { sub(/^#+ /, ""); slug = tolower($0); gsub(/[^a-z0-9 _-]/, "", slug); gsub(/ /, "-", slug)
+        print slug (seen[slug]++ ? "-1" : "") }' docs/c-reference.md | sort > "$out/headings"
+grep -o '](#[^)]*)' docs/c-reference.md | tr -d '](#)' | sort -u | comm -23 - "$out/headings" > "$out/nowhere"
+[ ! -s "$out/nowhere" ] || { cat "$out/nowhere"; echo "docs/c-reference.md: no such headings" >&2; exit 1; }
 [ "$ran" -gt 0 ] && [ "$linked" -gt 0 ] || { echo "docs: nothing was run, or no link found" >&2; exit 1; }
 echo "docs: ok ($count compiled, $ran run, $linked links)"

@@ -108,7 +108,10 @@ done
 
 # DESTDIR, for packagers: the files are below it, and do not know it.
 make --no-print-directory install PREFIX=/usr DESTDIR="$out/package" > /dev/null
-test -f "$out/package/usr/include/tenslice.h"
+if diff -r include "$out/package/usr/include" | grep -v '^Only in include: [a-zR]*\.[mt]'; then
+    echo "the headers installed are not those of include" >&2
+    exit 1
+fi
 if grep -r "$out" "$out/package/usr/lib/pkgconfig" "$out/package/usr/lib/cmake"; then
     echo "a configuration names the folder that it was installed to" >&2
     exit 1

@@ -24,9 +24,29 @@ skip() {
 }
 
 # Every exported function is tried with NULL: arguments.c names them all.
-for function in $(grep -oE '\btenslice_[a-z0-9_]+\(' include/tenslice.h | tr -d '(' | sort -u); do
+for function in $(grep -ohE '\btenslice_[a-z0-9_]+\(' include/tenslice.h include/tenslice/*.h | tr -d '(' | sort -u); do
     grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
 done
+
+# Each header by itself, by every standard of C and C++, without a warning. Of all that clang has, one does not count: that
+# C++98 knows no comma after the last of an enum.
+headers=$(cd include && ls tenslice.h tenslice/*.h)
+alone() { # COMPILER LANGUAGE STANDARD WARNINGS
+    for header in $headers; do
+        # shellcheck disable=SC2086 # words
+        echo "#include \"$header\"" | $1 -x "$2" "-std=$3" -Werror $4 -Iinclude -fsyntax-only - || { echo "$header: $*" >&2; exit 1; }
+    done
+}
+all="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-align -Wcast-qual"
+for standard in c99 c11 c17 c2x; do alone "${CC:-cc}" c $standard "$all -Wstrict-prototypes -Wredundant-decls"; done
+for standard in c++11 c++17 c++20 c++23; do alone "${CXX:-c++}" c++ $standard "$all -Wold-style-cast"; done
+if command -v clang > /dev/null && command -v clang++ > /dev/null; then
+    for standard in c99 c11 c17 c2x; do alone clang c $standard -Weverything; done
+    for standard in c++11 c++17 c++20 c++2b; do alone clang++ c++ $standard "-Weverything -Wno-c++98-compat-pedantic"; done
+else
+    skip "the headers with clang (not installed)"
+fi
+echo "headers: ok"
 
 for test in read parts formats arguments overlap layout changed; do
     $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"

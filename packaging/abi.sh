@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The ABI of the shared library, as libabigail sees it: `abi.sh record` writes packaging/tenslice.abi,
 # `abi.sh check` compares with it and fails on whatever an older program could trip over. New functions are
-# fine. What it does not see, macros and enum values, stands in include/tenslice.h, which is committed too.
+# fine. What it does not see, macros and enum values, stands in include/tenslice/codes.h, which is committed too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -30,7 +30,7 @@ for target in $targets; do
     strings -a "$out/$target/$target/size/libtenslice.a" | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
     cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
 done
-cp include/tenslice.h include/tenslice.hpp "$tree/include/"
+cp -r include/tenslice.h include/tenslice.hpp include/tenslice "$tree/include/"
 cp include/README.md "$tree/ABI.md"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"

@@ -28,7 +28,7 @@ up() {
 if [ "${1:-}" = --uninstall ]; then
     rm -f "$root/include/tenslice.h" "$root/include/tenslice.hpp" "$lib/libtenslice.a" "$lib/libtenslice.so" \
         "$lib/libtenslice.so.$SOVERSION" "$lib/libtenslice.so.$VERSION" "$lib/pkgconfig/tenslice.pc"
-    rm -rf "$lib/cmake/tenslice" "$doc"
+    rm -rf "$root/include/tenslice" "$lib/cmake/tenslice" "$doc"
     exit 0
 fi
 
@@ -43,8 +43,9 @@ configure() { # FILE FOLDER
 # Bytes of a pointer: the fifth byte of an ELF file says 1 for 4, 2 for 8.
 word=$(($(od -An -tu1 -j4 -N1 "$LIB/libtenslice.so") * 4))
 
-mkdir -p "$root/include" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
+mkdir -p "$root/include/tenslice" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
 install -m 644 include/tenslice.h include/tenslice.hpp "$root/include"
+install -m 644 include/tenslice/*.h "$root/include/tenslice"
 install -m 644 "$LIB/libtenslice.a" "$lib"
 install -m 755 "$LIB/libtenslice.so" "$lib/libtenslice.so.$VERSION"
 ln -sf "libtenslice.so.$VERSION" "$lib/libtenslice.so.$SOVERSION"

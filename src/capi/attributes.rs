@@ -38,10 +38,10 @@ where
     Ok(OK)
 }
 
-/// A value of an attribute. Set `struct_size` to `sizeof` before the call.
+/// A value of an attribute.
 #[repr(C)]
 pub struct tenslice_value {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none.
     pub kind: u32,
@@ -104,11 +104,9 @@ impl tenslice_value {
     }
 }
 
-/// Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where
-/// there is none, `value` to the value; the caller must have set `struct_size` of both. Returns TENSLICE_END after
-/// the last. A key is usually a text, but the formats allow any value.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+/// Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where there
+/// is none, `value` to the value. Returns TENSLICE_END after the last. A key is usually a text, but the formats allow
+/// any value.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -135,7 +133,7 @@ pub extern "C" fn tenslice_attributes_next(
 /// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in chunks, for
 /// tenslice_attributes_next.
 ///
-/// Errors: WRONG_TYPE for a value that contains no others, INVALID_ARGUMENT.
+/// Errors: WRONG_TYPE for a value that contains no others.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_value_items(
     value: InfoIn<tenslice_value>,
@@ -151,7 +149,7 @@ pub extern "C" fn tenslice_value_items(
 
 /// Sets `count` to the number of values that are left, where the file states it without a walk over them: in GGUF.
 ///
-/// Errors: NOT_FOUND where it does not; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND where it does not.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, count: Out<u64>) -> tenslice_status {
     plain(|| {
@@ -162,11 +160,10 @@ pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, co
 }
 
 /// Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was opened
-/// from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range, add
-/// it to the source, and open the file again.
+/// from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range,
+/// add it to the source, and open the file again.
 ///
-/// Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF; INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_extent(
     cursor: Handle<tenslice_cursor>,
@@ -182,11 +179,10 @@ pub extern "C" fn tenslice_attributes_extent(
     })
 }
 
-/// Sets `value`, whose `struct_size` the caller has set, to the first attribute from `cursor` on whose key is the
-/// `length` bytes at `key`. The cursor stays where it is. Linear in the bytes before the attribute.
+/// Sets `value` to the first attribute from `cursor` on that has that key. The cursor stays where it is. Linear in the
+/// bytes before the attribute.
 ///
-/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was
-/// opened.
+/// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get(
     cursor: Handle<tenslice_cursor>,
@@ -202,9 +198,9 @@ pub extern "C" fn tenslice_attributes_get(
     })
 }
 
-/// Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+/// Sets `number` to an integer: tenslice_attributes_get.
 ///
-/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_u64(
     cursor: Handle<tenslice_cursor>,
@@ -216,9 +212,9 @@ pub extern "C" fn tenslice_attributes_get_u64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_u64(), &number))
 }
 
-/// Sets `number` to the integer that the first attribute of that key has: see tenslice_attributes_get.
+/// Sets `number` to an integer: tenslice_attributes_get.
 ///
-/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, and where it does not fit.
+/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_i64(
     cursor: Handle<tenslice_cursor>,
@@ -230,9 +226,9 @@ pub extern "C" fn tenslice_attributes_get_i64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_i64(), &number))
 }
 
-/// Sets `number` to the floating-point number that the first attribute of that key has: see tenslice_attributes_get.
+/// Sets `number` to a floating-point number: tenslice_attributes_get.
 ///
-/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value, integers included.
+/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, integers included.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_f64(
     cursor: Handle<tenslice_cursor>,
@@ -244,9 +240,9 @@ pub extern "C" fn tenslice_attributes_get_f64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_f64(), &number))
 }
 
-/// Sets `truth` to the boolean, 0 or 1, that the first attribute of that key has: see tenslice_attributes_get.
+/// Sets `truth` to a boolean, 0 or 1: tenslice_attributes_get.
 ///
-/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_bool(
     cursor: Handle<tenslice_cursor>,
@@ -258,9 +254,9 @@ pub extern "C" fn tenslice_attributes_get_bool(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_bool().map(u32::from), &truth))
 }
 
-/// Sets `text` to the text that the first attribute of that key has: see tenslice_attributes_get.
+/// Sets `text` to a text: tenslice_attributes_get.
 ///
-/// Errors: those of tenslice_attributes_get; WRONG_TYPE for another kind of value.
+/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_str(
     cursor: Handle<tenslice_cursor>,

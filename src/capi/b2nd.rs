@@ -15,11 +15,10 @@ use crate::b2nd;
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
 
-/// Information about a Blosc2 frame. Set `struct_size` to `sizeof` before the call. Codec, filters and block size are
-/// the writer's defaults: each chunk has its own.
+/// Information about a Blosc2 frame. Codec, filters and block size are the writer's defaults: each chunk has its own.
 #[repr(C)]
 pub struct tenslice_b2nd_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// 1 if the frame holds an array, 0 if it holds plain bytes.
     pub is_array: u32,
@@ -59,10 +58,10 @@ pub struct tenslice_b2nd_info {
     pub filters_meta: [u8; 6],
 }
 
-/// A chunk. Set `struct_size` to `sizeof` before the call.
+/// A chunk.
 #[repr(C)]
 pub struct tenslice_b2nd_chunk {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Number of blocks.
     pub block_count: u32,
@@ -85,10 +84,10 @@ pub struct tenslice_b2nd_chunk {
     pub filters: [u8; 6],
 }
 
-/// A metalayer: named metadata of a frame. Set `struct_size` to `sizeof` before the call.
+/// A metalayer: named metadata of a frame.
 #[repr(C)]
 pub struct tenslice_b2nd_metalayer {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -109,9 +108,7 @@ fn b2nd(file: &Handle<'_, tenslice_file>) -> FfiResult<b2nd::Frame<'static>> {
     file.get()?.as_b2nd().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_info(
     file: Handle<tenslice_file>,
@@ -147,8 +144,7 @@ pub extern "C" fn tenslice_b2nd_get_info(
 /// Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
 /// an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions in any case.
 ///
-/// Errors: TOO_SMALL, then nothing is written; NOT_FOUND in a frame without an array; INVALID_ARGUMENT, also for a
-/// file of another format; INVALID_HANDLE; MALFORMED where the bytes have changed since the file was opened.
+/// Errors: TOO_SMALL; NOT_FOUND in a frame without an array.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_chunk_shape(
     file: Handle<tenslice_file>,
@@ -166,14 +162,13 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
     })
 }
 
-/// Fills `chunk`, whose `struct_size` the caller has set, from the header of chunk `index`. If the file was opened
-/// from a source, the table of chunks and the chunk must be in memory. `scratch` (may be NULL) is used for the table:
-/// with at least `table_scratch` bytes (see tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is
-/// looked up without memory, which works for most tables, but is slow for large ones.
+/// Fills `chunk` from the header of chunk `index`. If the file was opened from a source, the table of chunks and the
+/// chunk must be in memory. `scratch` (may be NULL) is used for the table: with at least `table_scratch` bytes (see
+/// tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is looked up without memory, which works for
+/// most tables, but is slow for large ones.
 ///
-/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH
-/// where the table cannot be searched without memory; INVALID_ARGUMENT, also for a file of another format;
-/// INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where
+/// the table cannot be searched without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_chunk(
     file: Handle<tenslice_file>,
@@ -233,14 +228,11 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
     })
 }
 
-/// Decodes chunk `index`, padding included, into the `capacity` bytes at `destination`. `scratch` must have the
-/// `scratch` bytes that tenslice_b2nd_get_chunk reports, and may be NULL where that is 0; the table of chunks uses
-/// it, too. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
-/// written or, with TOO_SMALL, needed.
+/// Decodes chunk `index`, padding included, to `destination`. Scratch memory, which the table of chunks uses, too:
+/// tenslice_b2nd_get_chunk.
 ///
-/// Errors: TOO_SMALL, then nothing was written; OUT_OF_SCRATCH; UNSUPPORTED_CODEC, UNSUPPORTED_FILTER,
-/// CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, and those of tenslice_b2nd_get_chunk: the contents of the
-/// destination are unspecified then.
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
+/// CHECKSUM_MISMATCH, those of tenslice_b2nd_get_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
@@ -277,10 +269,9 @@ fn metalayer(
     found.map(|found| (b2nd, found)).ok_or(ApiError::new(ErrorKind::NotFound))
 }
 
-/// Fills `metalayer`, whose `struct_size` the caller has set, with metalayer `index` of the header (`in_trailer` 0)
-/// or of the trailer (1).
+/// Fills `metalayer` with metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
 ///
-/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_metalayer(
     file: Handle<tenslice_file>,
@@ -308,8 +299,10 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
     })
 }
 
-/// Decodes the content of metalayer `index` of the trailer into the `capacity` bytes at `destination`, with the
-/// scratch memory that tenslice_b2nd_get_metalayer reports. Otherwise as tenslice_b2nd_read_chunk.
+/// Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory:
+/// tenslice_b2nd_get_metalayer.
+///
+/// Errors: NOT_FOUND past the last one; those of tenslice_b2nd_read_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,
@@ -343,12 +336,10 @@ fn region<'a>(
     Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
 }
 
-/// Sets `length` to how many bytes tenslice_b2nd_read_region writes for the region from index `start` (included) to
-/// index `stop` (excluded), `rank` numbers each, and `scratch` to how much scratch memory it needs. Either may be
-/// NULL. For `scratch` the headers of all chunks that the region touches are read.
+/// Sets `length` to how many bytes tenslice_b2nd_read_region writes, and `scratch` to how much scratch memory it needs.
+/// Either may be NULL. For `scratch` the headers of all chunks that the region touches are read.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY;
-/// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_lengths(
     file: Handle<tenslice_file>,
@@ -374,15 +365,13 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     })
 }
 
-/// Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes for the region from index
-/// `start` (included) to index `stop` (excluded), `rank` numbers each. Blocks and streams count as a whole, even
-/// where little of them is wanted, since a codec cannot decode less. Chunks may extend past the array and share their
-/// bytes, so that a file of 300 bytes can make a small region cost terabytes: for files that you do not trust, read
-/// only regions whose work is acceptable. Examines the chunks that the region touches and their streams; past 65536
-/// of them it uses an upper bound.
+/// Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Blocks and streams count as a
+/// whole, even where little of them is wanted, since a codec cannot decode less. Chunks may extend past the array and
+/// share their bytes, so that a file of 300 bytes can make a small region cost terabytes: for files that you do not
+/// trust, read only regions whose work is acceptable. Examines the chunks that the region touches and their streams;
+/// past 65536 of them it uses an upper bound.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY; INVALID_ARGUMENT, also for a
-/// file of another format; INVALID_HANDLE.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_work(
     file: Handle<tenslice_file>,
@@ -400,18 +389,14 @@ pub extern "C" fn tenslice_b2nd_region_work(
     })
 }
 
-/// Decodes the elements from index `start` (included) to index `stop` (excluded), `rank` numbers each, into the
-/// `capacity` bytes at `destination`: row-major, in the byte order that the dtype states. In a frame without an array
-/// the elements are bytes. Decodes only the blocks that the region touches, but each as a whole: see
-/// tenslice_b2nd_region_work. `scratch` must have the memory that tenslice_b2nd_region_lengths reports, and may be
-/// NULL where that is 0. `decoder` may be NULL to use the built-in one. `needed` (may be NULL) is set to the number
-/// of bytes written; with TOO_SMALL to the size that the destination needs; with OUT_OF_SCRATCH to the size that
-/// `scratch` needs.
+/// Decodes the region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks
+/// that the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
+/// tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL to the
+/// size that the destination needs; with OUT_OF_SCRATCH to the size that `scratch` needs.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
 /// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
-/// NOT_IN_MEMORY: the contents of the destination are unspecified then, but other regions can still be read.
-/// INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// NOT_IN_MEMORY: other regions can still be read.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_region(
     file: Handle<tenslice_file>,

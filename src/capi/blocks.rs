@@ -12,11 +12,7 @@ use crate::error::ErrorKind;
 /// included, row by row.
 macro_rules! exported {
     ($($name:ident, $to_f32:ident, $type:ident, $elements:literal, $bytes:literal;)*) => { $(
-        /// Writes numbers of blocks of $type to `out`, from number `first` on: as many as its `count`. `blocks` are
-        /// `length` bytes at any address, from number 0 on; a block is $elements numbers in $bytes bytes. A program
-        /// that calls this function gets the code and the tables of no other type.
-        ///
-        /// Errors: NO_SUCH_ELEMENT where there are not as many, INVALID_ARGUMENT.
+        /// $type: a block is $elements numbers in $bytes bytes.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
             blocks: Array<c_void>,

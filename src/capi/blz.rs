@@ -18,10 +18,10 @@ pub struct tenslice_train {
     opaque: [u64; 12],
 }
 
-/// Information about a BLZ file. Set `struct_size` to `sizeof` before the call.
+/// Information about a BLZ file.
 #[repr(C)]
 pub struct tenslice_blz_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The type of the numbers: TENSLICE_F64 or TENSLICE_C128.
     pub dtype: u32,
@@ -39,10 +39,10 @@ pub struct tenslice_blz_info {
     pub compression_ratio: f64,
 }
 
-/// A core. Set `struct_size` to `sizeof` before the call.
+/// A core.
 #[repr(C)]
 pub struct tenslice_blz_core {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Its index in the train, from 0.
     pub index: u32,
@@ -54,10 +54,10 @@ pub struct tenslice_blz_core {
     pub length: u64,
 }
 
-/// How much scratch memory calls with a train need, in bytes. Set `struct_size` to `sizeof` before the call.
+/// How much scratch memory calls with a train need, in bytes.
 #[repr(C)]
 pub struct tenslice_blz_scratch {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -101,9 +101,7 @@ fn fixed_of(fixed: &[u64]) -> impl Fn(usize) -> Option<u64> {
     move |core| fixed.get(core).copied().filter(|index| *index != u64::MAX)
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_info(
     file: Handle<tenslice_file>,
@@ -125,9 +123,9 @@ pub extern "C" fn tenslice_blz_get_info(
     })
 }
 
-/// Fills `core`, whose `struct_size` the caller has set, with information about core `index`.
+/// Fills `core` with information about core `index`.
 ///
-/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_core(
     file: Handle<tenslice_file>,
@@ -152,8 +150,7 @@ pub extern "C" fn tenslice_blz_get_core(
 
 /// Makes `train` the tensor train of the file, whose cores must be in memory.
 ///
-/// Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use
-/// tenslice_blz_train_in. INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use tenslice_blz_train_in.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_train(
     file: Handle<tenslice_file>,
@@ -171,7 +168,7 @@ pub extern "C" fn tenslice_blz_train(
 /// Makes `train` the tensor train of the file, with its cores in the `length` bytes at `cores`, which the caller read
 /// from the offset that tenslice_blz_get_info reports.
 ///
-/// Errors: WRONG_LENGTH; INVALID_ARGUMENT, also for a file of another format; INVALID_HANDLE.
+/// Errors: WRONG_LENGTH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_train_in(
     file: Handle<tenslice_file>,
@@ -187,9 +184,7 @@ pub extern "C" fn tenslice_blz_train_in(
     })
 }
 
-/// Fills `scratch`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Fills `scratch`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_scratch(
     train: Handle<tenslice_train>,
@@ -211,7 +206,7 @@ pub extern "C" fn tenslice_blz_get_scratch(
 /// Computes the element at the index of `count` numbers at `index`, and writes its real and imaginary part to the two
 /// doubles at `value`. Takes as many multiplications as one matrix from each core has numbers.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_element(
     train: Handle<tenslice_train>,
@@ -234,16 +229,14 @@ pub extern "C" fn tenslice_blz_element(
 }
 
 /// Computes the elements whose indices match the `count` numbers at `fixed`, where UINT64_MAX, or no number at all,
-/// selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to the `capacity` bytes at
-/// `destination`. `length` (may be NULL) is set to the number of bytes written or, with TOO_SMALL, needed.
+/// selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to `destination`.
 ///
-/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M
-/// the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not
-/// fixed, or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
+/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
+/// sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
+/// or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
 /// multiplied from the right: the last digits may then differ from those of tenslice_blz_element.
 ///
-/// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written
-/// then. INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written then.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_slice(
     train: Handle<tenslice_train>,
@@ -270,7 +263,7 @@ pub extern "C" fn tenslice_blz_slice(
 
 /// Computes the sum of all elements. Takes one multiplication per number of the cores.
 ///
-/// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_sum(
     train: Handle<tenslice_train>,
@@ -290,7 +283,7 @@ pub extern "C" fn tenslice_blz_sum(
 
 /// Computes the norm: the square root of the sum of the squared magnitudes of all elements.
 ///
-/// Errors: OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_norm(
     train: Handle<tenslice_train>,
@@ -312,7 +305,7 @@ pub extern "C" fn tenslice_blz_norm(
 /// conjugated, times those of the second. `needed` (may be NULL) is set in any case to how much scratch memory that
 /// takes: call without scratch memory to query it.
 ///
-/// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes; INVALID_HANDLE.
+/// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_inner(
     train: Handle<tenslice_train>,

@@ -31,10 +31,10 @@ impl From<&[u8]> for tenslice_bytes {
     }
 }
 
-/// Information about a component. Set `struct_size` to `sizeof` before the call.
+/// Information about a component.
 #[repr(C)]
 pub struct tenslice_component_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The dtype of its elements; 0 where the format does not specify one.
     pub dtype: u32,
@@ -72,9 +72,7 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
     component.bytes()
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_get_info(
     component: Handle<tenslice_component>,
@@ -103,8 +101,7 @@ pub extern "C" fn tenslice_component_get_info(
 /// Sets `bytes` to the bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in
 /// this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
 ///
-/// Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY,
-/// INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_bytes(
     component: Handle<tenslice_component>,
@@ -121,7 +118,7 @@ pub extern "C" fn tenslice_component_bytes(
 
 /// Sets `bytes` to the bytes of a component as stored, possibly encoded.
 ///
-/// Errors: NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_stored(
     component: Handle<tenslice_component>,
@@ -135,10 +132,10 @@ pub extern "C" fn tenslice_component_stored(
     })
 }
 
-/// Makes `bound` the same component over bytes that the caller read from its place in the file. It is valid for as
-/// long as these bytes, and what the file was opened from, stay in place.
+/// Makes `bound` the same component over the `length` bytes at `data`, which the caller read from its place in the
+/// file.
 ///
-/// Errors: WRONG_LENGTH where these bytes have another length, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: WRONG_LENGTH where these bytes have another length.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_with_bytes(
     component: Handle<tenslice_component>,
@@ -158,8 +155,6 @@ pub extern "C" fn tenslice_component_with_bytes(
 /// Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
 /// flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
 /// damaged.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
     plain(|| {
@@ -171,10 +166,7 @@ pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>,
 
 /// Sets `shard` to the name of the file that the bytes of a component are in, where that is another one; to NULL and 0
 /// where it is not. Such a component has its place in that file, and is read after tenslice_component_with_shard or
-/// tenslice_component_with_bytes. Only zTensor 2 has shards. A name has 1 to 64 letters, digits, dots, hyphens and
-/// underscores and does not begin with a dot, so that it names a file in the same folder.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// tenslice_component_with_bytes. The name is as in tenslice_ztensor2_shard.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_shard(
     component: Handle<tenslice_component>,
@@ -187,11 +179,10 @@ pub extern "C" fn tenslice_component_shard(
     })
 }
 
-/// Makes `bound` the same component over all the bytes of the shard that it is in. It is valid for as long as these
-/// bytes, and what the file was opened from, stay in place. Constant cost: nothing compares the shard with what the file
-/// says about it; check its size and digest once, before its components are bound.
+/// Makes `bound` the same component over the `length` bytes at `data`, all of the shard that it is in. Constant cost:
+/// nothing compares the shard with what the file says about it; check it once, by tenslice_ztensor2_check_shard.
 ///
-/// Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_with_shard(
     component: Handle<tenslice_component>,

@@ -148,15 +148,11 @@ pub(super) fn report_length(
     details.of(result).map(|_| OK)
 }
 
-/// Decodes the elements of a component into the `capacity` bytes at `destination`: in stored order, in this machine's
-/// byte order. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the number of bytes
-/// written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again with a larger
-/// destination.
+/// Decodes the elements of a component to `destination`: in stored order, in this machine's byte order.
 ///
-/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY;
-/// CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT, then the
-/// contents of the destination are unspecified; ENCODED for chunked arrays, which tenslice_tensor_read_into decodes; INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// Errors: TOO_SMALL, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY; CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME,
+/// DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which tenslice_tensor_read_into
+/// decodes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_into(
     component: Handle<tenslice_component>,
@@ -178,18 +174,16 @@ pub extern "C" fn tenslice_component_read_into(
 }
 
 /// Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
-/// copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that are
-/// wanted in part into `scratch`, which has the memory that tenslice_component_range_scratch reports and may be NULL where
-/// that is 0. `decoder` may be NULL to use the built-in one; the caller's is asked for TENSLICE_ENCODING_ZSTD, a frame at
-/// a time, and should check the frame's checksum.
+/// copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that
+/// are wanted in part into `scratch` (tenslice_component_range_scratch). A decoder of the caller's is asked for
+/// TENSLICE_ENCODING_ZSTD, a frame at a time, and should check the frame's checksum.
 ///
-/// The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table of
-/// all frames, 8 or 12 bytes each.
+/// The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table
+/// of all frames, 8 or 12 bytes each.
 ///
 /// Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
-/// number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY,
-/// INVALID_HANDLE, INVALID_ARGUMENT; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM,
-/// CHECKSUM_MISMATCH, then the contents of the destination are unspecified.
+/// number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY;
+/// INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_range(
     component: Handle<tenslice_component>,
@@ -211,11 +205,9 @@ pub extern "C" fn tenslice_component_read_range(
     })
 }
 
-/// Sets `length` to how many bytes of scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else
-/// what the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
-/// are not in memory, an invalid table of frames. Linear in that table.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Sets `length` to how much scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else what the
+/// largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that are
+/// not in memory, an invalid table of frames. Linear in that table.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_range_scratch(
     component: Handle<tenslice_component>,
@@ -228,12 +220,10 @@ pub extern "C" fn tenslice_component_range_scratch(
     })
 }
 
-/// Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
-/// needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where the tensor cannot be
-/// materialized. For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one
-/// is malformed or not in memory; tenslice_b2nd_region_lengths returns the reason.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it needs.
+/// Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no dense array.
+/// For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one is malformed or
+/// not in memory; tenslice_b2nd_region_lengths returns the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_lengths(
     tensor: Handle<tenslice_tensor>,
@@ -253,21 +243,17 @@ pub extern "C" fn tenslice_tensor_lengths(
     })
 }
 
-/// Reads a tensor as a dense array, whatever its layout, into the `capacity` bytes at `destination`: in this
-/// machine's byte order, dense data in its own order, all else row-major. The elements of a chunked array stay in the
-/// byte order that its component states. `scratch` must have the memory that tenslice_tensor_lengths reports, and may
-/// be NULL where that is 0. `decoder` may be NULL to use the built-in one. `length` (may be NULL) is set to the
-/// number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then try again
-/// with a larger destination.
+/// Reads a tensor as a dense array, whatever its layout, to `destination`: in this machine's byte order, dense data in
+/// its own order, all else row-major. The elements of a chunked array stay in the byte order that its component states.
+/// Scratch memory: tenslice_tensor_lengths.
 ///
 /// The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
 /// whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
 /// elements of a tensor train.
 ///
-/// Errors: TOO_SMALL, then nothing was written if the length is known; UNSUPPORTED_LAYOUT; INVALID_ROW_POINTERS,
-/// INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH, SHAPE_OVERFLOW, OUT_OF_SCRATCH, and those of
-/// tenslice_component_read_into; for a chunked array UNSUPPORTED_CODEC where there is no decoder for its chunks,
-/// UNSUPPORTED_FILTER, and the error of a malformed chunk.
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for a
+/// sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
+/// UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
@@ -293,12 +279,11 @@ pub extern "C" fn tenslice_tensor_read_into(
     })
 }
 
-/// The outcome of verifying a component, or the counts of the outcomes for several. Set `struct_size` to `sizeof`
-/// before the call.
+/// The outcome of verifying a component, or the counts of the outcomes for several.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_verified {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Warnings about the data: TENSLICE_WARNING_ bits.
     pub warnings: u32,
@@ -333,11 +318,11 @@ fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u
     Ok(counts.into())
 }
 
-/// Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is one
-/// of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
+/// Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is
+/// one of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
 ///
-/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT;
-/// OUT_OF_SCRATCH where decoding takes memory; NOT_BUILT_IN where the library was built without a digest of that kind.
+/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH where decoding
+/// takes memory; NOT_BUILT_IN.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify(
     component: Handle<tenslice_component>,
@@ -353,8 +338,7 @@ pub extern "C" fn tenslice_component_verify(
 }
 
 /// Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
-/// frame at a time into `scratch`, which has the memory that tenslice_component_verify_scratch reports and may be NULL
-/// where that is 0. `decoder` may be NULL to use the built-in one.
+/// frame at a time into `scratch` (tenslice_component_verify_scratch).
 ///
 /// Errors: those of tenslice_component_verify and of tenslice_component_read_into.
 #[unsafe(no_mangle)]
@@ -377,11 +361,10 @@ pub extern "C" fn tenslice_component_verify_with(
     })
 }
 
-/// Sets `length` to how many bytes of scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as
-/// they were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
-/// bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that table.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Sets `length` to how much scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as they
+/// were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
+/// bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that
+/// table.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify_scratch(
     component: Handle<tenslice_component>,
@@ -416,8 +399,7 @@ pub extern "C" fn tenslice_file_verify(
 }
 
 /// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
-/// not encoded. `scratch` must have the memory that tenslice_file_verify_scratch reports, and may be NULL where that is 0.
-/// `decoder` may be NULL to use the built-in one.
+/// not encoded. Scratch memory: tenslice_file_verify_scratch.
 ///
 /// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
 #[unsafe(no_mangle)]
@@ -439,10 +421,8 @@ pub extern "C" fn tenslice_file_verify_with(
     })
 }
 
-/// Sets `length` to how many bytes of scratch memory tenslice_file_verify_with needs: the most that any component does;
+/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component does;
 /// UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
     plain(|| {

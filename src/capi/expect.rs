@@ -13,16 +13,16 @@ use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
 use crate::{Expected, Tensor};
 
-/// Finds the tensor with the name of `length` bytes at `name`, and sets `bytes` to its bytes, without a copy: those of a
-/// dense tensor of `dtype`, in this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of
-/// the file. With TENSLICE_ANY its elements may be of any type, and its bytes are as they are in the file;
-/// with TENSLICE_ANY_SHAPE for `rank` it may have any shape, and `shape` is not read. Linear in the bytes of the metadata;
-/// tenslice_index_find and tenslice_tensor_expect are not.
+/// Finds the tensor of that name, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
+/// this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY
+/// its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE for `rank` it
+/// may have any shape, and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and
+/// tenslice_tensor_expect are not.
 ///
 /// Where it fails, tenslice_expect_text has a message that says what the file has instead.
 ///
 /// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
-/// UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+/// UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_expect(
     file: Handle<tenslice_file>,
@@ -66,14 +66,10 @@ pub extern "C" fn tenslice_tensor_expect(
 }
 
 /// Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
-/// tenslice_index_find, NUL-terminated, to a buffer: which tensor was asked for, and what the file has instead, such as
-/// `tensor "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or
-/// `no tensor "layer1.wieght"; the nearest name is "layer1.weight"`. The arguments up to `rank` are those of the call
-/// that failed (after a call that takes a name only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it
-/// has set. The metadata is read once more. Where the buffer is too small nothing is written. `needed` (may be NULL) is
-/// set to the number of bytes needed, the NUL included.
-///
-/// Errors: TOO_SMALL, INVALID_HANDLE, INVALID_ARGUMENT.
+/// tenslice_index_find to `buffer`: which tensor was asked for, and what the file has instead, such as `tensor
+/// "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest name
+/// is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a name
+/// only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once more.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_expect_text(
     file: Handle<tenslice_file>,

@@ -18,10 +18,10 @@ pub struct tenslice_file {
     opaque: [u64; 24],
 }
 
-/// Information about a file. Set `struct_size` to `sizeof` before the call.
+/// Information about a file.
 #[repr(C)]
 pub struct tenslice_file_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The kind of file, a TENSLICE_FORMAT_ code.
     pub format: u32,
@@ -37,9 +37,8 @@ pub struct tenslice_file_info {
     pub reserved: u32,
 }
 
-/// Opens a file that is entirely in memory: `length` bytes at `data`, of any alignment, which must stay there
-/// unchanged for as long as anything made from `file` is used. Checks the whole structure in one pass over the
-/// metadata and reads no tensor data.
+/// Opens the file in the `length` bytes at `data`, of any alignment, which must stay in place for as long as anything
+/// made from `file` is used. Checks the whole structure in one pass over the metadata and reads no tensor data.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -56,10 +55,10 @@ pub extern "C" fn tenslice_file_open(
     })
 }
 
-/// Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that,
-/// add it to the source, call again. `file` holds a pointer to the source.
+/// Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that, add
+/// it to the source, call again. `file` holds a pointer to the source.
 ///
-/// Errors: the first rule that the file breaks; INVALID_HANDLE for a source that was not initialized.
+/// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_open_source(
     file: Out<tenslice_file>,
@@ -85,9 +84,7 @@ pub extern "C" fn tenslice_file_open_source(
     })
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_get_info(
     file: Handle<tenslice_file>,
@@ -108,11 +105,10 @@ pub extern "C" fn tenslice_file_get_info(
     })
 }
 
-/// Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
-/// bit) is about.
+/// Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
+/// is about.
 ///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT, NOT_FOUND where the file does not have the warning, or where it is about
-/// the whole file.
+/// Errors: NOT_FOUND where the file does not have the warning, or where it is about the whole file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_warning_tensor(
     file: Handle<tenslice_file>,
@@ -130,13 +126,12 @@ pub extern "C" fn tenslice_file_warning_tensor(
 }
 
 /// Compares all names exactly, and all roles within each tensor, where opening could not without memory
-/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements,
-/// at least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted
-/// and looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set
-/// to the file's warnings as they are afterwards.
+/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements, at
+/// least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted and
+/// looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set to the
+/// file's warnings as they are afterwards.
 ///
-/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH, INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check(
     file: Handle<tenslice_file>,
@@ -156,10 +151,9 @@ pub extern "C" fn tenslice_file_check(
     })
 }
 
-/// Finds the first tensor with the name of `length` bytes at `name`, compared byte by byte. Linear in the bytes of
-/// the metadata.
+/// Finds the first tensor of that name. Linear in the bytes of the metadata.
 ///
-/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_find(
     file: Handle<tenslice_file>,
@@ -178,8 +172,6 @@ pub extern "C" fn tenslice_file_find(
 }
 
 /// Sets `cursor` before the first tensor, for tenslice_tensors_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_tensors(
     file: Handle<tenslice_file>,
@@ -193,8 +185,6 @@ pub extern "C" fn tenslice_file_tensors(
 }
 
 /// Reads the next tensor, in the order of the file; returns TENSLICE_END after the last.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensors_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -205,8 +195,6 @@ pub extern "C" fn tenslice_tensors_next(
 }
 
 /// Sets `cursor` before the first attribute of the file, for tenslice_attributes_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_attributes(
     file: Handle<tenslice_file>,

@@ -12,10 +12,10 @@ use super::text::{tenslice_str, write_whole};
 use crate::error::ErrorKind;
 use crate::gguf::{GgufFile, Infos, PartName, Split, check_parts};
 
-/// What is particular to a GGUF file. Set `struct_size` to `sizeof` before the call.
+/// What is particular to a GGUF file.
 #[repr(C)]
 pub struct tenslice_gguf_file_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The byte order of its numbers, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
@@ -34,10 +34,10 @@ pub struct tenslice_gguf_file_info {
     pub part_tensors: u64,
 }
 
-/// A tensor of a GGUF file as ggml sees it. Set `struct_size` to `sizeof` before the call.
+/// A tensor of a GGUF file as ggml sees it.
 #[repr(C)]
 pub struct tenslice_gguf_tensor_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The number of its type in ggml, such as 12 for Q4_K.
     pub ggml_type: u32,
@@ -58,9 +58,7 @@ fn of(file: Handle<'_, tenslice_file>) -> FfiResult<GgufFile<'static>> {
     file.get()?.as_gguf().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `info`, whose `struct_size` the caller has set. Linear in the attributes of the file.
-///
-/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+/// Fills `info`. Linear in the attributes of the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_get_info(
     file: Handle<tenslice_file>,
@@ -84,8 +82,6 @@ pub extern "C" fn tenslice_gguf_get_info(
 }
 
 /// Sets `cursor` before the first tensor of a GGUF file, for tenslice_gguf_infos_next.
-///
-/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_infos(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     plain(|| {
@@ -95,10 +91,7 @@ pub extern "C" fn tenslice_gguf_infos(file: Handle<tenslice_file>, cursor: Out<t
     })
 }
 
-/// Reads the next tensor as ggml sees it, in the order of the file; returns TENSLICE_END after the last. The caller must
-/// have set `struct_size` of `info`.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+/// Reads the next tensor as ggml sees it, in the order of the file; returns TENSLICE_END after the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_infos_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -122,12 +115,12 @@ pub extern "C" fn tenslice_gguf_infos_next(
     })
 }
 
-/// Checks that the `count` files at `files` are the parts of one model, all of them and in their order. `failed` (may be
-/// NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a name
-/// appears in two parts is not checked.
+/// Checks that the `count` files at `files` are the parts of one model, all of them and in their order. `failed` (may
+/// be NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a
+/// name appears in two parts is not checked.
 ///
 /// Errors: COUNTS_DIFFER, at the pair of the number that does, or MISSING_KEY for a file that is no part of a model;
-/// INVALID_ARGUMENT for a file of another format, and without any file; INVALID_HANDLE.
+/// INVALID_ARGUMENT, also without any file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_check_parts(
     files: Array<tenslice_file>,
@@ -148,12 +141,10 @@ pub extern "C" fn tenslice_gguf_check_parts(
     })
 }
 
-/// Writes the name of a part of a model to `buffer`, NUL-terminated: of part `index`, counted from 0, of the model of
-/// which the `length` bytes at `name` are the name of another part, such as "model-00001-of-00003.gguf". `needed` (may be
-/// NULL) is set to the number of bytes needed, the NUL included.
+/// Writes the name of a part of a model to `buffer`: of part `index`, counted from 0, of the model of which `name` is
+/// the name of another part, such as "model-00001-of-00003.gguf".
 ///
-/// Errors: NOT_FOUND where `name` is no such name or has no part of that index; TOO_SMALL, then nothing is written;
-/// INVALID_ARGUMENT.
+/// Errors: NOT_FOUND where `name` is no such name or has no part of that index.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_part_name(
     name: Array<c_char>,
@@ -176,7 +167,7 @@ pub extern "C" fn tenslice_gguf_part_name(
 /// Sets `block_type` to the number in ggml of the type of a quantized tensor's blocks, such as 12 for Q4_K, and
 /// `elements` and `bytes` to how many of these a block has. Each may be NULL.
 ///
-/// Errors: NOT_FOUND for a tensor that is not in such blocks; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND for a tensor that is not in such blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_block(
     tensor: Handle<tenslice_tensor>,

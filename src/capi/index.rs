@@ -17,7 +17,7 @@ pub struct tenslice_index {
 
 /// Sets `count` to how many words tenslice_file_index needs: three for each tensor, none for a single one.
 ///
-/// Errors: TOO_MANY where this machine could not address so many; INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_MANY where this machine could not address so many.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
     plain(|| {
@@ -28,16 +28,15 @@ pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count:
 }
 
 /// Makes an index of the names in the file, so that tenslice_index_find takes no longer in a file of many tensors:
-/// tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of `count`
-/// elements, which must stay there unchanged for as long as `index` is used, and so must what the file was opened from;
-/// `file` need not. Linear in the bytes of the metadata. Names that were made to collide are hashed once more, with a
-/// seed that depends on all of them, and where that is no better they are sorted: N log N comparisons. Nothing is
-/// allocated, and nothing needs to be closed.
+/// tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of
+/// `count` elements, which must stay there unchanged for as long as `index` is used, and so must what the file was
+/// opened from; `file` need not. Linear in the bytes of the metadata. Names that were made to collide are hashed once
+/// more, with a seed that depends on all of them, and where that is no better they are sorted: N log N comparisons.
+/// Nothing is allocated, and nothing needs to be closed.
 ///
-/// Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the format
-/// forbids that (in zTensor 0.1, which allows it, the index has the first one); those of tenslice_file_check;
-/// INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened. The contents of
-/// `words` are unspecified after an error.
+/// Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the
+/// format forbids that (in zTensor 0.1, which allows it, the index has the first one); those of tenslice_file_check.
+/// The contents of `words` are unspecified after an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index(
     file: Handle<tenslice_file>,
@@ -57,8 +56,8 @@ pub extern "C" fn tenslice_file_index(
 /// Finds the first tensor with the name of `length` bytes at `name`, as tenslice_file_find does, in time that hardly
 /// depends on how many tensors there are.
 ///
-/// Errors: NOT_FOUND, also where the bytes have changed since the index was made and another name is where this one was;
-/// INVALID_HANDLE, INVALID_ARGUMENT; another code where the tensor itself has changed.
+/// Errors: NOT_FOUND, also where the bytes have changed since the index was made and another name is where this one
+/// was.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_find(
     index: Handle<tenslice_index>,

@@ -1,8 +1,9 @@
 //! The C ABI: checks the arguments, calls the public Rust API, converts the result. No logic of its own.
 //!
 //! Depends on the public API. The only `unsafe` of the crate: in `pointer`, whose types the functions take as
-//! arguments, in `panic`, `alloc`, and below. The doc comments of what is exported become `include/tenslice.h`, so
-//! they speak C; what they require of pointers is the safety contract that `pointer` relies on.
+//! arguments, in `panic`, `alloc`, and below. The doc comments of what is exported become the headers in
+//! `include`, in the order of `include/contents.md`, so they speak C; what they require of pointers is the safety
+//! contract that `pointer` relies on.
 #![allow(non_camel_case_types)] // the names are C's
 #![allow(unreachable_pub)] // exported by symbol, not by path
 

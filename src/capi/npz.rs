@@ -8,10 +8,10 @@ use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::npz::ArchiveEntries;
 
-/// An entry of an NPZ archive, an array or not. Set `struct_size` to `sizeof` before the call.
+/// An entry of an NPZ archive, an array or not.
 #[repr(C)]
 pub struct tenslice_npz_entry {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// How its bytes are stored, a TENSLICE_ENCODING_ code.
     pub encoding: u32,
@@ -31,8 +31,6 @@ pub struct tenslice_npz_entry {
 }
 
 /// Sets `cursor` before the first entry of an NPZ archive, for tenslice_npz_entries_next.
-///
-/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npz_entries(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     plain(|| {
@@ -42,10 +40,7 @@ pub extern "C" fn tenslice_npz_entries(file: Handle<tenslice_file>, cursor: Out<
     })
 }
 
-/// Reads the next entry, in the order of the archive's directory; returns TENSLICE_END after the last. The caller
-/// must have set `struct_size` of `entry`.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+/// Reads the next entry, in the order of the archive's directory; returns TENSLICE_END after the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npz_entries_next(
     cursor: HandleMut<tenslice_cursor>,

@@ -15,11 +15,9 @@ pub struct tenslice_safetensors_index {
     opaque: [u64; 16],
 }
 
-/// Opens an index that is in memory: the `length` bytes at `data`, which must stay there for as long as `index` and
-/// anything from it is used. Checks all of it; file names that would lead out of the folder of the index are refused.
-/// Nothing is allocated, and nothing needs to be closed.
+/// Opens the index in the `length` bytes at `data`, and checks all of it.
 ///
-/// Errors: those of the text, with its offset; INVALID_ARGUMENT.
+/// Errors: those of the text, with its offset.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_open(
     index: Out<tenslice_safetensors_index>,
@@ -36,8 +34,6 @@ pub extern "C" fn tenslice_safetensors_index_open(
 }
 
 /// Sets `count` to the number of tensors.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_count(
     index: Handle<tenslice_safetensors_index>,
@@ -53,7 +49,7 @@ pub extern "C" fn tenslice_safetensors_index_count(
 /// Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
 /// `scratch` has `count` elements, at least one; as many as there are tensors are fastest.
 ///
-/// Errors: REPEATED_NAME, OUT_OF_SCRATCH, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: REPEATED_NAME, OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_check(
     index: Handle<tenslice_safetensors_index>,
@@ -68,9 +64,9 @@ pub extern "C" fn tenslice_safetensors_index_check(
     })
 }
 
-/// Sets `file` to the name of the file that has the tensor named by the `length` bytes at `name`. Linear.
+/// Sets `file` to the name of the file that has the tensor of that name. Linear.
 ///
-/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_find(
     index: Handle<tenslice_safetensors_index>,
@@ -87,8 +83,6 @@ pub extern "C" fn tenslice_safetensors_index_find(
 }
 
 /// Sets `cursor` before the first tensor, for tenslice_safetensors_index_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_entries(
     index: Handle<tenslice_safetensors_index>,
@@ -103,8 +97,6 @@ pub extern "C" fn tenslice_safetensors_index_entries(
 
 /// Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the last.
 /// `name` and `file` may be NULL.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the index was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -130,8 +122,7 @@ pub extern "C" fn tenslice_safetensors_index_next(
 /// there are. tenslice_safetensors_index_file returns their names. `capacity` must be at least the number of tensors,
 /// although there are fewer files: they are found by sorting.
 ///
-/// Errors: OUT_OF_SCRATCH where `capacity` is too small, INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes
-/// have changed since the index was opened.
+/// Errors: OUT_OF_SCRATCH where `capacity` is too small.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_files(
     index: Handle<tenslice_safetensors_index>,
@@ -150,7 +141,7 @@ pub extern "C" fn tenslice_safetensors_index_files(
 
 /// Sets `name` to the name of the file that has this number: one that tenslice_safetensors_index_files has written.
 ///
-/// Errors: NOT_FOUND where the index has no such name, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND where the index has no such name.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_file(
     index: Handle<tenslice_safetensors_index>,
@@ -165,8 +156,6 @@ pub extern "C" fn tenslice_safetensors_index_file(
 }
 
 /// Sets `cursor` before the first value of the metadata, such as total_size, for tenslice_attributes_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_metadata(
     index: Handle<tenslice_safetensors_index>,

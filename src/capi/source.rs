@@ -7,8 +7,8 @@ use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
 /// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
-/// TENSLICE_MAX_SEGMENTS). It and they must outlive, unmoved, everything opened from it. Nothing may be added while
-/// anything opened from it is used: bytes read later go to tenslice_component_with_bytes, or the file is opened again.
+/// TENSLICE_MAX_SEGMENTS). Nothing may be added while anything opened from it is used: bytes read later go to
+/// tenslice_component_with_bytes, or the file is opened again.
 #[repr(C)]
 pub struct tenslice_source {
     opaque: [u64; 130],
@@ -30,8 +30,6 @@ pub struct tenslice_need {
 }
 
 /// Makes `source` describe a file of `file_length` bytes, none of them in memory yet.
-///
-/// Errors: INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length: u64) -> tenslice_status {
     plain(|| {
@@ -40,18 +38,12 @@ pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length
     })
 }
 
-/// Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around
-/// it, in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not
-/// added again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+/// Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around it,
+/// in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not added
+/// again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
 ///
-/// Data that calls read from the file itself (tenslice_tensor_read_into, tenslice_tensor_sparse,
-/// tenslice_tens_element, tenslice_tens_chunks_next, those of tenslice_b2nd_ that read chunks) must be added before
-/// the file is opened: open it once to learn where its components are, then again from a second source that includes
-/// them. For a chunked array those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
-/// tenslice_b2nd_chunk_extent report where they are.
-///
-/// Errors: INVALID_HANDLE; INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS.
-/// The source is unchanged then.
+/// Errors: INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS. The source is
+/// unchanged then.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_add(
     source: HandleMut<tenslice_source>,

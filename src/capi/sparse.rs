@@ -27,10 +27,10 @@ pub(super) struct SparseCursor {
     row: u64,
 }
 
-/// Information about a sparse tensor. Set `struct_size` to `sizeof` before the call.
+/// Information about a sparse tensor.
 #[repr(C)]
 pub struct tenslice_sparse_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The dtype of the values.
     pub dtype: u32,
@@ -48,12 +48,10 @@ pub struct tenslice_sparse_info {
 
 /// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
 /// `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
-/// (tenslice_tensor_lengths reports how much it needs), which must stay in place as long as `sparse` is used.
-/// `decoder` may be NULL.
+/// (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used.
 ///
 /// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
-/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into; INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_sparse(
     tensor: Handle<tenslice_tensor>,
@@ -75,9 +73,7 @@ pub extern "C" fn tenslice_tensor_sparse(
     })
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_get_info(
     sparse: Handle<tenslice_sparse>,
@@ -103,8 +99,7 @@ pub extern "C" fn tenslice_sparse_get_info(
 /// address (copy them with memcpy). They are in the file, or in `scratch` where they had to be decoded. Returns
 /// TENSLICE_END after the last.
 ///
-/// Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance;
-/// INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_next(
     sparse: HandleMut<tenslice_sparse>,

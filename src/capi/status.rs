@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use super::pointer::{OptionalOut, Writable};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The result of a call: TENSLICE_OK, or one of the codes above.
+/// The result of a call: a number of those in tenslice/codes.h that begin with TENSLICE_OK.
 pub type tenslice_status = i32;
 
 /// The call succeeded.
@@ -129,19 +129,19 @@ pub extern "C" fn tenslice_abi_version() -> u32 {
     ABI_VERSION
 }
 
-/// Returns the version of the library, such as "0.1.0"; NUL-terminated, valid forever.
+/// Returns the version of the library, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Returns the name of a status, such as "NotFound"; NUL-terminated, valid forever. "?" for any other number.
+/// Returns the name of a status, such as "NotFound".
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_name(status: tenslice_status) -> *const c_char {
     static_text(status, "Ok\0End\0Need\0", ErrorKind::NAMES_FOR_C)
 }
 
-/// Returns a description of a status; NUL-terminated, valid forever. "?" for any other number.
+/// Returns a description of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_text(status: tenslice_status) -> *const c_char {
     static_text(status, "success\0there are no more items\0bytes must be fetched first\0", ErrorKind::TEXTS_FOR_C)

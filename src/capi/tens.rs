@@ -12,10 +12,10 @@ use crate::error::{Error, ErrorKind};
 use crate::tens::{Symmetry, TensChunk, TensChunks};
 use crate::{DType, tens};
 
-/// A dimension of a TENS file. Set `struct_size` to `sizeof` before the call.
+/// A dimension of a TENS file.
 #[repr(C)]
 pub struct tenslice_tens_dimension {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Its length: the number of indices.
     pub length: u32,
@@ -27,10 +27,10 @@ pub struct tenslice_tens_dimension {
     pub reserved: [u8; 6],
 }
 
-/// A chunk of a TENS file. Set `struct_size` to `sizeof` before the call.
+/// A chunk of a TENS file.
 #[repr(C)]
 pub struct tenslice_tens_chunk {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// 1 for a symmetry because of which elements are omitted from the data.
     pub is_packed: u32,
@@ -52,10 +52,9 @@ fn tens(file: &Handle<'_, tenslice_file>) -> FfiResult<tens::TensFile<'static>> 
     file.get()?.as_tens().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `dimension`, whose `struct_size` the caller has set, with information about dimension `index`: 0 varies
-/// fastest.
+/// Fills `dimension` with information about dimension `index`: 0 varies fastest.
 ///
-/// Errors: NOT_FOUND past the last one; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+/// Errors: NOT_FOUND past the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_get_dimension(
     file: Handle<tenslice_file>,
@@ -80,8 +79,6 @@ pub extern "C" fn tenslice_tens_get_dimension(
 
 /// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows the
 /// dimensions directly, as in the files of most programs.
-///
-/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     plain(|| {
@@ -91,12 +88,9 @@ pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<
     })
 }
 
-/// Reads the next chunk, in the order of the file; returns TENSLICE_END after the last. The caller must have set
-/// `struct_size` of `chunk`.
+/// Reads the next chunk, in the order of the file; returns TENSLICE_END after the last.
 ///
-/// Errors: NOT_IN_MEMORY where the file was opened from a source and the chunk is in none of its ranges: add it to
-/// the source before opening; INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the
-/// file was opened.
+/// Errors: NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_chunks_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -134,8 +128,7 @@ fn of_chunk(chunk: &TensChunk<'static>) -> tenslice_tens_chunk {
 /// each position, the dimension whose index moves there.
 ///
 /// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name make it ambiguous; TOO_SMALL
-/// where there are more than `capacity` dimensions: nothing is written then. INVALID_ARGUMENT, also for a file of
-/// another format; INVALID_HANDLE, NOT_IN_MEMORY.
+/// where there are more than `capacity` dimensions; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_permutation(
     file: Handle<tenslice_file>,
@@ -162,13 +155,12 @@ pub extern "C" fn tenslice_tens_permutation(
     })
 }
 
-/// Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in
-/// the byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and
-/// none of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
+/// Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in the
+/// byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and none
+/// of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
 /// tenslice_tensor_sparse to read many elements.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements;
-/// INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_element(
     file: Handle<tenslice_file>,

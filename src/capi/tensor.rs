@@ -17,10 +17,10 @@ pub struct tenslice_tensor {
     opaque: [u64; 24],
 }
 
-/// Information about a tensor. Set `struct_size` to `sizeof` before the call.
+/// Information about a tensor.
 #[repr(C)]
 pub struct tenslice_tensor_info {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// The dtype of its elements; 0 where it is unknown.
     pub dtype: u32,
@@ -42,9 +42,7 @@ pub struct tenslice_tensor_info {
     pub warnings: u32,
 }
 
-/// Fills `info`, whose `struct_size` the caller has set.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
+/// Fills `info`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_get_info(
     tensor: Handle<tenslice_tensor>,
@@ -108,11 +106,10 @@ pub extern "C" fn tenslice_tensor_layout(tensor: Handle<tenslice_tensor>) -> u32
     tensor.get().map_or(u32::MAX, |tensor| u32::from(tensor.layout().code()))
 }
 
-/// Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
-/// is set to the number of dimensions in any case: call with a capacity of 0 to query it.
+/// Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL) is
+/// set to the number of dimensions in any case: call with a capacity of 0 to query it.
 ///
-/// Errors: TOO_SMALL, then nothing is written; INVALID_HANDLE, INVALID_ARGUMENT; MALFORMED where the bytes have
-/// changed since the file was opened.
+/// Errors: TOO_SMALL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_shape(
     tensor: Handle<tenslice_tensor>,
@@ -153,8 +150,7 @@ pub(super) fn write_shape(
 /// tenslice_tensor_read_into writes.
 ///
 /// Errors: TOO_SMALL where there are more than `capacity` dimensions; SHAPE_OVERFLOW where a tensor without elements
-/// has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified; INVALID_HANDLE,
-/// INVALID_ARGUMENT.
+/// has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_strides(
     tensor: Handle<tenslice_tensor>,
@@ -167,11 +163,11 @@ pub extern "C" fn tenslice_tensor_strides(
     })
 }
 
-/// Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
-/// in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+/// Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
+/// this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
 ///
 /// Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
-/// NOT_IN_MEMORY, INVALID_HANDLE, INVALID_ARGUMENT.
+/// NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_bytes(
     tensor: Handle<tenslice_tensor>,
@@ -190,7 +186,7 @@ pub extern "C" fn tenslice_tensor_bytes(
 
 /// Makes `component` the component that holds a dense tensor, all of it.
 ///
-/// Errors: NOT_DENSE, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_DENSE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_data(
     tensor: Handle<tenslice_tensor>,
@@ -204,9 +200,9 @@ pub extern "C" fn tenslice_tensor_data(
     })
 }
 
-/// Finds the first component with the role of `length` bytes at `role`.
+/// Finds the first component of that role.
 ///
-/// Errors: NOT_FOUND, INVALID_HANDLE, INVALID_ARGUMENT.
+/// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_component(
     tensor: Handle<tenslice_tensor>,
@@ -226,8 +222,6 @@ pub extern "C" fn tenslice_tensor_component(
 }
 
 /// Sets `cursor` before the first component, for tenslice_components_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_components(
     tensor: Handle<tenslice_tensor>,
@@ -241,8 +235,6 @@ pub extern "C" fn tenslice_tensor_components(
 }
 
 /// Reads the next component, in the order of the file; returns TENSLICE_END after the last.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_components_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -253,8 +245,6 @@ pub extern "C" fn tenslice_components_next(
 }
 
 /// Sets `cursor` before the first attribute of the tensor, for tenslice_attributes_next.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_attributes(
     tensor: Handle<tenslice_tensor>,

@@ -13,21 +13,20 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. It is in
-/// the bytes that the file was opened from or, where the file relies on a default, in the library. `data` is NULL
-/// where the file has no such string.
+/// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. Print it
+/// with printf("%.*s", (int)name.length, name.data). It is in the bytes that the file was opened from or, where the
+/// file relies on a default, in the library.
 ///
-/// In formats that are JSON, characters may be spelled as escapes, such as `\u0061` for `a`: rare in names, usual in
-/// attributes that contain JSON themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string
-/// means.
+/// In formats that are JSON, characters may be spelled as escapes: rare in names, usual in attributes that contain JSON
+/// themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string means.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_str {
-    /// The first byte.
+    /// The first byte; NULL where the file has no such string.
     pub data: *const c_char,
     /// Number of bytes.
     pub length: usize,
-    /// 1 if characters are spelled as escapes, so that the bytes are not what the string means; 0 otherwise.
+    /// 1 if characters are spelled as escapes, so that the bytes are not what the string means; else 0.
     pub is_escaped: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -83,11 +82,8 @@ impl Write for Writer<'_> {
     }
 }
 
-/// Writes what a string means to a buffer, escapes decoded, NUL-terminated. Where the buffer is too small nothing is
-/// written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included; one less is the length of the
-/// string, which may contain NULs itself.
-///
-/// Errors: TOO_SMALL, INVALID_ARGUMENT.
+/// Writes what a string means to `buffer`, escapes decoded. One less than `needed` is its length: it may contain NULs
+/// itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_copy(
     text: In<tenslice_str>,
@@ -108,19 +104,18 @@ pub extern "C" fn tenslice_str_copy(
     })
 }
 
-/// Returns 1 if a string means the `length` bytes of UTF-8 at `other`, escapes decoded; 0 if it does not, or for an
-/// invalid argument. Linear.
+/// Returns 1 if a string means the `length` bytes at `other`, escapes decoded; 0 if it does not, or for an invalid
+/// argument. Linear.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_char>, length: Length) -> u32 {
     let both = text.text().and_then(|(text, _)| Ok((text, other.text(length)?)));
     both.map_or(0, |(text, other)| u32::from(text.means(other)))
 }
 
-/// Writes the message of an error, NUL-terminated, to a buffer: names and numbers are read again from the bytes that
-/// the file was opened from (`data` may be NULL, then they are omitted). Where the buffer is too small nothing is
-/// written. `needed` (may be NULL) is set to the number of bytes needed, the NUL included.
+/// Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. Names and numbers
+/// are read again from the bytes that the file was opened from; `data` may be NULL, then they are left out.
 ///
-/// Errors: TOO_SMALL; INVALID_ARGUMENT, also for an error that this library has not produced.
+/// Errors: INVALID_ARGUMENT, also for an error that this library has not produced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text(
     error: In<tenslice_error>,
@@ -136,8 +131,8 @@ pub extern "C" fn tenslice_error_text(
     })
 }
 
-/// Like tenslice_error_text, for a file that was opened from a source: the message has the names and numbers that are
-/// still in memory.
+/// Writes the message of an error as tenslice_error_text does, for a file that was opened from a source: with the names
+/// and numbers that are still in memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text_source(
     error: In<tenslice_error>,
@@ -186,7 +181,7 @@ pub(super) fn write_whole(
     Ok(OK)
 }
 
-/// Returns the name of a dtype, such as "f32"; NUL-terminated, valid forever. "?" for any other number.
+/// Returns the name of a dtype, such as "f32".
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
     nth_text(DType::NAMES_FOR_C, of_code(dtype).and_then(DType::place_of_name))

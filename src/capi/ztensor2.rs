@@ -10,10 +10,10 @@ use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::ztensor2::{Shards, Ztensor2File};
 
-/// A file that has bytes of components, as a zTensor 2 file lists it. Set `struct_size` to `sizeof` before the call.
+/// A file that has bytes of components, as a zTensor 2 file lists it.
 #[repr(C)]
 pub struct tenslice_ztensor2_shard {
-    /// Size of this struct in the caller's header.
+    /// Its size, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -31,8 +31,6 @@ fn of(file: Handle<'_, tenslice_file>) -> FfiResult<Ztensor2File<'static>> {
 }
 
 /// Sets `cursor` before the first shard that a zTensor 2 file lists, for tenslice_ztensor2_shards_next.
-///
-/// Errors: INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_ztensor2_shards(
     file: Handle<tenslice_file>,
@@ -45,10 +43,7 @@ pub extern "C" fn tenslice_ztensor2_shards(
     })
 }
 
-/// Reads the next shard, in the order of the file; returns TENSLICE_END after the last. The caller must have set
-/// `struct_size` of `shard`.
-///
-/// Errors: INVALID_HANDLE, INVALID_ARGUMENT; another code where the bytes have changed since the file was opened.
+/// Reads the next shard, in the order of the file; returns TENSLICE_END after the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_ztensor2_shards_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -76,7 +71,7 @@ pub extern "C" fn tenslice_ztensor2_shards_next(
 /// that is not built in.
 ///
 /// Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
-/// INVALID_DIGEST; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
+/// INVALID_DIGEST.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_ztensor2_check_shard(
     file: Handle<tenslice_file>,

@@ -1,0 +1,149 @@
+//! The numbers that C and Rust share, from the crate's own lists, and the macros.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use tenslice::{
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Item as Part, Layout, MAX_SEGMENTS, Order, ValueKind,
+    Warning,
+};
+
+use crate::item::Item;
+
+/// What makes calls shorter in C, and what only C needs: name, comment, definition.
+const MACROS: &[(&str, &str, &str)] = &[
+    ("TENSLICE_NUL", "As the length of a string that is passed in: it ends before its NUL.", "SIZE_MAX"),
+    (
+        "TENSLICE_STR(literal)",
+        "A string literal as two arguments, its bytes and how many: tenslice_file_find(&file, TENSLICE_STR(\"w\"), ...).",
+        "(\"\" literal), (sizeof(\"\" literal) - 1)",
+    ),
+    ("TENSLICE_ANY_SHAPE", "As the rank of a shape that is expected: any shape will do.", "SIZE_MAX"),
+    (
+        "TENSLICE_INIT(info)",
+        "Sets struct_size of a struct, before the call that fills it: TENSLICE_INIT(info);",
+        "((info).struct_size = sizeof(info))",
+    ),
+];
+
+/// The macros and the lists of codes.
+pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    let parts = ["MAJOR", "MINOR", "PATCH"].into_iter().zip(version.ok_or("no version in Cargo.toml")?.split('.'));
+    let mut items = vec![
+        define(
+            "TENSLICE_ABI_VERSION",
+            "The ABI version of this header; tenslice_abi_version() returns that of the library.",
+            "1",
+        ),
+        Item {
+            name: "TENSLICE_VERSION_".into(),
+            comment: vec!["The version of this header; tenslice_version() returns that of the library.".into()],
+            declaration: parts.map(|(part, number)| format!("#define TENSLICE_VERSION_{part} {number}")).collect(),
+        },
+        define("TENSLICE_MAX_SEGMENTS", "How many ranges a tenslice_source can keep.", &MAX_SEGMENTS.to_string()),
+    ];
+    items.extend(MACROS.iter().map(|(name, comment, definition)| define(name, comment, definition)));
+
+    let success =
+        [("Ok", 0, "success"), ("End", 1, "there are no more items"), ("Need", 2, "bytes must be fetched first")];
+    let kinds = ErrorKind::ALL.iter().map(|kind| (kind.name(), u32::from(kind.code()), kind.text()));
+    let mut item = list("", "", success.into_iter().chain(kinds));
+    item.name = "TENSLICE_OK".into();
+    item.comment = vec![
+        "The result of a call, a tenslice_status. 1xx: the caller's error; 2xx: the file is malformed; 3xx: it is not".into(),
+        "supported; 4xx: the data is wrong; 5xx: a buffer is too small. Numbers are never reused.".into(),
+    ];
+    items.push(item);
+
+    let dtypes = DType::ALL.iter().map(|(dtype, name)| format!("    TENSLICE_{name} = {},", dtype.code()));
+    let comment = "The type of an element (uint32_t dtype); 0 is none, or any.";
+    items.push(Item {
+        name: "TENSLICE_ANY".into(),
+        ..enumeration("TENSLICE_", comment, ["    TENSLICE_ANY = 0,".to_owned()].into_iter().chain(dtypes))
+    });
+    let mut lanes = Vec::new();
+    for count in [2, 4, 8] {
+        let code = DType::U8.with_lanes(count).map(|dtype| dtype.code() ^ DType::U8.code()).ok_or("no such lanes")?;
+        lanes.push(format!("    TENSLICE_LANES_{count} = {code},"));
+    }
+    let mut item = enumeration("TENSLICE_LANES_", "", lanes.into_iter());
+    item.comment = vec![
+        "Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4."
+            .into(),
+        "Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.".into(),
+    ];
+    items.push(item);
+
+    let none = Caps::default();
+    let caps = [
+        ("Bytes", Caps { bytes: true, ..none }, "tenslice_component_bytes returns its bytes in place"),
+        ("Range", Caps { range: true, ..none }, "tenslice_component_read_range reads a range of them"),
+        ("Decode", Caps { decode: true, ..none }, "tenslice_component_read_into decodes it, or copies it"),
+        ("Verify", Caps { verify: true, ..none }, "tenslice_component_verify_with compares it with a digest"),
+    ];
+    macro_rules! codes {
+        ($($prefix:literal, $codes:ty, $comment:literal;)*) => { $(items.push(list(
+            $prefix,
+            $comment,
+            <$codes>::ALL.iter().map(|code| (code.name(), code.code().into(), code.text())),
+        ));)* };
+    }
+    codes! {
+        "FORMAT_", Format, "A kind of file. Not every kind that is recognised is supported.";
+        "ITEM_", Part, "The part of a file that an error is about.";
+        "LAYOUT_", Layout, "How the components of a tensor represent it.";
+        "ORDER_", Order, "The order of the elements of a dense array.";
+        "BYTE_ORDER_", ByteOrder, "The order of the bytes of a number.";
+        "ENCODING_", Encoding, "How the bytes of a component are stored.";
+        "VALUE_", ValueKind, "The kind of a value of an attribute.";
+    }
+    items.push(list(
+        "CAP_",
+        "What can be done with a component, as bits: tenslice_component_caps.",
+        caps.into_iter().map(|(name, caps, text)| (name, caps.bits(), text)),
+    ));
+    items.push(list(
+        "WARNING_",
+        "Warnings, as bits: what is not an error, but worth a look.",
+        Warning::ALL.iter().map(|warning| (warning.name(), 1u32 << warning.code(), warning.text())),
+    ));
+    Ok(items)
+}
+
+fn define(name: &str, comment: &str, definition: &str) -> Item {
+    Item {
+        name: name.split('(').next().unwrap_or(name).into(),
+        comment: vec![comment.into()],
+        declaration: vec![format!("#define {name} {definition}")],
+    }
+}
+
+fn enumeration(name: &str, comment: &str, lines: impl Iterator<Item = String>) -> Item {
+    let declaration = ["enum {".to_owned()].into_iter().chain(lines).chain(["};".to_owned()]).collect();
+    Item { name: name.into(), comment: vec![comment.into()], declaration }
+}
+
+/// A list of codes: name, number and text of each.
+fn list<'a>(prefix: &str, comment: &str, entries: impl Iterator<Item = (&'a str, u32, &'a str)>) -> Item {
+    let prefix = format!("TENSLICE_{prefix}");
+    let lines = entries.map(|(name, code, text)| format!("    {prefix}{} = {code}, /**< {text} */", screaming(name)));
+    let lines: Vec<String> = lines.collect();
+    enumeration(&prefix, comment, lines.into_iter())
+}
+
+/// `RepeatedName` as `REPEATED_NAME`.
+fn screaming(name: &str) -> String {
+    let mut out = String::new();
+    let mut last = 'A';
+    for c in name.chars() {
+        if c.is_uppercase() && !last.is_uppercase() {
+            out.push('_');
+        }
+        out.extend(c.to_uppercase());
+        last = c;
+    }
+    out
+}

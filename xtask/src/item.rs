@@ -1,0 +1,149 @@
+//! What the headers declare: each struct, function and typedef of src/capi, each list of codes, each macro.
+
+use std::error::Error;
+use std::path::Path;
+
+use crate::codes;
+use crate::pointers::with_pointers;
+
+/// The longest line of a header.
+const WIDTH: usize = 120;
+
+/// A declaration with its comment.
+#[derive(Debug)]
+pub struct Item {
+    /// What include/contents.md calls it: the name of a function, of a type or of a macro; of a list of codes the
+    /// beginning that they share, or the first of them.
+    pub name: String,
+    /// The lines of the comment, without what makes them one.
+    pub comment: Vec<String>,
+    /// The lines of the declaration.
+    pub declaration: Vec<String>,
+}
+
+/// All items, in no order that matters.
+pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
+    let sources = with_pointers(root)?;
+    let config = cbindgen::Config::from_file(root.join("include/cbindgen.toml"))?;
+    let mut text = Vec::new();
+    cbindgen::Builder::new().with_src(sources.join("mod.rs")).with_config(config).generate()?.write(&mut text);
+    let text = String::from_utf8(text)?;
+    let mut items = codes::all(root)?;
+    for part in text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) {
+        items.push(Item::from_cbindgen(part).ok_or(format!("not understood, from cbindgen:\n{part}"))?);
+    }
+    if let Some(item) = items.iter().find(|item| !item.name.to_lowercase().starts_with("tenslice_")) {
+        return Err(format!("the header would declare what is not ours: {}", item.name).into());
+    }
+    if let Some(item) = items.iter().find(|item| item.comment.is_empty()) {
+        return Err(format!("{} has no comment", item.name).into());
+    }
+    Ok(items)
+}
+
+impl Item {
+    fn from_cbindgen(part: &str) -> Option<Self> {
+        let (comment, declaration) = comment_of(part.lines())?;
+        let first = declaration.first()?;
+        let (name, declaration) = if let Some(fields) = first.strip_prefix("typedef struct {") {
+            let last = declaration.last()?;
+            let name = last.strip_prefix("} ")?.strip_suffix(';')?;
+            let mut lines = vec![format!("typedef struct {{{fields}")];
+            let mut rest = declaration.get(1..declaration.len() - 1)?;
+            while !rest.is_empty() {
+                let (comment, field) = comment_of(rest.iter().copied())?;
+                let (field, others) = field.split_first()?;
+                lines.extend(of_field(&comment.join(" "), field.trim()));
+                rest = rest.get(rest.len() - others.len()..)?;
+            }
+            lines.push((*last).to_owned());
+            (name, lines)
+        } else {
+            // One line: a function, or the type of one, or another type.
+            let [line] = declaration[..] else { return None };
+            let name = match (line.split_once("(*"), line.split_once('(')) {
+                (Some((_, rest)), _) => rest.split(')').next()?,
+                (None, Some((before, _))) => before.rsplit([' ', '*']).next()?,
+                (None, None) => line.strip_suffix(';')?.rsplit(' ').next()?,
+            };
+            (name, filled(line))
+        };
+        Some(Self { name: name.to_owned(), comment, declaration })
+    }
+
+    /// The item as it stands in a header.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = match &self.comment[..] {
+            [line] if line.len() + "/**  */".len() <= WIDTH => vec![format!("/** {line} */")],
+            comment => {
+                let inner = comment.iter().map(|line| format!(" * {line}").trim_end().to_owned());
+                ["/**".to_owned()].into_iter().chain(inner).chain([" */".to_owned()]).collect()
+            }
+        };
+        lines.extend(self.declaration.iter().cloned());
+        lines
+    }
+
+    pub fn is_function(&self) -> bool {
+        self.declaration.first().is_some_and(|line| !line.starts_with(['#', 'e']) && !line.starts_with("typedef"))
+    }
+}
+
+/// The lines of the comment at the front, and those after it.
+fn comment_of<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<(Vec<String>, Vec<&'a str>)> {
+    let is_comment = |line: &&str| line.trim_start().starts_with(['/', '*']);
+    let mut comment = Vec::new();
+    for line in lines.clone().take_while(is_comment).map(str::trim) {
+        match line {
+            "/**" | "*/" => {}
+            "*" => comment.push(String::new()),
+            _ => comment.push(line.strip_prefix("* ")?.to_owned()),
+        }
+    }
+    Some((comment, lines.skip_while(is_comment).collect()))
+}
+
+/// A field of a struct: its comment behind it where that fits, else above.
+fn of_field(comment: &str, field: &str) -> Vec<String> {
+    let behind = format!("    {field} /**< {comment} */");
+    if comment.is_empty() {
+        vec![format!("    {field}")]
+    } else if behind.len() <= WIDTH {
+        vec![behind]
+    } else if comment.len() + "    /**  */".len() <= WIDTH {
+        vec![format!("    /** {comment} */"), format!("    {field}")]
+    } else {
+        let mut lines = wrapped(comment.split(' '), "    /** ", "     *  ", " ");
+        if let Some(last) = lines.last_mut() {
+            *last += " */";
+        }
+        lines.push(format!("    {field}"));
+        lines
+    }
+}
+
+/// A declaration of a function, in as many lines as it needs.
+fn filled(line: &str) -> Vec<String> {
+    if line.len() <= WIDTH { vec![line.to_owned()] } else { wrapped(line.split(", "), "", "    ", ", ") }
+}
+
+/// Words in lines that are no longer than `WIDTH`, with room for a little more.
+fn wrapped<'a>(words: impl Iterator<Item = &'a str>, first: &str, others: &str, between: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut is_begun = false;
+    for word in words {
+        if is_begun && line.len() + between.len() + word.len() + 3 > WIDTH {
+            lines.push(format!("{line}{between}").trim_end().to_owned());
+            line = others.to_owned();
+            is_begun = false;
+        }
+        if is_begun {
+            line += between;
+        }
+        line += word;
+        is_begun = true;
+    }
+    lines.push(line);
+    lines
+}
