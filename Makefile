@@ -19,7 +19,7 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source test-targets abi-check abi-record \
+.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source test-targets test-platforms abi-check abi-record \
 	deps-firmware firmware size bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
 	header lint doc clean
 
@@ -78,6 +78,9 @@ test-source: dist-source ## build inside C++ projects by CMake, from the tarball
 
 test-targets: ## the tests on other machines: 32-bit, big-endian, wasm32
 	c-tests/targets.sh
+
+test-platforms: ## the C library on aarch64, musl and Windows, where they can be run; linked for MSVC and macOS
+	CC="$(CC)" c-tests/platforms.sh
 
 abi-check: ## compare the ABI with the recorded one
 	packaging/abi.sh check

@@ -95,8 +95,17 @@ project fetched "C CXX" main.cpp "include(FetchContent)" \
 build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES=ztensor,zstd,zlib,c-alloc
 [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || { echo "crates came from elsewhere" >&2; exit 1; }
 
-# And as packagers do, without CMake.
-(cd "$out/subdirectory/tenslice-$VERSION" && quiet make --no-print-directory install PREFIX="$out/stage" FEATURES=ztensor)
-[ -s "$out/stage/lib/libtenslice.a" ] && [ -s "$out/stage/share/doc/tenslice/third-party/zerocopy-LICENSE-MIT" ] \
-    || { echo "the tarball does not install" >&2; exit 1; }
+# And as packagers do: by make, and by the steps of the port for vcpkg, whose package lies elsewhere.
+sources=$out/subdirectory/tenslice-$VERSION
+(cd "$sources" && quiet make --no-print-directory install PREFIX="$out/stage" FEATURES=ztensor)
+[ -s "$out/stage/lib/libtenslice.a" ] && [ -s "$out/stage/include/tenslice.h" ] \
+    && [ -s "$out/stage/share/doc/tenslice/third-party/zerocopy-LICENSE-MIT" ] || { echo "the tarball does not install" >&2; exit 1; }
+quiet cmake -S "$sources" -B "$out/port" -DTENSLICE_INSTALL=ON -DTENSLICE_CMAKE_DIR=share/tenslice -DTENSLICE_FEATURES=ztensor
+quiet cmake --build "$out/port"
+quiet cmake --install "$out/port" --prefix "$out/installed"
+rm -rf "$out/port"
+mv "$out/installed" "$out/moved"
+project installed "C CXX" main.c "find_package(tenslice 0.1 REQUIRED)"
+build installed -DCMAKE_PREFIX_PATH="$out/moved"
+grep -q "\"version\": \"$VERSION\"" packaging/vcpkg/vcpkg.json || { echo "vcpkg.json has another version" >&2; exit 1; }
 echo "source: ok"

@@ -17,7 +17,7 @@ mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging"
 cp -r src include docs "$tree/"
 cp CMakeLists.txt Makefile README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
-cp packaging/*.sh packaging/*.in "$tree/packaging/"
+cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"
 
 # The workspace stays, empty: the manifest of a project around this one is not to be taken for it.
 awk '
