@@ -14,44 +14,40 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
 
-# A C library: no_std also on a host, and never with the default features, which would bring std along.
-C_LIBRARY = $(CARGO) rustc --quiet --release --no-default-features --lib --target $(HOST) --target-dir $(C_TARGET) \
-	--features capi,$(FEATURES)
-# The target is named, so that no setting of the user's changes where the library is built.
-HOST := $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
-BUILT = $(C_TARGET)/$(HOST)/release
-LIB := target/c/release
+# Another machine: `make lib RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=target/windows`, and `make install` with the same.
+RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
+LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
-	deps-firmware firmware size size-calls bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
+.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source test-targets \
+	test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check bench-checksums \
+	bench-compute bench-dequantize bench-open no-panic miri \
 	header lint doc clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-lib: ## libtenslice.a and libtenslice.so, in target/c/release
-	$(C_LIBRARY),panic-handler --crate-type staticlib,cdylib -- -C link-arg=-Wl,-z,defs \
-		-C link-arg=-Wl,-soname,libtenslice.so.$(SOVERSION)
-	@mkdir -p $(C_TARGET)/release
-	cp $(BUILT)/libtenslice.a $(BUILT)/libtenslice.so $(C_TARGET)/release/
-	ln -sf libtenslice.so $(C_TARGET)/release/libtenslice.so.$(SOVERSION)
-	FEATURES=$(FEATURES) packaging/notices.sh $(C_TARGET)/release/third-party
+lib: ## libtenslice.a and libtenslice.so (as this system names them), in target/c/release
+	CARGO="$(CARGO)" RUST_TARGET=$(RUST_TARGET) FEATURES=$(FEATURES) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
+		packaging/lib.sh $(C_TARGET)
 
-$(LIB)/libtenslice.so:
+$(LIB)/built:
 	$(MAKE) --no-print-directory lib
 
 # Takes what `make lib` has built, so that root needs no compiler.
-install: $(LIB)/libtenslice.so ## install headers, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
-	LIB=$(LIB) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+install: $(LIB)/built ## install headers, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 
 uninstall: ## take away what was installed with the same PREFIX=, DESTDIR=, LIBDIR=
-	VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
-dist: ## a tarball with the library prebuilt for this host and for bare metal, in target/dist
-	VERSION=$(VERSION) FEATURES="$(FEATURES)" packaging/dist.sh
+dist: ## a tarball with the library prebuilt for this host, other systems and bare metal, in target/dist
+	VERSION=$(VERSION) SOVERSION=$(SOVERSION) FEATURES="$(FEATURES)" packaging/dist.sh
+
+dist-source: ## a tarball of sources with the crates that they need, to build without a network, in target/dist
+	VERSION=$(VERSION) packaging/dist-source.sh
 
 # The same with Zstandard, which allocates, in a folder of its own: what the C tests compare with.
 lib-zstd:
@@ -79,8 +75,14 @@ test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared l
 test-install: ## install into target/install, and use it by pkg-config, CMake and Meson
 	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
 
+test-source: dist-source ## build inside C++ projects by CMake, from the tarball without a network and from this folder
+	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
+
 test-targets: ## the tests on other machines: 32-bit, big-endian, wasm32
 	c-tests/targets.sh
+
+test-platforms: ## the C library on aarch64, musl and Windows, where they can be run; linked for MSVC and macOS
+	CC="$(CC)" c-tests/platforms.sh
 
 abi-check: ## compare the ABI with the recorded one
 	packaging/abi.sh check

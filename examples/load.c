@@ -4,14 +4,45 @@
  *
  *     load FILE [NAME]
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
 #include "tenslice.h"
+
+/* Maps a whole file, until the program ends; 1 if it succeeds. */
+static int map(const char *path, const void **data, size_t *size)
+{
+#ifdef _WIN32
+    LARGE_INTEGER length;
+    HANDLE handle = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (handle == INVALID_HANDLE_VALUE || !GetFileSizeEx(handle, &length))
+        return 0;
+    *size = (size_t)length.QuadPart;
+    if (*size == 0) /* Windows maps no empty file */
+        return 1;
+    handle = CreateFileMappingA(handle, NULL, PAGE_READONLY, 0, 0, NULL);
+    *data = handle != NULL ? MapViewOfFile(handle, FILE_MAP_READ, 0, 0, 0) : NULL;
+    return *data != NULL;
+#else
+    struct stat status;
+    int handle = open(path, O_RDONLY);
+    if (handle < 0 || fstat(handle, &status) != 0)
+        return 0;
+    *size = (size_t)status.st_size;
+    if (*size == 0) /* nor does POSIX */
+        return 1;
+    *data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, handle, 0);
+    return *data != MAP_FAILED;
+#endif
+}
 
 /* Prints the message of an error: which rule is broken, by which tensor, at which byte. */
 static int refuse(const char *path, const tenslice_error *error, const void *data, size_t size)
@@ -37,34 +68,25 @@ static void print_tensor(const tenslice_tensor *tensor)
 int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : NULL;
-    struct stat status;
+    size_t size = 0;
     tenslice_file file;
     tenslice_cursor cursor;
     tenslice_tensor tensor;
     tenslice_bytes bytes;
     tenslice_error error;
     const void *data = NULL;
-    int handle;
 
     if (argc < 2 || argc > 3) {
         fprintf(stderr, "usage: %s FILE [NAME]\n", argv[0]);
         return 2;
     }
-    handle = open(path, O_RDONLY);
-    if (handle < 0 || fstat(handle, &status) != 0) {
-        perror(path);
+    if (!map(path, &data, &size)) {
+        fprintf(stderr, "error: %s cannot be mapped\n", path);
         return 1;
     }
-    if (status.st_size > 0) {
-        data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, handle, 0);
-        if (data == MAP_FAILED) {
-            perror(path);
-            return 1;
-        }
-    }
 
-    if (tenslice_file_open(&file, data, (size_t)status.st_size, &error) != TENSLICE_OK)
-        return refuse(path, &error, data, (size_t)status.st_size);
+    if (tenslice_file_open(&file, data, size, &error) != TENSLICE_OK)
+        return refuse(path, &error, data, size);
 
     printf("%s\n", path);
     tenslice_file_tensors(&file, &cursor);

@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# Runs cargo for a target without an operating system: bare-metal.sh TARGET TARGET_DIR CARGO_ARGUMENTS...
+# Runs cargo for a target without an operating system: bare-metal.sh TARGET TARGET_DIR COMMAND ARGUMENTS...
 #
 # Takes the target's library if the toolchain has it (`rustup target add TARGET`), else builds `core` from source:
 # that needs the sources beside the compiler (rust-src; in Debian rust-src or rust-web-src) and is still behind a flag.
+# Also for systems whose library the toolchain lacks.
 set -euo pipefail
 target=$1
 folder=$2
-shift 2
+command=$3
+shift 3
 
 has_sources() { # RUSTC
     [ -f "$("$1" --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]
 }
 
 if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
-    exec cargo "$@" --target "$target" --target-dir "$folder"
+    exec "${CARGO:-cargo}" "$command" --target "$target" --target-dir "$folder" "$@"
 fi
+crates=core
+case $* in
+*zstd*) crates=core,alloc ;;
+esac
 for rustc in rustc /usr/bin/rustc; do
     if command -v $rustc > /dev/null && has_sources $rustc; then
         cargo=$(dirname "$(command -v $rustc)")/cargo
-        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$@" --target "$target" --target-dir "$folder" -Zbuild-std=core
+        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" -Zbuild-std=$crates "$@"
     fi
 done
 echo "bare-metal: no library for $target, and no sources to build it from: rustup target add $target, or install rust-src" >&2

@@ -1,36 +1,42 @@
 #!/usr/bin/env bash
-# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the static library prebuilt for this host and for bare
-# metal, in lib/TARGET/. The same sources and compilers give the same bytes, in whatever folder. Called by the Makefile with
-# VERSION and FEATURES in the environment; TARGETS= chooses others.
+# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the libraries prebuilt in lib/TARGET/ for this host, other systems
+# and bare metal; the shared one, too, where the linker for it is here. The same sources and compilers give the same bytes, in
+# whatever folder. Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment; TARGETS= chooses others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 host=$(rustc -vV | sed -n 's/^host: //p')
-targets=${TARGETS-"thumbv6m-none-eabi thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf"}
+targets=${TARGETS-"x86_64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-unknown-linux-musl
+    x86_64-pc-windows-gnu x86_64-pc-windows-msvc aarch64-apple-darwin x86_64-apple-darwin wasm32-unknown-unknown
+    thumbv6m-none-eabi thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf"}
 name=tenslice-$VERSION
 out=target/dist
 tree=$out/$name
 rm -rf "$tree"
-mkdir -p "$tree/include" "$tree/lib/$host"
+mkdir -p "$tree/include" "$tree/lib"
 
 # Neither this folder nor the one of the dependencies shows in what is built.
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
-build="rustc --quiet --locked --no-default-features --lib --crate-type staticlib --features capi,panic-handler,$FEATURES"
 
-# shellcheck disable=SC2086 # words
-cargo $build --release --target "$host" --target-dir $out/host
-cp "$out/host/$host/release/libtenslice.a" "$tree/lib/$host/"
-FEATURES=$FEATURES packaging/notices.sh "$tree/third-party"
 rustc -V > "$tree/lib/COMPILERS"
-for target in $targets; do
+for target in $(printf '%s\n' "$host" $targets | awk '!seen[$0]++'); do
     echo "dist: $target"
     mkdir -p "$tree/lib/$target"
-    # shellcheck disable=SC2086 # words
-    packaging/bare-metal.sh "$target" "$out/$target" $build --profile size
-    strings -a "$out/$target/$target/size/libtenslice.a" | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
-    cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
+    case $target in
+    *-none | *-none-*)
+        packaging/bare-metal.sh "$target" "$out/$target" rustc --quiet --locked --no-default-features --lib --profile size \
+            --crate-type staticlib --features "capi,panic-handler,$FEATURES"
+        cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
+        ;;
+    *)
+        RUST_TARGET=$target packaging/lib.sh "$out/$target"
+        find "$out/$target/release" -maxdepth 1 ! -type d ! -name built -exec cp -P {} "$tree/lib/$target/" \;
+        ;;
+    esac
+    strings -a "$tree/lib/$target"/*tenslice.* | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
 done
-cp -r include/tenslice.h include/tenslice.hpp include/tenslice "$tree/include/"
+cp -r "$out/$host/release/third-party" "$tree/"
+(cd include && find . \( -name '*.h' -o -name '*.hpp' \) -exec cp --parents {} "../$tree/include/" \;)
 cp include/README.md "$tree/ABI.md"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what `make lib` has built, or (with --uninstall) takes it away again. Called by the Makefile with
-# LIB, VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, however deep) in the environment.
+# LIB, RUST_TARGET, VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, however deep) in the environment.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -25,31 +25,49 @@ up() {
     echo "$1" | sed -e 's|//*|/|g' -e 's|/$||' -e 's|[^/][^/]*|..|g'
 }
 
+# What was built, and for which system.
+[ ! -f "$LIB/built" ] || . "$LIB/built"
+. packaging/names.sh
+case $RUST_TARGET in
+*-windows-*) place=bin ;;
+*) place=$LIBDIR ;;
+esac
+headers=$(cd include && find . -name '*.h' -o -name '*.hpp' | sed 's|^\./||')
+
 if [ "${1:-}" = --uninstall ]; then
-    rm -f "$root/include/tenslice.h" "$root/include/tenslice.hpp" "$lib/libtenslice.a" "$lib/libtenslice.so" \
-        "$lib/libtenslice.so.$SOVERSION" "$lib/libtenslice.so.$VERSION" "$lib/pkgconfig/tenslice.pc"
-    rm -rf "$root/include/tenslice" "$lib/cmake/tenslice" "$doc"
+    for header in $headers; do
+        rm -f "$root/include/$header"
+    done
+    rmdir "$root/include/tenslice" 2> /dev/null || true # not there, or with files of others
+    for file in $static $shared $soname $full $import; do
+        rm -f "$lib/$file" "$root/$place/$file"
+    done
+    rm -f "$lib/pkgconfig/tenslice.pc"
+    rm -rf "$lib/cmake/tenslice" "$doc"
     exit 0
 fi
 
 configure() { # FILE FOLDER
     sed -e "s|@VERSION@|$VERSION|g" -e "s|@SOVERSION@|$SOVERSION|g" -e "s|@LIBDIR@|$LIBDIR|g" \
-        -e "s|@WORD@|$word|g" \
+        -e "s|@WORD@|$word|g" -e "s|@STATIC@|$static|g" -e "s|@SHARED@|$place/$full|g" -e "s|@SONAME@|$soname|g" \
+        -e "s|@IMPORT@|$import|g" \
         -e "s|@PREFIX_FROM_PC@|$(up "$LIBDIR/pkgconfig")|g" -e "s|@PREFIX_FROM_CMAKE@|$(up "$LIBDIR/cmake/tenslice")|g" \
         "packaging/$1.in" > "$2/$1"
     chmod 644 "$2/$1"
 }
 
-# Bytes of a pointer: the fifth byte of an ELF file says 1 for 4, 2 for 8.
-word=$(($(od -An -tu1 -j4 -N1 "$LIB/libtenslice.so") * 4))
-
-mkdir -p "$root/include/tenslice" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
-install -m 644 include/tenslice.h include/tenslice.hpp "$root/include"
-install -m 644 include/tenslice/*.h "$root/include/tenslice"
-install -m 644 "$LIB/libtenslice.a" "$lib"
-install -m 755 "$LIB/libtenslice.so" "$lib/libtenslice.so.$VERSION"
-ln -sf "libtenslice.so.$VERSION" "$lib/libtenslice.so.$SOVERSION"
-ln -sf "libtenslice.so.$SOVERSION" "$lib/libtenslice.so"
+mkdir -p "$root/include" "$root/$place" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
+for header in $headers; do
+    mkdir -p "$root/include/$(dirname "$header")"
+    install -m 644 "include/$header" "$root/include/$header"
+done
+install -m 644 "$LIB/$static" "$lib"
+if [ -n "$shared" ]; then
+    install -m 755 "$LIB/$shared" "$root/$place/$full"
+    [ "$soname" = "$full" ] || ln -sf "$full" "$lib/$soname"
+    [ "$shared" = "$full" ] || ln -sf "$soname" "$lib/$shared"
+    [ -z "$import" ] || install -m 644 "$LIB/$import" "$lib"
+fi
 configure tenslice.pc "$lib/pkgconfig"
 configure tensliceConfig.cmake "$lib/cmake/tenslice"
 configure tensliceConfigVersion.cmake "$lib/cmake/tenslice"

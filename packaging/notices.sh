@@ -12,7 +12,8 @@ cargo tree --quiet --edges normal,no-proc-macro --no-default-features --features
     version=${version%% *}
     [ "$name" != tenslice ] || continue
     echo "$name $version: ${licence% (\*)}" >> "$out/README"
-    for file in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$name-$version"/{LICEN[CS]E,COPYING,NOTICE}*; do
+    for file in "vendor/$name"/{LICEN[CS]E,COPYING,NOTICE}* \
+        "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$name-$version"/{LICEN[CS]E,COPYING,NOTICE}*; do
         [ ! -f "$file" ] || install -m 644 "$file" "$out/$name-$(basename "$file")"
     done
 done

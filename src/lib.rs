@@ -207,6 +207,7 @@ mod pages {
         readme "../README.md"
         b2nd "../docs/b2nd.md"
         blz "../docs/blz.md"
+        building "../docs/building.md"
         c_library "../docs/c-library.md"
         chip "../docs/chip.md"
         features_and_figures "../docs/features-and-figures.md"

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# The C library on other platforms: examples/load.c prints the table of a file with x86_64 musl (here), aarch64 Linux (in QEMU)
+# and 64-bit Windows (MinGW, in Wine, static and by the DLL); for MSVC and Apple, whose C libraries are not to be had here, every
+# function of the header is linked by LLVM's linkers against nothing, which tells what the C library has to bring.
+#
+# What is missing is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+out=target/platforms
+model=tests/fixtures/v1.2/converted_safetensors.zt
+mkdir -p $out
+
+skip() {
+    echo "skipped: $1"
+    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
+        echo "nothing may be skipped here" >&2
+        exit 1
+    fi
+}
+has() { # COMMAND...
+    for tool; do command -v "$tool" > /dev/null || return 1; done
+}
+library() { # TARGET: `make lib` for it, into $out/TARGET
+    make --no-print-directory lib RUST_TARGET="$1" C_TARGET="$out/$1"
+}
+prints_table() { # COMMAND...: prints what the program prints that was built for this machine
+    "$@" "$model" a.w | tr -d '\r' > $out/printed
+    diff $out/table $out/printed
+}
+tests_on() { # RUN COMPILE...: the tests that need but a C library
+    for test in layout arguments overlap parts formats; do
+        "${@:2}" -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -x none "$lib" -lm -o $out/test.exe
+        $1 $out/test.exe tests/fixtures
+    done
+}
+
+# The table to compare with: what this machine prints, once for all.
+make --no-print-directory lib
+${CC:-cc} -std=gnu99 -Iinclude examples/load.c target/c/release/libtenslice.a -o $out/load
+$out/load $model a.w > $out/table
+[ "$(grep -c ' f32 \| f16 \| i64 ' $out/table)" -gt 0 ] || { cat $out/table; exit 1; }
+
+if has musl-gcc; then
+    echo "== x86_64-unknown-linux-musl"
+    library x86_64-unknown-linux-musl
+    lib=$out/x86_64-unknown-linux-musl/release/libtenslice.a
+    musl-gcc -static -std=gnu99 -O2 -Iinclude examples/load.c "$lib" -o $out/load-musl
+    prints_table $out/load-musl
+    tests_on "" musl-gcc -static
+else
+    skip "x86_64 musl (musl-gcc is not installed)"
+fi
+
+if has aarch64-linux-gnu-gcc qemu-aarch64; then
+    echo "== aarch64-unknown-linux-gnu"
+    library aarch64-unknown-linux-gnu
+    lib=$out/aarch64-unknown-linux-gnu/release/libtenslice.a
+    for how in "$lib" "-L$(dirname "$lib") -ltenslice"; do
+        # shellcheck disable=SC2086 # words
+        aarch64-linux-gnu-gcc -std=gnu99 -O2 -Iinclude examples/load.c $how -o $out/load-aarch64
+        prints_table qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$PWD/$(dirname "$lib")" $out/load-aarch64
+    done
+    tests_on "qemu-aarch64 -L /usr/aarch64-linux-gnu" aarch64-linux-gnu-gcc
+else
+    skip "aarch64 (aarch64-linux-gnu-gcc or qemu-aarch64 is not installed)"
+fi
+
+# Debian's package has no command of its own.
+wine=$(command -v wine64 || command -v wine || echo /usr/lib/wine/wine64)
+if has x86_64-w64-mingw32-gcc; then
+    echo "== x86_64-pc-windows-gnu"
+    library x86_64-pc-windows-gnu
+    make --no-print-directory install RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=$out/x86_64-pc-windows-gnu \
+        PREFIX="$PWD/$out/windows"
+    lib=$out/windows/lib/libtenslice.a
+    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $lib -o $out/load.exe
+    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $out/windows/lib/libtenslice.dll.a -o $out/windows/bin/load.exe
+    # No library of Windows but those that every C program has.
+    x86_64-w64-mingw32-objdump -p $out/load.exe | sed -n 's/.*DLL Name: //p' | LC_ALL=C sort > $out/needs
+    printf '%s\n' KERNEL32.dll msvcrt.dll | diff - $out/needs
+    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe | grep -q 'DLL Name: tenslice.dll'
+    if [ -x "$wine" ]; then
+        export WINEPREFIX=$PWD/$out/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
+        mkdir -p "$WINEPREFIX"
+        "$wine" $out/load.exe > /dev/null 2>&1 || true # fills the folder, of 700 MB, and says so
+        prints_table "$wine" $out/load.exe
+        prints_table "$wine" $out/windows/bin/load.exe # the DLL lies beside it
+        tests_on "$wine" x86_64-w64-mingw32-gcc
+    else
+        skip "running programs for Windows (wine64 is not installed)"
+    fi
+else
+    skip "Windows (x86_64-w64-mingw32-gcc is not installed)"
+fi
+
+# A program that takes the address of every function of the header.
+{
+    echo '#include "tenslice.h"'
+    grep -rhoE '\btenslice_[a-z0-9_]+\(' include --include='*.h' | tr -d '(' | sort -u > $out/functions
+    echo 'void *volatile sink; void every(void) {'
+    sed 's/.*/    sink = (void *)(size_t)&;/' $out/functions
+    echo '}'
+} > $out/every.c
+needs() { # LINKER...: what the linker does not find, a line each
+    "$@" 2>&1 | sed -n 's/.*undefined symbol: //p' | LC_ALL=C sort -u
+}
+
+llvm= # ld64.lld has a name of its own in every version of Debian's packages
+for folder in "" $(ls -d /usr/lib/llvm-*/bin 2> /dev/null | sort -rV); do
+    if has "${folder:+$folder/}clang" "${folder:+$folder/}ld64.lld" "${folder:+$folder/}lld-link"; then
+        llvm=${folder:+$folder/}
+        break
+    fi
+done
+if [ -z "$llvm" ] && ! has clang ld64.lld lld-link; then
+    skip "linking for MSVC and Apple (clang or lld is not installed)"
+else
+    echo "== x86_64-pc-windows-msvc"
+    library x86_64-pc-windows-msvc
+    lib=$out/x86_64-pc-windows-msvc/release/tenslice.lib
+    "${llvm}clang" --target=x86_64-pc-windows-msvc -ffreestanding -Iinclude -c $out/every.c -o $out/every.obj
+    needs "${llvm}lld-link" /nodefaultlib /entry:every /subsystem:console /errorlimit:0 /out:$out/every.exe $out/every.obj "$lib" \
+        > $out/needs
+    printf '%s\n' _fltused memcmp memcpy memmove memset | diff - $out/needs
+    echo "== aarch64-apple-darwin"
+    library aarch64-apple-darwin
+    lib=$out/aarch64-apple-darwin/release/libtenslice.a
+    "${llvm}clang" --target=arm64-apple-macos11 -ffreestanding -Iinclude -c $out/every.c -o $out/every.o
+    needs "${llvm}ld64.lld" -arch arm64 -platform_version macos 11.0 11.0 -e _every -dead_strip -o $out/every $out/every.o "$lib" \
+        > $out/needs
+    printf '%s\n' _memcmp _memcpy _memmove _memset | diff - $out/needs
+fi
+rm -rf $out/wine
+echo "platforms: ok"

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Builds the library inside C++ projects in an empty folder: add_subdirectory and FetchContent, Ninja and Make, Debug and
+# Release, from the tarball of `make dist-source` (without a network, and with no crates but its own) and from this folder.
+# Called by the Makefile with VERSION in the environment. Without CMake it is skipped with a line that says so, which is a
+# failure with TENSLICE_NO_SKIP=1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for tool in cmake ninja; do
+    if ! command -v $tool > /dev/null; then
+        echo "skipped: source builds ($tool is not installed)"
+        [ "${TENSLICE_NO_SKIP:-0}" != 1 ] || { echo "nothing may be skipped here" >&2; exit 1; }
+        exit 0
+    fi
+done
+
+top=$PWD
+tarball=$top/target/dist/tenslice-$VERSION-source.tar.gz
+model=$top/tests/fixtures/v1.2/converted_safetensors.zt
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+quiet() { # COMMAND...: what it prints only where it fails
+    "$@" > "$out/log" 2>&1 || { cat "$out/log" >&2; echo "failed: $*" >&2; exit 1; }
+}
+project() { # NAME LANGUAGES PROGRAM LINE...: a project of one program, which gets the library by those lines
+    mkdir -p "$out/$1"
+    cp "examples/cmake/$3" "$out/$1/"
+    printf '%s\n' "cmake_minimum_required(VERSION 3.16)" "project($1 LANGUAGES $2)" "${@:4}" "add_executable(program $3)" \
+        "set_target_properties(program PROPERTIES CXX_STANDARD 17)" \
+        "target_link_libraries(program PRIVATE tenslice::tenslice)" > "$out/$1/CMakeLists.txt"
+}
+build() { # NAME CMAKE_ARGUMENTS...: builds it and reads the model
+    echo "== $*"
+    quiet cmake -S "$out/$1" -B "$out/$1/build" "${@:2}"
+    quiet cmake --build "$out/$1/build"
+    "$out/$1/build/program" "$model" a.w | grep -q '^a.w: .*the first' || { echo "$1 does not answer" >&2; exit 1; }
+}
+says() { # TEXT CMAKE_ARGUMENTS...: configuring this folder says so, whether it succeeds or not
+    cmake -S "$out/checkout" -B "$out/checkout/says" "${@:2}" > "$out/log" 2>&1 || true
+    tr -s ' \n' ' ' < "$out/log" | grep -qF -- "$1" || { cat "$out/log" >&2; echo "not said: $1" >&2; exit 1; }
+    rm -rf "$out/checkout/says"
+}
+
+# This folder, with the crates of the user's.
+project checkout C main.c "add_subdirectory(\"$top\" tenslice)"
+build checkout -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Debug -DTENSLICE_FEATURES=ztensor
+archive=$out/checkout/build/tenslice/libtenslice.a
+
+# Built once, and again when the sources or what is asked for change.
+before=$(stat -c %y "$archive")
+quiet cmake --build "$out/checkout/build"
+[ "$(stat -c %y "$archive")" = "$before" ] || { echo "built again for nothing" >&2; exit 1; }
+has_npy() {
+    [ "$(nm "$archive" 2> /dev/null | grep -c ' T tenslice_npy_')" != 0 ]
+}
+! has_npy || { echo "NPY is in, unasked" >&2; exit 1; }
+quiet cmake "$out/checkout/build" -DTENSLICE_FEATURES=npy
+quiet cmake --build "$out/checkout/build"
+has_npy || { echo "other features did not build it again" >&2; exit 1; }
+
+# What goes wrong is said.
+says "cargo was not found" -DTENSLICE_CARGO=OFF
+says "does not know the target no-such-machine" -DTENSLICE_RUST_TARGET=no-such-machine
+printf '%s\n' '#!/bin/sh' 'echo release: 1.70.0' 'echo host: x86_64-unknown-linux-gnu' > "$out/rustc"
+chmod +x "$out/rustc"
+says "is Rust 1.70.0;" -DTENSLICE_RUSTC="$out/rustc"
+# The machine comes from the compiler.
+generic="-DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER_WORKS=1"
+# shellcheck disable=SC2086 # words
+says "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4
+if command -v aarch64-linux-gnu-gcc > /dev/null; then
+    says aarch64-unknown-linux-gnu -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+        -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
+fi
+if command -v x86_64-w64-mingw32-gcc > /dev/null; then
+    says x86_64-pc-windows-gnu -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
+        -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc
+fi
+if command -v musl-gcc > /dev/null; then
+    says x86_64-unknown-linux-musl -DCMAKE_C_COMPILER=musl-gcc
+fi
+
+# The tarball: nothing else is there, and no network.
+export CARGO_NET_OFFLINE=true CARGO_HOME=$out/cargo-home
+project subdirectory CXX main.cpp "add_subdirectory(tenslice-$VERSION)"
+tar -xzf "$tarball" -C "$out/subdirectory"
+build subdirectory -G Ninja -DCMAKE_BUILD_TYPE=Debug
+ninja -C "$out/subdirectory/build" -t query "tenslice-$VERSION/libtenslice.a" > "$out/log"
+grep -q 'src/lib.rs$' "$out/log" || { echo "a source that changes does not build it again" >&2; exit 1; }
+
+project fetched "C CXX" main.cpp "include(FetchContent)" \
+    "FetchContent_Declare(tenslice URL \"file://$tarball\" URL_HASH SHA256=$(sha256sum "$tarball" | cut -d ' ' -f 1))" \
+    "FetchContent_MakeAvailable(tenslice)"
+build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES=ztensor,zstd,zlib,c-alloc
+[ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || { echo "crates came from elsewhere" >&2; exit 1; }
+
+# And as packagers do: by make, and by the steps of the port for vcpkg, whose package lies elsewhere.
+sources=$out/subdirectory/tenslice-$VERSION
+(cd "$sources" && quiet make --no-print-directory install PREFIX="$out/stage" FEATURES=ztensor)
+[ -s "$out/stage/lib/libtenslice.a" ] && [ -s "$out/stage/include/tenslice.h" ] \
+    && [ -s "$out/stage/share/doc/tenslice/third-party/zerocopy-LICENSE-MIT" ] || { echo "the tarball does not install" >&2; exit 1; }
+quiet cmake -S "$sources" -B "$out/port" -DTENSLICE_INSTALL=ON -DTENSLICE_CMAKE_DIR=share/tenslice -DTENSLICE_FEATURES=ztensor
+quiet cmake --build "$out/port"
+quiet cmake --install "$out/port" --prefix "$out/installed"
+rm -rf "$out/port"
+mv "$out/installed" "$out/moved"
+project installed "C CXX" main.c "find_package(tenslice 0.1 REQUIRED)"
+build installed -DCMAKE_PREFIX_PATH="$out/moved"
+grep -q "\"version\": \"$VERSION\"" packaging/vcpkg/vcpkg.json || { echo "vcpkg.json has another version" >&2; exit 1; }
+echo "source: ok"

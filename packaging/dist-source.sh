@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Makes target/dist/tenslice-VERSION-source.tar.gz: what the C library is built from, with the crates that it needs in
+# vendor/, so that CMake (add_subdirectory, FetchContent), `make lib` and `make install` need no network. The same
+# sources give the same bytes, in whatever folder. Called by the Makefile with VERSION in the environment.
+#
+# Left out are tests, benchmarks and what only they need, and the feature `zstd-c`: a program that has libzstd gives the
+# library a `tenslice_decoder`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+name=tenslice-$VERSION
+out=target/dist
+tree=$out/source/$name
+rm -rf "$tree"
+mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging"
+
+cp -r src include docs "$tree/"
+cp CMakeLists.txt Makefile README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
+cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
+cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"
+
+# The workspace stays, empty: the manifest of a project around this one is not to be taken for it.
+awk '
+    /^#/ { comments = comments $0 "\n"; next } # a comment goes with the line after it
+    /^\[/ { kept = !/^\[(dev-dependencies|\[example\]|profile\.test|profile\.abi)/ }
+    /^unexpected_cfgs = / { sub(/check-cfg = \[/, "&\"cfg(feature, values(\\\"zstd-c\\\"))\", ") }
+    kept && !/^members = / && !/^zstd-(c|safe) = / { printf "%s%s\n", comments, $0 }
+    { comments = "" }' Cargo.toml > "$tree/Cargo.toml"
+cp Cargo.lock "$tree/"
+(cd "$tree" && cargo vendor --quiet vendor > /dev/null)
+# Nothing but what the project is tested with.
+packages() { # LOCKFILE
+    awk -F '"' '/^name = / { name = $2 } /^version = / && name { print name, $2; name = "" }' "$1" | LC_ALL=C sort
+}
+if LC_ALL=C comm -13 <(packages Cargo.lock) <(packages "$tree/Cargo.lock") | grep .; then
+    echo "dist-source: not in Cargo.lock" >&2
+    exit 1
+fi
+cat > "$tree/.cargo/config.toml" << 'TOML'
+[source.crates-io]
+replace-with = "vendored-sources"
+
+[source.vendored-sources]
+directory = "vendor"
+TOML
+
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$out/source" -cf - "$name" | gzip -n -9 \
+    > "$out/$name-source.tar.gz"
+echo "dist-source: $(find "$tree/vendor" -mindepth 1 -maxdepth 1 | wc -l) crates, $(du -sm --apparent-size "$tree/vendor" | cut -f1) MB"
+(cd $out && sha256sum "$name-source.tar.gz")

@@ -1,0 +1,32 @@
+# shellcheck shell=sh disable=SC2034 # read by lib.sh and install.sh, which have RUST_TARGET, VERSION and SOVERSION
+# How the system of RUST_TARGET names a C library, and what its linker takes.
+#
+#     static    the static library
+#     shared    the shared library, as rustc writes it; empty where there is none, as with STATIC_ONLY=1
+#     soname    the name by which programs ask for it
+#     full      the name that it is installed by
+#     import    the library that programs link with instead, on Windows
+#     links     arguments for the linker
+static=libtenslice.a
+import=
+links=
+case $RUST_TARGET in
+*-windows-msvc)
+    static=tenslice.lib shared=tenslice.dll soname=tenslice.dll full=tenslice.dll import=tenslice.dll.lib
+    ;;
+*-windows-*)
+    shared=tenslice.dll soname=tenslice.dll full=tenslice.dll import=libtenslice.dll.a
+    ;;
+*-apple-*)
+    shared=libtenslice.dylib soname=libtenslice.$SOVERSION.dylib full=libtenslice.$VERSION.dylib
+    links="-install_name,@rpath/$soname -dead_strip"
+    ;;
+*-none | *-none-* | wasm* | *-musl*) # musl: rustc links static programs only
+    shared='' soname='' full=''
+    ;;
+*)
+    shared=libtenslice.so soname=libtenslice.so.$SOVERSION full=libtenslice.so.$VERSION
+    links="-z,defs -soname,$soname"
+    ;;
+esac
+[ -z "${STATIC_ONLY:-}" ] || shared='' soname='' full='' import=''
