@@ -113,6 +113,15 @@ int memcmp(const void *a, const void *b, size_t size) { (void)a, (void)b, (void)
 int _fltused;
 void __chkstk(void) {}
 #endif
+#ifdef __APPLE__
+void bzero(void *to, size_t size) { (void)to, (void)size; }
+void memset_pattern16(void *to, const void *pattern, size_t size) { (void)to, (void)pattern, (void)size; }
+int sysctlbyname(const char *name, void *old, size_t *size, void *new, size_t length)
+{
+    (void)name, (void)old, (void)size, (void)new, (void)length;
+    return -1;
+}
+#endif
 C
 links_alone() { # TARGET LINKER...: with the stubs every function links, and without them not, so that the link shows something
     for file in every stubs; do
