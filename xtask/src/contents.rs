@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use crate::item::Item;
+use crate::item::{Item, in_comment};
 
 const PAGE: &str = "docs/c-reference.md";
 const TYPES: &str = "tenslice/types.h";
@@ -82,9 +82,7 @@ fn trimmed<'a>(text: &'a [&'a str]) -> &'a [&'a str] {
 impl Header<'_> {
     fn to_c(&self, all: &[Header]) -> Result<String, std::fmt::Error> {
         let mut out = String::from("/*\n");
-        for line in trimmed(&self.text) {
-            writeln!(out, "{}", format!(" * {line}").trim_end())?;
-        }
+        writeln!(out, "{}", in_comment(trimmed(&self.text)).join("\n"))?;
         if self.sections.len() > 4 {
             writeln!(out, " *\n * Contents:")?;
         }
@@ -132,10 +130,7 @@ impl Section<'_> {
             writeln!(out, "\n{banner:-<117} */")?;
         } else {
             writeln!(out, "\n{banner:-<120}\n *")?;
-            for line in text {
-                writeln!(out, "{}", format!(" * {line}").trim_end())?;
-            }
-            writeln!(out, " */")?;
+            writeln!(out, "{}\n */", in_comment(text).join("\n"))?;
         }
         for item in &self.items {
             writeln!(out, "\n{}", item.lines().join("\n"))?;
