@@ -87,7 +87,8 @@ impl Item {
     }
 
     pub fn is_function(&self) -> bool {
-        self.declaration.first().is_some_and(|line| !line.starts_with(['#', 'e']) && !line.starts_with("typedef"))
+        let others = ["#define ", "enum ", "typedef "];
+        self.declaration.first().is_some_and(|line| !others.iter().any(|other| line.starts_with(other)))
     }
 }
 
