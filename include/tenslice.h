@@ -9,53 +9,57 @@
  *         != TENSLICE_OK) return fail();
  *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
  *
- * This header has what all formats share, and includes the others, in the folder tenslice/: types.h, with the handles and
- * what else all of them need; codes.h, with the numbers of statuses, dtypes and the like; and one for each format that
- * has functions of its own. What holds for every call is said here, and not again below.
+ * This header has what all formats share, and includes the others, in the folder tenslice/: types.h, with the
+ * handles and what else all of them need; codes.h, with the numbers of statuses, dtypes and the like; and one for
+ * each format that has functions of its own. What holds for every call is said here, and not again below.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles, which are plain structs that may be
  * placed anywhere and copied by assignment (a tenslice_source only until something has been opened from it). Nothing
- * is allocated, so nothing is freed or closed. (A library with Zstandard built in does allocate while it decodes: up to
- * about twice the smaller of a stream's window and its output. If it runs out of memory, it terminates the program.)
+ * is allocated, so nothing is freed or closed. (A library with Zstandard built in does allocate while it decodes: up
+ * to about twice the smaller of a stream's window and its output. If it runs out of memory, it terminates the
+ * program.)
  *
- * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened from
- * stay in place, unchanged. If the file was opened from a source, the source must stay in place, unmoved and unchanged,
- * too. A component over bytes of the caller's, and an index over memory of the caller's, need those as well. What is
- * returned as a const char * is NUL-terminated and valid forever; it is "?" for a number that means nothing.
+ * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened
+ * from stay in place, unchanged. If the file was opened from a source, the source must stay in place, unmoved and
+ * unchanged, too. A component over bytes of the caller's, and an index over memory of the caller's, need those as
+ * well. What is returned as a const char * is NUL-terminated and valid forever; it is "?" for a number that means
+ * nothing.
  *
- * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END after the last of several
- * items, TENSLICE_NEED, or the code of an error, from 100 on. Comments name the errors of a call without TENSLICE_, and
- * leave out what any call may return: INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and a code from 200 on where
- * the bytes have changed since they were opened. A call that fails leaves its outputs unchanged, except where its
- * comment says otherwise. The details of an error go to `error`; tenslice_error_text makes a message of them.
+ * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END after the last of
+ * several items, TENSLICE_NEED, or the code of an error, from 100 on. Comments name the errors of a call without
+ * TENSLICE_, and leave out what any call may return: INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and a code
+ * from 200 on where the bytes have changed since they were opened. A call that fails leaves its outputs unchanged,
+ * except where its comment says otherwise. The details of an error go to `error`; tenslice_error_text makes a
+ * message of them.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles of
- * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. May be NULL: `error`, where it is an output;
- * `decoder`, for the one that is built in; and what a comment says so of. A call for files of one format returns
- * INVALID_ARGUMENT for a file of another.
+ * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. May be NULL: `error`, where it is an
+ * output; `decoder`, for the one that is built in; and what a comment says so of. A call for files of one format
+ * returns INVALID_ARGUMENT for a file of another.
  *
  * Strings are passed in as a pointer and a length, in UTF-8: of a literal, TENSLICE_STR gives both; with the length
  * TENSLICE_NUL, a string ends before its NUL. Names are compared byte by byte. Strings of a file are returned as a
  * tenslice_str, which is not NUL-terminated. Texts that the library makes are written to `buffer`, NUL-terminated;
- * `needed` (may be NULL) is set to the number of bytes needed, the NUL included. Where `capacity` is less: TOO_SMALL, and
- * nothing is written.
+ * `needed` (may be NULL) is set to the number of bytes needed, the NUL included. Where `capacity` is less:
+ * TOO_SMALL, and nothing is written.
  *
- * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct before the call,
- * as TENSLICE_INIT does. A newer library fills no more than that size.
+ * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct before the
+ * call, as TENSLICE_INIT does. A newer library fills no more than that size.
  *
- * Buffers. What is decoded is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be NULL)
- * is set to the number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state it; then
- * try again with a larger destination. Some calls need `scratch`, memory of any alignment to work in: their comments name
- * the function that says how many bytes; where that is 0, it may be NULL; where there are fewer, OUT_OF_SCRATCH. After
- * TOO_SMALL nothing has been written, if the length is known; where stored bytes turn out to be damaged, the contents of
- * the destination are unspecified.
+ * Buffers. What is decoded is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be
+ * NULL) is set to the number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state
+ * it; then try again with a larger destination. Some calls need `scratch`, memory of any alignment to work in: their
+ * comments name the function that says how many bytes; where that is 0, it may be NULL; where there are fewer,
+ * OUT_OF_SCRATCH. After TOO_SMALL nothing has been written, if the length is known; where stored bytes turn out to
+ * be damaged, the contents of the destination are unspecified.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
- * must share no byte with any other argument except `error`, and a handle must share none with the bytes that it is made
- * over: otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must not be inside the bytes of
- * an open file, or inside part of another argument, either: this is not checked.
+ * must share no byte with any other argument except `error`, and a handle must share none with the bytes that it is
+ * made over: otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must not be inside the
+ * bytes of an open file, or inside part of another argument, either: this is not checked.
  *
- * Threads. There is no global state. Calls that take handles by const pointer may run in any number of threads at once.
+ * Threads. There is no global state. Calls that take handles by const pointer may run in any number of threads at
+ * once.
  *
  * Contents:
  *     Simple use
@@ -101,11 +105,11 @@ tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t
 #define TENSLICE_ANY_SHAPE SIZE_MAX
 
 /**
- * Finds the tensor of that name, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
- * this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY
- * its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE for `rank` it
- * may have any shape, and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and
- * tenslice_tensor_expect are not.
+ * Finds the tensor named `name`, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`,
+ * in this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With
+ * TENSLICE_ANY its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE
+ * for `rank` it may have any shape, and `shape` is not read. Linear in the bytes of the metadata;
+ * tenslice_index_find and tenslice_tensor_expect are not.
  *
  * Where it fails, tenslice_expect_text has a message that says what the file has instead.
  *
@@ -118,16 +122,17 @@ tenslice_status tenslice_file_expect(const tenslice_file *file, const char *name
 /**
  * Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
  * tenslice_index_find to `buffer`: which tensor was asked for, and what the file has instead, such as `tensor
- * "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest name
- * is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a name
- * only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once more.
+ * "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest
+ * name is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a
+ * name only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once
+ * more.
  */
 tenslice_status tenslice_expect_text(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
     const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
 
 /**
- * Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. Names and numbers
- * are read again from the bytes that the file was opened from; `data` may be NULL, then they are left out.
+ * Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. Names and
+ * numbers are read again from the bytes that the file was opened from; `data` may be NULL, then they are left out.
  *
  * Errors: INVALID_ARGUMENT, also for an error that this library has not produced.
  */
@@ -149,7 +154,7 @@ const char *tenslice_status_name(tenslice_status status);
  */
 
 /**
- * Finds the first tensor of that name. Linear in the bytes of the metadata.
+ * Finds the first tensor that is named `name`. Linear in the bytes of the metadata.
  *
  * Errors: NOT_FOUND.
  */
@@ -164,8 +169,8 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor, tenslice_tensor *
 
 /* ---- Many names: an index -------------------------------------------------------------------------------------------
  *
- * tenslice_file_find and tenslice_file_expect read the metadata up to the tensor each time. An index is made once, in
- * memory of the caller's; a look-up then hardly depends on how many tensors there are.
+ * tenslice_file_find and tenslice_file_expect read the metadata up to the tensor each time. An index is made once,
+ * in memory of the caller's; a look-up then hardly depends on how many tensors there are.
  */
 
 /** An index of the names in a file: see tenslice_file_index. */
@@ -217,14 +222,14 @@ uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
 uint32_t tenslice_tensor_rank(const tenslice_tensor *tensor);
 
 /**
- * Returns the length of dimension `index` of a tensor, counted from 0, the outermost of a row-major array; 0 where it has
- * fewer dimensions, and for an invalid handle. Linear in `index`.
+ * Returns the length of dimension `index` of a tensor, counted from 0, the outermost of a row-major array; 0 where
+ * it has fewer dimensions, and for an invalid handle. Linear in `index`.
  */
 uint64_t tenslice_tensor_dimension(const tenslice_tensor *tensor, uint32_t index);
 
 /**
- * Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL) is
- * set to the number of dimensions in any case: call with a capacity of 0 to query it.
+ * Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
+ * is set to the number of dimensions in any case: call with a capacity of 0 to query it.
  *
  * Errors: TOO_SMALL.
  */
@@ -242,15 +247,12 @@ tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor, uint64_t *d
 tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor, uint64_t *strides, size_t capacity);
 
 /**
- * Returns the product of the dimensions of a tensor; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may; 0
- * for an invalid handle.
+ * Returns the product of the dimensions of a tensor; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's
+ * may; 0 for an invalid handle.
  */
 uint64_t tenslice_tensor_elements(const tenslice_tensor *tensor);
 
-/**
- * Returns how the components of a tensor make it up, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid
- * handle.
- */
+/** Returns how the components of a tensor make it up, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid handle. */
 uint32_t tenslice_tensor_layout(const tenslice_tensor *tensor);
 
 /** Information about a tensor. */
@@ -272,8 +274,8 @@ typedef struct {
 tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice_tensor_info *info);
 
 /**
- * Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
- * this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+ * Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
+ * in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
  *
  * Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
  * NOT_IN_MEMORY.
@@ -282,8 +284,8 @@ tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor, uint32_t dt
     tenslice_error *error);
 
 /**
- * Compares a tensor that was found already with what is expected, and sets `bytes` to its bytes: tenslice_file_expect
- * without the name. Constant cost.
+ * Compares a tensor that was found already with what is expected, and sets `bytes` to its bytes:
+ * tenslice_file_expect without the name. Constant cost.
  *
  * Errors: those of tenslice_file_expect but NOT_FOUND.
  */
@@ -308,25 +310,26 @@ uint32_t tenslice_dtype_bits(uint32_t dtype);
  */
 
 /**
- * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it needs.
- * Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no dense array.
- * For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one is malformed or
- * not in memory; tenslice_b2nd_region_lengths returns the reason.
+ * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
+ * needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no
+ * dense array. For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one is
+ * malformed or not in memory; tenslice_b2nd_region_lengths returns the reason.
  */
 tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t *dense, uint64_t *scratch);
 
 /**
- * Reads a tensor as a dense array, whatever its layout, to `destination`: in this machine's byte order, dense data in
- * its own order, all else row-major. The elements of a chunked array stay in the byte order that its component states.
- * Scratch memory: tenslice_tensor_lengths.
+ * Reads a tensor as a dense array, whatever its layout, to `destination`: in this machine's byte order, dense data
+ * in its own order, all else row-major. The elements of a chunked array stay in the byte order that its component
+ * states. Scratch memory: tenslice_tensor_lengths.
  *
  * The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
  * whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
  * elements of a tensor train.
  *
- * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for a
- * sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
- * UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk.
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for
+ * a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
+ * UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed
+ * chunk.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
@@ -334,8 +337,8 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const t
 
 /* ---- Numbers as floats ----------------------------------------------------------------------------------------------
  *
- * Absent from libraries built without the feature `dequantize`; functions for single types of quantized blocks are in
- * tenslice/gguf.h.
+ * Absent from libraries built without the feature `dequantize`; functions for single types of quantized blocks are
+ * in tenslice/gguf.h.
  */
 
 /**
@@ -420,8 +423,8 @@ typedef struct {
 tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_info *info);
 
 /**
- * Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
- * is about.
+ * Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
+ * bit) is about.
  *
  * Errors: NOT_FOUND where the file does not have the warning, or where it is about the whole file.
  */
@@ -429,10 +432,10 @@ tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t
 
 /**
  * Compares all names exactly, and all roles within each tensor, where opening could not without memory
- * (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements, at
- * least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted and
- * looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set to the
- * file's warnings as they are afterwards.
+ * (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements,
+ * at least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted
+ * and looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set
+ * to the file's warnings as they are afterwards.
  *
  * Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH.
  */
@@ -441,7 +444,8 @@ tenslice_status tenslice_file_check(const tenslice_file *file, uint32_t *scratch
 
 /* ---- Components -----------------------------------------------------------------------------------------------------
  *
- * The parts that a tensor is made of, each with a role: one for a dense tensor, several for a sparse or quantized one.
+ * The parts that a tensor is made of, each with a role: one for a dense tensor, several for a sparse or quantized
+ * one.
  */
 
 /**
@@ -453,7 +457,7 @@ tenslice_status tenslice_tensor_data(const tenslice_tensor *tensor, tenslice_com
     tenslice_error *error);
 
 /**
- * Finds the first component of that role.
+ * Finds the first component whose role is `role`.
  *
  * Errors: NOT_FOUND.
  */
@@ -514,9 +518,9 @@ tenslice_status tenslice_component_caps(const tenslice_component *component, uin
 /**
  * Decodes the elements of a component to `destination`: in stored order, in this machine's byte order.
  *
- * Errors: TOO_SMALL, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY; CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME,
- * DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which tenslice_tensor_read_into
- * decodes.
+ * Errors: TOO_SMALL, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY; CORRUPT_STREAM, INVALID_SEEK_TABLE,
+ * INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which
+ * tenslice_tensor_read_into decodes.
  */
 tenslice_status tenslice_component_read_into(const tenslice_component *component, const tenslice_decoder *decoder,
     void *destination, size_t capacity, uint64_t *length, tenslice_error *error);
@@ -539,9 +543,9 @@ tenslice_status tenslice_component_read_range(const tenslice_component *componen
     tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else what the
- * largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that are
- * not in memory, an invalid table of frames. Linear in that table.
+ * Sets `length` to how much scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else what
+ * the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
+ * are not in memory, an invalid table of frames. Linear in that table.
  */
 tenslice_status tenslice_component_range_scratch(const tenslice_component *component, uint64_t *length);
 
@@ -561,9 +565,10 @@ tenslice_status tenslice_component_range_scratch(const tenslice_component *compo
  * Tensor data is not fetched this way: tenslice_component_get_info returns where it is in the file, and
  * tenslice_component_with_bytes takes the bytes read from there. Calls that read it from the file itself
  * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, those of
- * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless it was added before the file was opened: open the file
- * once to learn where its components are, then again from a second source that includes them. For a chunked array those
- * are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and tenslice_b2nd_chunk_extent.
+ * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless it was added before the file was opened: open the
+ * file once to learn where its components are, then again from a second source that includes them. For a chunked
+ * array those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+ * tenslice_b2nd_chunk_extent.
  */
 
 /** How many ranges a tenslice_source can keep. */
@@ -592,9 +597,9 @@ typedef struct {
 tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
 
 /**
- * Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around it,
- * in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not added
- * again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+ * Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around
+ * it, in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not
+ * added again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
  *
  * Errors: INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS. The source is
  * unchanged then.
@@ -602,8 +607,8 @@ tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_leng
 tenslice_status tenslice_source_add(tenslice_source *source, uint64_t offset, const void *data, size_t length);
 
 /**
- * Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that, add
- * it to the source, call again. `file` holds a pointer to the source.
+ * Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that,
+ * add it to the source, call again. `file` holds a pointer to the source.
  *
  * Errors: the first rule that the file breaks.
  */
@@ -620,8 +625,8 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
     tenslice_component *bound, tenslice_error *error);
 
 /**
- * Writes the message of an error as tenslice_error_text does, for a file that was opened from a source: with the names
- * and numbers that are still in memory.
+ * Writes the message of an error as tenslice_error_text does, for a file that was opened from a source: with the
+ * names and numbers that are still in memory.
  */
 tenslice_status tenslice_error_text_source(const tenslice_error *error, const tenslice_source *source, char *buffer,
     size_t capacity, size_t *needed);
@@ -652,8 +657,8 @@ typedef struct {
  * `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
  * (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used.
  *
- * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
- * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
+ * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE,
+ * COUNT_MISMATCH, PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
  */
 tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor, const tenslice_decoder *decoder, void *scratch,
     size_t scratch_length, tenslice_sparse *sparse, tenslice_error *error);
@@ -704,8 +709,8 @@ typedef struct {
 } tenslice_value;
 
 /**
- * Sets `value` to the first attribute from `cursor` on that has that key. The cursor stays where it is. Linear in the
- * bytes before the attribute.
+ * Sets `value` to the first attribute from `cursor` on whose key is `key`. The cursor stays where it is. Linear in
+ * the bytes before the attribute.
  *
  * Errors: NOT_FOUND.
  */
@@ -753,9 +758,9 @@ tenslice_status tenslice_attributes_get_str(const tenslice_cursor *cursor, const
     tenslice_str *text, tenslice_error *error);
 
 /**
- * Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where there
- * is none, `value` to the value. Returns TENSLICE_END after the last. A key is usually a text, but the formats allow
- * any value.
+ * Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where
+ * there is none, `value` to the value. Returns TENSLICE_END after the last. A key is usually a text, but the formats
+ * allow any value.
  */
 tenslice_status tenslice_attributes_next(tenslice_cursor *cursor, tenslice_value *key, tenslice_value *value,
     tenslice_error *error);
@@ -776,9 +781,9 @@ tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_curso
 tenslice_status tenslice_attributes_length(const tenslice_cursor *cursor, uint64_t *count);
 
 /**
- * Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was opened
- * from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range,
- * add it to the source, and open the file again.
+ * Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was
+ * opened from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this
+ * range, add it to the source, and open the file again.
  *
  * Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF.
  */
@@ -815,8 +820,8 @@ typedef struct {
 
 /**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
- * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
- * file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
+ * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed
+ * the file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
  *
  * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
  * INVALID_ROW_POINTERS, INDEX_ORDER.
@@ -824,10 +829,11 @@ typedef struct {
 tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verified *verified, tenslice_error *error);
 
 /**
- * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
- * not encoded. Scratch memory: tenslice_file_verify_scratch.
+ * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
+ * are not encoded. Scratch memory: tenslice_file_verify_scratch.
  *
- * Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
+ * Errors: those of tenslice_component_verify_with, for the first component that fails; those of
+ * tenslice_file_verify.
  */
 tenslice_status tenslice_file_verify_with(const tenslice_file *file, const tenslice_decoder *decoder, void *scratch,
     size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
@@ -849,8 +855,8 @@ tenslice_status tenslice_component_verify(const tenslice_component *component, t
     tenslice_error *error);
 
 /**
- * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
- * frame at a time into `scratch` (tenslice_component_verify_scratch).
+ * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded
+ * a frame at a time into `scratch` (tenslice_component_verify_scratch).
  *
  * Errors: those of tenslice_component_verify and of tenslice_component_read_into.
  */

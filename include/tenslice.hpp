@@ -406,8 +406,8 @@ private:
 } // namespace detail
 
 /**
- * A string of a file: tenslice_str. Most stand in the file as they are. JSON may spell characters as escapes, such as
- * \u0061 for a: comparing, copying and printing decode them, so that a text is what it means.
+ * A string of a file: tenslice_str. Most stand in the file as they are. JSON may spell characters as escapes: comparing,
+ * copying and printing decode them, so that a text is what it means.
  */
 class text {
 public:
@@ -898,7 +898,9 @@ struct sparse_item {
 
 inline tenslice_status next_item(sparse_cursor *cursor, sparse_item *item, tenslice_error *why)
 {
-    item->index = cursor->index, item->dtype = cursor->dtype, item->byte_order = cursor->byte_order;
+    item->index = cursor->index;
+    item->dtype = cursor->dtype;
+    item->byte_order = cursor->byte_order;
     return tenslice_sparse_next(&cursor->values, cursor->index.data(), cursor->index.size(), &item->bytes, why);
 }
 
@@ -1151,8 +1153,11 @@ public:
         }
         if (status == TENSLICE_OK && index.size() < info.rank)
             status = TENSLICE_TOO_SMALL;
-        if (status == TENSLICE_OK)
-            cursor.index = index.first(info.rank), cursor.dtype = info.dtype, cursor.byte_order = info.byte_order;
+        if (status == TENSLICE_OK) {
+            cursor.index = index.first(info.rank);
+            cursor.dtype = info.dtype;
+            cursor.byte_order = info.byte_order;
+        }
         return detail::finish(status, why, sparse_values(cursor));
     }
     /** The type of its blocks, where it is quantized. A library that was built without GGUF lacks it. */

@@ -48,7 +48,8 @@ tenslice_status tenslice_blz_get_core(const tenslice_file *file, uint32_t index,
 
 /* ---- Computing ------------------------------------------------------------------------------------------------------
  *
- * Results are complex, with an imaginary part of 0 where the numbers are real. Scratch memory: tenslice_blz_get_scratch.
+ * Results are complex, with an imaginary part of 0 where the numbers are real. Scratch memory:
+ * tenslice_blz_get_scratch.
  */
 
 /** A tensor train to compute with: its tables and the numbers of its cores, wherever they are. */
@@ -59,7 +60,8 @@ typedef struct {
 /**
  * Makes `train` the tensor train of the file, whose cores must be in memory.
  *
- * Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use tenslice_blz_train_in.
+ * Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use
+ * tenslice_blz_train_in.
  */
 tenslice_status tenslice_blz_train(const tenslice_file *file, tenslice_train *train, tenslice_error *error);
 
@@ -97,9 +99,9 @@ tenslice_status tenslice_blz_element(const tenslice_train *train, const uint64_t
  * Computes the elements whose indices match the `count` numbers at `fixed`, where UINT64_MAX, or no number at all,
  * selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to `destination`.
  *
- * Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
- * sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
- * or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
+ * Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M
+ * the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not
+ * fixed, or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
  * multiplied from the right: the last digits may then differ from those of tenslice_blz_element.
  *
  * Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written then.

@@ -163,8 +163,8 @@ enum {
 };
 
 /**
- * Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4.
- * Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.
+ * Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4. Two
+ * F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.
  */
 enum {
     TENSLICE_LANES_2 = 256,
@@ -199,24 +199,31 @@ enum {
     TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; only the storage dtype is known */
     TENSLICE_WARNING_UNKNOWN_DIGEST = 4, /**< a digest is of a kind that cannot be verified */
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name appears twice; find returns the first */
-    TENSLICE_WARNING_ROLES_UNCHECKED = 16, /**< a tensor has too many unsorted roles to compare without memory; check does */
+    /** a tensor has too many unsorted roles to compare without memory; check does */
+    TENSLICE_WARNING_ROLES_UNCHECKED = 16,
     TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file has a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
     TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check does */
     TENSLICE_WARNING_TRAILING_BYTES = 2048, /**< bytes follow that belong to nothing */
     TENSLICE_WARNING_RESERVED_BYTES = 4096, /**< bytes that must be 0 are not */
-    TENSLICE_WARNING_LEGACY_LAYOUT = 8192, /**< the data is not in a chunk, as programs write it contrary to the specification */
-    TENSLICE_WARNING_LEGACY_COMPLEX_WIDTH = 16384, /**< the number width was stated as that of a complex number; the file length shows it */
+    /** the data is not in a chunk, as programs write it contrary to the specification */
+    TENSLICE_WARNING_LEGACY_LAYOUT = 8192,
+    /** the number width was stated as that of a complex number; the file length shows it */
+    TENSLICE_WARNING_LEGACY_COMPLEX_WIDTH = 16384,
     TENSLICE_WARNING_LEGACY_VERSION = 32768, /**< the file has chunks in a version that defines none */
     TENSLICE_WARNING_CHUNK_LENGTH = 65536, /**< a chunk is not as long as its contents require */
-    TENSLICE_WARNING_UNCLEAR_SYMMETRY = 131072, /**< a symmetry has no operation, or permutes indices that share a name */
+    /** a symmetry has no operation, or permutes indices that share a name */
+    TENSLICE_WARNING_UNCLEAR_SYMMETRY = 131072,
     TENSLICE_WARNING_OPAQUE_ORDER = 262144, /**< the elements are packed in an order that the format does not define */
     TENSLICE_WARNING_UNSORTED_INDICES = 524288, /**< the indices are not sorted */
     TENSLICE_WARNING_REPEATED_INDICES = 1048576, /**< an index appears twice; the last value counts */
-    TENSLICE_WARNING_ONE_DIMENSION = 2097152, /**< a tensor train of one core, which the specification does not foresee */
-    TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304, /**< numbers are in the byte order of the machine that wrote them; read as little-endian */
+    /** a tensor train of one core, which the specification does not foresee */
+    TENSLICE_WARNING_ONE_DIMENSION = 2097152,
+    /** numbers are in the byte order of the machine that wrote them; read as little-endian */
+    TENSLICE_WARNING_UNSTATED_BYTE_ORDER = 4194304,
     TENSLICE_WARNING_NO_ARRAY = 8388608, /**< an entry of the archive is not an array */
-    TENSLICE_WARNING_PLACES_UNCHECKED = 16777216, /**< too many unsorted byte ranges to compare without memory; check does */
+    /** too many unsorted byte ranges to compare without memory; check does */
+    TENSLICE_WARNING_PLACES_UNCHECKED = 16777216,
     TENSLICE_WARNING_KEYS_UNCHECKED = 33554432, /**< too many unsorted keys to compare without memory; check does */
 };
 

@@ -15,8 +15,8 @@ extern "C" {
 /* ---- NPY: the type of an array ----------------------------------------------------------------------------------- */
 
 /**
- * Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'), ('y',
- * '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+ * Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
+ * ('y', '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
  */
 tenslice_status tenslice_npy_descr(const tenslice_file *file, tenslice_str *descr);
 

@@ -45,8 +45,8 @@ tenslice_status tenslice_safetensors_index_find(const tenslice_safetensors_index
 tenslice_status tenslice_safetensors_index_entries(const tenslice_safetensors_index *index, tenslice_cursor *cursor);
 
 /**
- * Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the last.
- * `name` and `file` may be NULL.
+ * Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the
+ * last. `name` and `file` may be NULL.
  */
 tenslice_status tenslice_safetensors_index_next(tenslice_cursor *cursor, tenslice_str *name, tenslice_str *file,
     tenslice_error *error);

@@ -45,8 +45,8 @@ typedef struct {
  * with printf("%.*s", (int)name.length, name.data). It is in the bytes that the file was opened from or, where the
  * file relies on a default, in the library.
  *
- * In formats that are JSON, characters may be spelled as escapes: rare in names, usual in attributes that contain JSON
- * themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string means.
+ * In formats that are JSON, characters may be spelled as escapes: rare in names, usual in attributes that contain
+ * JSON themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string means.
  */
 typedef struct {
     const char *data; /**< The first byte; NULL where the file has no such string. */

@@ -179,7 +179,7 @@ pub extern "C" fn tenslice_attributes_extent(
     })
 }
 
-/// Sets `value` to the first attribute from `cursor` on that has that key. The cursor stays where it is. Linear in the
+/// Sets `value` to the first attribute from `cursor` on whose key is `key`. The cursor stays where it is. Linear in the
 /// bytes before the attribute.
 ///
 /// Errors: NOT_FOUND.

@@ -13,7 +13,7 @@ use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
 use crate::{Expected, Tensor};
 
-/// Finds the tensor of that name, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
+/// Finds the tensor named `name`, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
 /// this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY
 /// its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE for `rank` it
 /// may have any shape, and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and

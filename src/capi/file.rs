@@ -151,7 +151,7 @@ pub extern "C" fn tenslice_file_check(
     })
 }
 
-/// Finds the first tensor of that name. Linear in the bytes of the metadata.
+/// Finds the first tensor that is named `name`. Linear in the bytes of the metadata.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]

@@ -200,7 +200,7 @@ pub extern "C" fn tenslice_tensor_data(
     })
 }
 
-/// Finds the first component of that role.
+/// Finds the first component whose role is `role`.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]

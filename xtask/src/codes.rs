@@ -9,7 +9,7 @@ use tenslice::{
     Warning,
 };
 
-use crate::item::Item;
+use crate::item::{Item, of_field};
 
 /// What makes calls shorter in C, and what only C needs: name, comment, definition.
 const MACROS: &[(&str, &str, &str)] = &[
@@ -129,8 +129,9 @@ fn enumeration(name: &str, comment: &str, lines: impl Iterator<Item = String>) -
 /// A list of codes: name, number and text of each.
 fn list<'a>(prefix: &str, comment: &str, entries: impl Iterator<Item = (&'a str, u32, &'a str)>) -> Item {
     let prefix = format!("TENSLICE_{prefix}");
-    let lines = entries.map(|(name, code, text)| format!("    {prefix}{} = {code}, /**< {text} */", screaming(name)));
-    let lines: Vec<String> = lines.collect();
+    let lines: Vec<String> = entries
+        .flat_map(|(name, code, text)| of_field(text, &format!("{prefix}{} = {code},", screaming(name))))
+        .collect();
     enumeration(&prefix, comment, lines.into_iter())
 }
 

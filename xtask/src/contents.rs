@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use crate::item::Item;
+use crate::item::{Item, in_comment};
 
 const PAGE: &str = "docs/c-reference.md";
 const TYPES: &str = "tenslice/types.h";
@@ -28,20 +28,12 @@ struct Section<'a> {
 /// Names and texts of all files: the headers, and the page.
 pub fn files(contents: &str, items: &[Item]) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let headers = parsed(contents, items)?;
-    let named: Vec<&Item> =
-        headers.iter().flat_map(|header| &header.sections).flat_map(|part| part.items.clone()).collect();
-    let missing = items.iter().find(|item| !named.iter().any(|other| other.name == item.name));
-    let twice =
-        named.iter().enumerate().find(|(at, item)| named.iter().take(*at).any(|other| other.name == item.name));
-    if let Some(item) = missing {
-        return Err(format!(
-            "{} is in no section: say in include/contents.md where a reader looks for it",
-            item.name
-        )
-        .into());
-    }
-    if let Some((_, item)) = twice {
-        return Err(format!("include/contents.md has {} twice", item.name).into());
+    for item in items {
+        match all_items(&headers).filter(|named| named.name == item.name).count() {
+            0 => return Err(format!("{}: say in include/contents.md where a reader looks for it", item.name).into()),
+            1 => {}
+            _ => return Err(format!("include/contents.md has {} twice", item.name).into()),
+        }
     }
     let mut files = Vec::new();
     for header in &headers {
@@ -49,6 +41,11 @@ pub fn files(contents: &str, items: &[Item]) -> Result<Vec<(String, String)>, Bo
     }
     files.push((PAGE.into(), page(&headers)?));
     Ok(files)
+}
+
+/// The items of all headers, in their order.
+fn all_items<'a>(headers: &'a [Header<'a>]) -> impl Iterator<Item = &'a Item> {
+    headers.iter().flat_map(|header| &header.sections).flat_map(|section| section.items.iter().copied())
 }
 
 fn parsed<'a>(contents: &'a str, items: &'a [Item]) -> Result<Vec<Header<'a>>, Box<dyn Error>> {
@@ -82,14 +79,11 @@ fn trimmed<'a>(text: &'a [&'a str]) -> &'a [&'a str] {
 impl Header<'_> {
     fn to_c(&self, all: &[Header]) -> Result<String, std::fmt::Error> {
         let mut out = String::from("/*\n");
-        for line in trimmed(&self.text) {
-            writeln!(out, "{}", format!(" * {line}").trim_end())?;
-        }
-        if self.sections.len() > 4 {
-            writeln!(out, " *\n * Contents:")?;
-        }
-        for section in self.sections.iter().filter(|_| self.sections.len() > 4) {
-            writeln!(out, " *     {}", section.title)?;
+        writeln!(out, "{}", in_comment(trimmed(&self.text)).join("\n"))?;
+        if self.name == ALL {
+            let titles: Vec<String> =
+                self.sections.iter().map(|section| format!(" *     {}", section.title)).collect();
+            writeln!(out, " *\n * Contents:\n{}", titles.join("\n"))?;
         }
         let guard = self.name.replace(['/', '.'], "_").to_uppercase();
         write!(
@@ -132,10 +126,7 @@ impl Section<'_> {
             writeln!(out, "\n{banner:-<117} */")?;
         } else {
             writeln!(out, "\n{banner:-<120}\n *")?;
-            for line in text {
-                writeln!(out, "{}", format!(" * {line}").trim_end())?;
-            }
-            writeln!(out, " */")?;
+            writeln!(out, "{}\n */", in_comment(text).join("\n"))?;
         }
         for item in &self.items {
             writeln!(out, "\n{}", item.lines().join("\n"))?;
@@ -149,8 +140,7 @@ fn page(headers: &[Header]) -> Result<String, std::fmt::Error> {
     let mut out = String::from(
         "# Reference of the C functions\n\nWritten by `make header` from what the headers are written from: it says what they say.\n",
     );
-    let links =
-        Links::to(headers.iter().flat_map(|header| &header.sections).flat_map(|section| section.items.clone()));
+    let links = Links::to(all_items(headers));
     for header in headers {
         writeln!(out, "\n- [{}](#{})", header.name, slug(header.name))?;
         for section in &header.sections {

@@ -73,19 +73,22 @@ impl Item {
 
     /// The item as it stands in a header.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = match &self.comment[..] {
-            [line] if line.len() + "/**  */".len() <= WIDTH => vec![format!("/** {line} */")],
-            comment => {
-                let inner = comment.iter().map(|line| format!(" * {line}").trim_end().to_owned());
-                ["/**".to_owned()].into_iter().chain(inner).chain([" */".to_owned()]).collect()
-            }
+        let mut lines = match &in_comment(&self.comment)[..] {
+            [line] if line.len() + "/* */".len() <= WIDTH => vec![format!("/**{} */", line.trim_start_matches(" *"))],
+            inner => ["/**"]
+                .into_iter()
+                .chain(inner.iter().map(String::as_str))
+                .chain([" */"])
+                .map(str::to_owned)
+                .collect(),
         };
         lines.extend(self.declaration.iter().cloned());
         lines
     }
 
     pub fn is_function(&self) -> bool {
-        self.declaration.first().is_some_and(|line| !line.starts_with(['#', 'e']) && !line.starts_with("typedef"))
+        let others = ["#define ", "enum ", "typedef "];
+        self.declaration.first().is_some_and(|line| !others.iter().any(|other| line.starts_with(other)))
     }
 }
 
@@ -103,8 +106,27 @@ fn comment_of<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<(Vec<S
     Some((comment, lines.skip_while(is_comment).collect()))
 }
 
-/// A field of a struct: its comment behind it where that fits, else above.
-fn of_field(comment: &str, field: &str) -> Vec<String> {
+/// Text as lines of a comment, in paragraphs that are as wide as a header; code stays as it is.
+pub fn in_comment(text: &[impl AsRef<str>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut paragraph = Vec::new();
+    for line in text.iter().map(AsRef::as_ref).chain([""]) {
+        let is_code = line.starts_with("    ");
+        if !line.is_empty() && !is_code {
+            paragraph.extend(line.split(' '));
+            continue;
+        }
+        if !paragraph.is_empty() {
+            lines.extend(wrapped(paragraph.drain(..), " * ", " * ", " "));
+        }
+        lines.push(format!(" * {line}").trim_end().to_owned());
+    }
+    lines.pop();
+    lines
+}
+
+/// A field of a struct, or a member of an enumeration: its comment behind it where that fits, else above.
+pub fn of_field(comment: &str, field: &str) -> Vec<String> {
     let behind = format!("    {field} /**< {comment} */");
     if comment.is_empty() {
         vec![format!("    {field}")]
