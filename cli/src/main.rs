@@ -8,6 +8,7 @@ mod common;
 mod paths;
 mod progress;
 mod terminal;
+mod values;
 
 use std::io;
 use std::process::ExitCode;

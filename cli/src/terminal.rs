@@ -12,23 +12,25 @@ use crate::paths;
 
 /// Where output goes, and how it looks.
 pub struct Terminal {
-    pub out: BufWriter<AutoStream<StdoutLock<'static>>>,
+    pub out: BufWriter<StdoutLock<'static>>,
     pub look: Look,
-    choice: ColorChoice,
+    errors: Look,
 }
 
 impl Terminal {
     pub fn new(color: Color, width: Option<usize>) -> Self {
-        let choice = match color {
-            Color::Auto => ColorChoice::Auto,
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
+        let out = io::stdout().lock();
+        // Decides, and is not written to: it would take bytes away that look like codes of a terminal.
+        let is_colored = |choice: ColorChoice| match color {
+            Color::Auto => choice != ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
         };
-        let out = AutoStream::new(io::stdout().lock(), choice);
-        let is_colored = out.current_choice() != ColorChoice::Never;
-        let of_terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
-        let look = Look { width: width.or_else(of_terminal), is_colored, all: false };
-        Self { out: BufWriter::new(out), look, choice }
+        let of_terminal = || terminal_size::terminal_size_of(&out).map(|(width, _)| width.0.into());
+        let look =
+            Look { width: width.or_else(of_terminal), is_colored: is_colored(AutoStream::choice(&out)), all: false };
+        let errors = Look { is_colored: is_colored(AutoStream::choice(&io::stderr())), ..look };
+        Self { out: BufWriter::new(out), look, errors }
     }
 
     pub fn flush(&mut self) -> io::Result<()> {
@@ -38,8 +40,7 @@ impl Terminal {
     /// Writes an error message to standard error, after what has been written to standard output.
     pub fn complain(&mut self, message: &str) {
         let _ = self.flush();
-        let mut err = AutoStream::new(io::stderr().lock(), self.choice);
-        let _ = writeln!(err, "\x1b[31merror:\x1b[0m {message}");
+        let _ = writeln!(io::stderr(), "{} {message}", self.errors.painted("31", "error:"));
     }
 
     /// Writes why a file was refused; an error of writing output is passed on.

@@ -2,6 +2,7 @@
 
 mod generate;
 mod list;
+mod show;
 mod verify;
 
 use std::io;
@@ -13,6 +14,7 @@ use crate::terminal::Terminal;
 #[derive(Subcommand)]
 pub enum Command {
     List(list::Arguments),
+    Show(show::Arguments),
     Verify(verify::Arguments),
     Completions(generate::Completions),
     Man(generate::Man),
@@ -23,6 +25,7 @@ impl Command {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         match self {
             Self::List(arguments) => arguments.run(terminal),
+            Self::Show(arguments) => arguments.run(terminal),
             Self::Verify(arguments) => arguments.run(terminal),
             Self::Completions(arguments) => arguments.run(terminal),
             Self::Man(arguments) => arguments.run(terminal),
