@@ -5,6 +5,8 @@
 
 mod commands;
 mod common;
+mod npy;
+mod output;
 mod paths;
 mod progress;
 mod terminal;

@@ -1,5 +1,10 @@
 //! The subcommands.
 
+mod diff;
+mod extract;
+mod layout;
+mod explain;
+mod embed;
 mod generate;
 mod list;
 mod show;
@@ -16,6 +21,11 @@ pub enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Verify(verify::Arguments),
+    Diff(diff::Arguments),
+    Extract(extract::Arguments),
+    Layout(layout::Arguments),
+    Explain(explain::Arguments),
+    Embed(embed::Arguments),
     Completions(generate::Completions),
     Man(generate::Man),
 }
@@ -27,6 +37,11 @@ impl Command {
             Self::List(arguments) => arguments.run(terminal),
             Self::Show(arguments) => arguments.run(terminal),
             Self::Verify(arguments) => arguments.run(terminal),
+            Self::Diff(arguments) => arguments.run(terminal),
+            Self::Extract(arguments) => arguments.run(terminal),
+            Self::Layout(arguments) => arguments.run(terminal),
+            Self::Explain(arguments) => arguments.run(terminal),
+            Self::Embed(arguments) => arguments.run(terminal),
             Self::Completions(arguments) => arguments.run(terminal),
             Self::Man(arguments) => arguments.run(terminal),
         }

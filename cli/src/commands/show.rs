@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tenslice::{ByteOrder, Layout, Tensor};
+use tenslice::{ByteOrder, DType, Layout, Tensor};
 
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
@@ -15,7 +15,7 @@ use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::histogram::Histogram;
-use crate::values::number::{each_number, lanes};
+use crate::values::number::{digits, each_number, lanes};
 use crate::values::slice;
 use crate::values::statistics::Statistics;
 
@@ -145,7 +145,9 @@ fn numbers(
         return Ok(());
     }
     let Statistics { min, max, mean, .. } = statistics;
-    let line = format!("min {min}, max {max}, mean {mean}, std {}", statistics.deviation());
+    let [min, max] = [min, max].map(|x| digits(lane, x));
+    let [mean, deviation] = [mean, statistics.deviation()].map(|x| digits(DType::F32, x));
+    let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
     match look.width {
         // A line each, where they do not fit on one.
         Some(width) if line.len() + 13 > width => {

@@ -67,20 +67,34 @@ pub fn text(dtype: DType, bytes: &[u8]) -> String {
         DType::U128 => each!(bytes, u128, |x| x.to_string(), |digits| text = digits),
         DType::I128 => each!(bytes, i128, |x| x.to_string(), |digits| text = digits),
         DType::BOOL => each!(bytes, u8, |x| (x != 0).to_string(), |word| text = word),
-        // The digits of a number of fewer bits than an f64 has.
-        _ => {
-            let is_narrow = lane.bits() < 64;
-            let is_float = lane.code() >= DType::F16.code();
-            each_number(lane, bytes, |x| {
-                text = match (is_float, is_narrow) {
-                    (false, _) => x.to_string(),
-                    (true, true) => format!("{:?}", x as f32),
-                    (true, false) => format!("{x:?}"),
-                };
-            });
-        }
+        _ => _ = each_number(lane, bytes, |x| text = digits(lane, x)),
     }
     text
+}
+
+/// A number of that type in digits: no more than its bits can tell.
+pub fn digits(dtype: DType, x: f64) -> String {
+    let is_integer = dtype.is_integer() || dtype == DType::BOOL;
+    match dtype.bits() {
+        _ if is_integer => x.to_string(),
+        64.. => format!("{x:?}"),
+        _ => format!("{:?}", x as f32),
+    }
+}
+
+/// Elements with one lane as `f32`, each rounded once; `None` for types that are not numbers here.
+pub fn to_f32(dtype: DType, bytes: &[u8]) -> Option<Vec<f32>> {
+    let mut all = Vec::with_capacity(bytes.len() / dtype.lane_size());
+    match dtype {
+        // What does not fit in an f64 would be rounded twice.
+        DType::U64 => each!(bytes, u64, |x| x as f32, |x| all.push(x)),
+        DType::I64 => each!(bytes, i64, |x| x as f32, |x| all.push(x)),
+        DType::U128 => each!(bytes, u128, |x| x as f32, |x| all.push(x)),
+        DType::I128 => each!(bytes, i128, |x| x as f32, |x| all.push(x)),
+        _ if !each_number(dtype, bytes, |x| all.push(x as f32)) => return None,
+        _ => {}
+    }
+    Some(all)
 }
 
 #[cfg(test)]
