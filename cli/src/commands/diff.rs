@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tenslice::Tensor;
+use tenslice::{DType, Tensor};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened};
@@ -12,7 +12,7 @@ use crate::common::text::{dtype, plural, printable};
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
-use crate::values::number::{each_number, lanes, text};
+use crate::values::number::{digits, each_number, lanes, text};
 use crate::values::slice::index_of;
 
 /// The differences between two files: names, shapes, dtypes, values
@@ -186,18 +186,18 @@ impl Arguments {
         let mut place = |element: u64| -> Result<String, Failure> {
             a.read(element, 1, &mut bytes_a).map_err(|error| opened_a.fail(error))?;
             b.read(element, 1, &mut bytes_b).map_err(|error| opened_b.fail(error))?;
-            let digits = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
+            let shown = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
                 Some(dtype) => text(dtype, bytes),
                 None => crate::common::text::hex(bytes),
             };
             let index = index_of(element, &a.shape, a.order);
-            Ok(format!("{index:?} ({}, {})", digits(a, &bytes_a), digits(b, &bytes_b)))
+            Ok(format!("{index:?} ({}, {})", shown(a, &bytes_a), shown(b, &bytes_b)))
         };
         let Differing { count, most, .. } = differing;
         let s = plural(total);
         let mut text = format!("{count} of {} value{s} differ, first at {}", total, place(first)?);
         if let Some((difference, element)) = most {
-            text += &format!(", the most by {difference:?} at {}", place(element)?);
+            text += &format!(", the most by {} at {}", digits(DType::F32, difference), place(element)?);
         }
         Ok(Some(text))
     }

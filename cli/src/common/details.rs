@@ -71,7 +71,7 @@ pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Re
         }
     }
     if let Some(npy) = file.as_npy() {
-        writeln!(out, "  descr        {}", cut(&npy.descr().escape_ascii().to_string()))?;
+        writeln!(out, "  descr        {}", cut(&printable(&String::from_utf8_lossy(npy.descr()))))?;
     }
     if let Some(npz) = file.as_npz() {
         writeln!(out, "  entries      {}", npz.entries().count())?;
