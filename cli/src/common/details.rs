@@ -112,7 +112,7 @@ pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Re
 
 /// Prints attributes, those inside others further to the right.
 pub fn print_attributes(out: &mut impl Write, look: Look, attributes: Attributes<'_>) -> io::Result<()> {
-    if attributes.clone().next().is_none() {
+    if attributes.count() == 0 {
         return Ok(());
     }
     writeln!(out, "  attributes")?;
@@ -127,7 +127,7 @@ fn print_values(
     is_list: bool,
 ) -> io::Result<()> {
     let shown = if is_list && !look.all { ITEMS } else { usize::MAX };
-    for attribute in all.clone().take(shown) {
+    for attribute in all.take(shown) {
         let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
         let text = format!("{:indent$}{key}{}", "", line(&attribute.value));
         let text = look.width.filter(|_| !look.all).map_or_else(|| text.clone(), |width| shortened(&text, width));

@@ -1,0 +1,12 @@
+//! The tool as its users run it: on real files, by its output and its exit status.
+
+mod diff;
+mod embed;
+mod explain;
+mod extract;
+mod layout;
+mod list;
+mod show;
+mod support;
+mod usage;
+mod verify;
