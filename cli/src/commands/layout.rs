@@ -79,7 +79,7 @@ impl Arguments {
         }
         let data = parts.iter().filter(|part| part.kind == Kind::Data && part.extent.length > 0);
         if let Some(least) = data.map(|part| alignment(part.extent.offset)).min() {
-            writeln!(out, "  all tensor data begins at multiples of {least}")?;
+            writeln!(out, "  data begins at multiples of {least}")?;
         }
         if self.summary || parts.is_empty() {
             return Ok(());

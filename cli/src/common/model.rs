@@ -226,7 +226,7 @@ fn shard_path(path: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// The warnings of a file, once what it has too many of to compare without memory has been compared with some.
-fn checked(file: &File<'_>) -> Result<Warnings, Error> {
+pub fn checked(file: &File<'_>) -> Result<Warnings, Error> {
     let warnings = file.warnings();
     let unchecked =
         [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked, Warning::KeysUnchecked];

@@ -61,5 +61,5 @@ fn damage_that_only_reading_shows() {
 fn a_file_that_is_cut_off() {
     let bytes = std::fs::read(fixture("gguf/rank2.gguf")).unwrap();
     let run = run_with(&["explain", "-"], &bytes[..40]);
-    assert!(run.status == 1 && run.out.ends_with("the file ends here\n"), "{}", run.out);
+    assert!(run.status == 1 && run.out.contains("place    byte 8 of 40"), "{}", run.out);
 }

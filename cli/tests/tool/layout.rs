@@ -47,9 +47,9 @@ fn a_bar_that_fits() {
     let narrow = out(&["layout", "--width", "40", &fixture("v1.2/digests.zt")]);
     let lines: Vec<&str> = narrow.lines().collect();
     assert_eq!(lines[1].width(), 38);
-    assert!(lines[1].starts_with("  #") && lines[1].contains('█'), "{narrow}");
+    assert!(lines[1].contains('#') && lines[1].contains('█'), "{narrow}");
     assert!(lines[1..].iter().all(|line| line.width() <= 40), "{narrow}");
-    assert!(narrow.contains("all tensor data begins at multiples of 64"), "{narrow}");
+    assert!(narrow.contains("data begins at multiples of 64"), "{narrow}");
     assert_eq!(out(&["layout", "--summary", &fixture("v1.2/digests.zt")]).lines().count(), 6);
     assert_eq!(run(&["layout", &fixture("bad/v1.2/end_past_eof.zt")]).status, 1);
 }

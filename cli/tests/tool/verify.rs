@@ -2,10 +2,10 @@ use crate::support::{Folder, fixture, out, run};
 
 #[test]
 fn files_that_are_as_they_should_be() {
-    let text = out(&["verify", &fixture("v1.2/digests.zt"), &fixture("npz/compressed.npz")]);
+    let text = out(&["verify", &fixture("v1.2/digests.zt"), &fixture("npz/deflated.npz")]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].ends_with("digests.zt: ok (6 tensors, 338 bytes, 6 digests verified)"), "{text}");
-    assert!(lines[1].contains("compressed.npz: ok ("), "{text}");
+    assert!(lines[1].contains("deflated.npz: ok ("), "{text}");
     assert_eq!(out(&["verify", "--quiet", &fixture("v1.2/digests.zt")]), "");
 }
 

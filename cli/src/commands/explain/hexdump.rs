@@ -19,7 +19,7 @@ pub fn field(error: &Error, bytes: &[u8], at: u64) -> u64 {
         Format::Safetensors | Format::SafetensorsIndex if at >= 8 || here.first() == Some(&b'"') => json(here),
         Format::Safetensors => 8,
         Format::Gguf => match error.item() {
-            Item::Shape | Item::Offset | Item::Name | Item::Key => 8,
+            Item::Tensors | Item::Shape | Item::Offset | Item::Name | Item::Key => 8,
             Item::DType | Item::Version | Item::Alignment => 4,
             _ => 1,
         },

@@ -11,7 +11,7 @@ use tenslice::{Error, ErrorKind, File};
 
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
-use crate::common::model::Mapped;
+use crate::common::model::{Mapped, checked};
 use crate::common::reading::Reading;
 use crate::common::table::Look;
 use crate::common::text::plural;
@@ -74,7 +74,7 @@ fn open(bytes: &[u8]) -> Result<(), Error> {
             Err(_) => Err(error),
             Ok(_) => Ok(()),
         },
-        opened => opened.map(drop),
+        opened => checked(&opened?).map(drop),
     }
 }
 
