@@ -3,6 +3,8 @@
 //! `commands` has a module for each subcommand, with its options. They stand on `values` (the numbers of a tensor, piece by
 //! piece), `terminal`, `paths`, `progress`, and on `common`, which `examples/inspect` of the library shares.
 
+#![deny(unsafe_code)]
+
 mod commands;
 mod common;
 mod npy;

@@ -118,48 +118,53 @@ impl Arguments {
 
     /// The differences between two tensors, in words.
     fn differences(&self, a: Found<'_, '_>, b: Found<'_, '_>) -> Result<Vec<String>, Failure> {
+        let (mut of_a, mut of_b) = match (self.elements(a), self.elements(b)) {
+            (Ok(of_a), Ok(of_b)) => (of_a, of_b),
+            (of_a, of_b) => {
+                let why = of_a.err().or(of_b.err()).unwrap_or_default();
+                return Ok(self.stated_differences(&a.1, &b.1, &why));
+            }
+        };
+        // Shape and dtype of what is compressed are known now.
         let mut found = Vec::new();
-        let ([dtype_a, dtype_b], [shape_a, shape_b]) =
-            ([a.1, b.1].map(|tensor| dtype(tensor.dtype(), false)), [a.1, b.1].map(|tensor| tensor.shape()));
-        let values = [a, b].map(|(opened, tensor)| Values::of(opened, &tensor, self.no_limit));
-        if let [Ok(a), Ok(b)] = &values {
-            // Those of compressed arrays are known now.
-            if a.shape != b.shape {
-                found.push(format!("shape {:?}, {:?}", a.shape, b.shape));
-            } else if a.order != b.order && a.shape.len() > 1 {
-                found.push(format!("element order {}, {}: values not compared", a.order.text(), b.order.text()));
-            }
-            if a.dtype != b.dtype {
-                found.push(format!("dtype {}, {}", dtype(a.dtype, false), dtype(b.dtype, false)));
-            }
+        if of_a.dtype != of_b.dtype {
+            found.push(format!("dtype {}, {}", dtype(of_a.dtype, false), dtype(of_b.dtype, false)));
+        }
+        if of_a.shape != of_b.shape {
+            found.push(format!("shape {:?}, {:?}", of_a.shape, of_b.shape));
+        } else if of_a.order != of_b.order && of_a.shape.len() > 1 {
+            found.push(format!("element order {}, {}: values not compared", of_a.order.text(), of_b.order.text()));
         } else {
-            if shape_a != shape_b {
-                found.push(format!("shape {shape_a}, {shape_b}"));
-            }
-            if dtype_a != dtype_b {
-                found.push(format!("dtype {dtype_a}, {dtype_b}"));
-            }
-        }
-        if self.no_values || found.iter().any(|text| !text.starts_with("dtype")) {
-            return Ok(found);
-        }
-        match values {
-            [Ok(mut values_a), Ok(mut values_b)] => {
-                found.extend(self.values((a.0, &mut values_a), (b.0, &mut values_b))?);
-            }
-            // Elements that cannot be had: the bytes that they are made of.
-            [a_values, b_values] => {
-                let stored = |tensor: &Tensor<'_>| -> Vec<Option<Vec<u8>>> {
-                    tensor.components().map(|c| c.stored().ok().map(<[u8]>::to_vec)).collect()
-                };
-                if stored(&a.1) != stored(&b.1) {
-                    let why = [a_values.err(), b_values.err()].into_iter().flatten().next();
-                    let why = if let Some(Failure::Refused(_, message, _)) = why { message } else { String::new() };
-                    found.push(format!("the stored bytes differ; the elements cannot be compared: {why}"));
-                }
-            }
+            found.extend(self.values((a.0, &mut of_a), (b.0, &mut of_b))?);
         }
         Ok(found)
+    }
+
+    /// The elements of a tensor, if they are wanted; or why they cannot be had.
+    fn elements<'f, 'm: 'f>(&self, (opened, tensor): Found<'f, 'm>) -> Result<Values<'f>, String> {
+        if self.no_values {
+            return Err("they are not wanted".into());
+        }
+        Values::of(opened, &tensor, self.no_limit).map_err(reason)
+    }
+
+    /// The differences in what two files say of tensors, and in their bytes, where the elements cannot be had.
+    fn stated_differences(&self, a: &Tensor<'_>, b: &Tensor<'_>, why: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        if a.dtype() != b.dtype() {
+            found.push(format!("dtype {}, {}", dtype(a.dtype(), false), dtype(b.dtype(), false)));
+        }
+        if a.shape() != b.shape() {
+            found.push(format!("shape {}, {}", a.shape(), b.shape()));
+        }
+        let is_same = || {
+            let of_b = b.components().map(|component| component.stored().ok());
+            a.components().map(|component| component.stored().ok()).eq(of_b)
+        };
+        if !self.no_values && found.is_empty() && !is_same() {
+            found.push(format!("the stored bytes differ; the elements cannot be compared: {why}"));
+        }
+        found
     }
 
     /// What differs between the elements of two tensors of one shape and order.
@@ -201,6 +206,11 @@ impl Arguments {
         }
         Ok(Some(text))
     }
+}
+
+/// Why elements cannot be had.
+fn reason(failure: Failure) -> String {
+    if let Failure::Refused(_, message, _) = failure { message } else { String::new() }
 }
 
 /// Elements that differ.

@@ -23,6 +23,7 @@ impl std::ops::Deref for Mapping {
 }
 
 /// Maps a file; `-` is what comes from standard input. What cannot be mapped, such as a pipe, is read.
+#[allow(unsafe_code)]
 pub fn map(path: &Path) -> io::Result<Mapping> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {

@@ -7,6 +7,7 @@ mod extract;
 mod layout;
 mod list;
 mod show;
+mod structure;
 mod support;
 mod usage;
 mod verify;
