@@ -19,9 +19,9 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source test-targets \
-	test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check bench-checksums \
-	bench-compute bench-dequantize bench-open no-panic miri \
+.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
+	test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check \
+	bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
 	header lint doc clean
 
 help: ## list these commands
@@ -58,7 +58,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c $(LIB)/libtenslice.a -o target/demo/load
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
 
-test: test-rust test-c test-install ## everything that can be tested on this machine
+test: test-rust test-c test-install cli ## everything that can be tested on this machine
 	@echo "all tests passed"
 
 test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
@@ -68,6 +68,10 @@ test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR a
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz --test digests
 	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test digests
+
+cli: ## the tool: build it, in target/release/tenslice, and test it
+	$(CARGO) build --quiet --release -p tenslice-cli
+	$(CARGO) test --quiet -p tenslice-cli
 
 test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)

@@ -1,0 +1,322 @@
+//! `tenslice embed`
+
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Tensor};
+
+use crate::common::failure::Failure;
+use crate::common::model::{Mapped, Opened};
+use crate::common::reading::{is_compressed_array, with_room};
+use crate::common::text::printable;
+use crate::output::Output;
+use crate::terminal::Terminal;
+use crate::values::Values;
+use crate::values::number::lanes;
+
+/// Writes assembly with the tensors of a file, and a C header with their names, shapes and dtypes
+///
+/// For weights in flash: `cc -c weights.S`, and `#include "weights.h"`. Bytes that the file stores as they are come from it
+/// by .incbin when it is assembled, from the path as it is given here; all others are written out. Numbers are
+/// little-endian. Each component of a sparse or quantized tensor is an array of its own.
+#[derive(clap::Args)]
+pub struct Arguments {
+    file: PathBuf,
+
+    /// The file to write, whose name ends in .S; the header is beside it
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Where arrays begin: at multiples of this power of two
+    #[arg(long, value_name = "BYTES", default_value_t = 64)]
+    align: u64,
+
+    /// What symbols begin with; by default the name of the file that is written
+    #[arg(long)]
+    prefix: Option<String>,
+
+    /// Write all bytes out, so that the file is not needed any more
+    #[arg(long)]
+    bytes: bool,
+
+    /// Replace files that exist
+    #[arg(long, short)]
+    force: bool,
+}
+
+/// An array of the assembly.
+struct Array {
+    symbol: String,
+    name: String,
+    role: String,
+    dtype: Option<DType>,
+    dtype_name: String,
+    shape: Vec<u64>,
+    content: Content,
+}
+
+enum Content {
+    /// As it is in the file.
+    InFile(PathBuf, Extent),
+    Bytes(Vec<u8>),
+}
+
+impl Array {
+    fn length(&self) -> u64 {
+        match &self.content {
+            Content::InFile(_, extent) => extent.length,
+            Content::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        let result = self.embed();
+        terminal.status_of(&self.file, result)
+    }
+
+    fn embed(&self) -> Result<(), Failure> {
+        let wrong = |message: &str| Err(Failure::new("InvalidArgument", message));
+        if !self.align.is_power_of_two() {
+            return wrong("--align takes a power of two");
+        }
+        if self.output.extension().is_none_or(|ending| ending != "S") {
+            return wrong("the name of the output must end in .S: `cc -c weights.S` makes weights.o of it");
+        }
+        let mapped = Mapped::new(&self.file)?;
+        let model = mapped.open()?;
+        let stem = self.output.file_stem().unwrap_or_default().to_string_lossy();
+        let prefix = identifier(self.prefix.as_deref().unwrap_or(&stem));
+        let mut symbols = HashSet::from([format!("{prefix}_tensors"), format!("{prefix}_tensor")]);
+        let mut arrays = Vec::new();
+        for (opened, tensor) in model.tensors() {
+            self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor)?;
+        }
+        let mut assembly = Output::create(&self.output, self.force)?;
+        let written = self.write_assembly(&mut BufWriter::new(&mut assembly), &arrays);
+        written.map_err(|error| assembly.fail(&error))?;
+        assembly.finish()?;
+        let mut header = Output::create(&self.output.with_extension("h"), self.force)?;
+        let written = self.write_header(&mut BufWriter::new(&mut header), &prefix, &arrays);
+        written.map_err(|error| header.fail(&error))?;
+        header.finish()
+    }
+
+    /// Adds the arrays that a tensor is made of.
+    fn add<'m>(
+        &self,
+        arrays: &mut Vec<Array>,
+        symbols: &mut HashSet<String>,
+        prefix: &str,
+        opened: &Opened<'m>,
+        tensor: &Tensor<'m>,
+    ) -> Result<(), Failure> {
+        let name = tensor.name().to_string();
+        let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, shape: Vec<u64>, content: Content| {
+            let parts = [prefix, &name, role];
+            let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_");
+            let symbol = unique(symbols, identifier(&symbol));
+            arrays.push(Array { symbol, name: name.clone(), role: role.into(), dtype, dtype_name, shape, content });
+        };
+        let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
+        if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) {
+            let mut values = Values::of(opened, tensor, true)?;
+            let mut all = Vec::new();
+            values
+                .each(|_, bytes| {
+                    all.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .map_err(|stopped| stopped.in_file(opened))?;
+            to_little_endian(&mut all, values.dtype);
+            add("", values.dtype, of_dtype(values.dtype), values.shape.clone(), Content::Bytes(all));
+            return Ok(());
+        }
+        let is_one = matches!(tensor.layout(), Layout::Dense | Layout::Blocks);
+        for component in tensor.components() {
+            let content = self.content(opened, &component)?;
+            let length = match &content {
+                Content::InFile(_, extent) => extent.length,
+                Content::Bytes(bytes) => bytes.len() as u64,
+            };
+            // Elements of less than a byte, and blocks, are bytes in C.
+            let dtype = component.dtype().filter(|dtype| !dtype.is_packed() && tensor.layout() != Layout::Blocks);
+            let dtype_name = match tensor.layout() {
+                Layout::Blocks => printable(tensor.layout_name()),
+                _ => of_dtype(component.dtype()),
+            };
+            let shape = if is_one {
+                tensor.shape().iter().collect()
+            } else {
+                vec![length / dtype.and_then(DType::size).unwrap_or(1)]
+            };
+            add(if is_one { "" } else { component.role() }, dtype, dtype_name, shape, content);
+        }
+        Ok(())
+    }
+
+    /// The bytes of a component: those of the file, where they are stored as they are to be embedded.
+    fn content<'m>(&self, opened: &Opened<'m>, component: &Component<'m>) -> Result<Content, Failure> {
+        let is_as_stored = component.encoding() == Encoding::Raw
+            && (component.byte_order() == ByteOrder::Little || component.dtype().is_none_or(|d| d.lane_size() == 1));
+        if is_as_stored && component.shard().is_none() && !self.bytes && opened.path != Path::new("-") {
+            return Ok(Content::InFile(opened.path.into(), component.extent()));
+        }
+        let bound = opened.with_shard(component).map_err(|error| opened.fail(error))?;
+        let bound = bound.ok_or_else(|| Failure::new("InShard", "its bytes are in a shard that is not here"))?;
+        let mut bytes = with_room(bound.decoded_length(), |room| bound.read_into(room).map(|bytes| bytes.to_vec()))
+            .map_err(|error| opened.fail(error))?;
+        to_little_endian(&mut bytes, component.dtype());
+        Ok(Content::Bytes(bytes))
+    }
+
+    fn write_assembly(&self, out: &mut impl Write, arrays: &[Array]) -> io::Result<()> {
+        writeln!(out, "/* Made by `tenslice embed` from {}. */", in_comment(&self.file))?;
+        out.write_all(
+            b"#if defined(__APPLE__)\n#define SYMBOL(name) _##name\n    .section __TEXT,__const\n\
+            #elif defined(_WIN32)\n#define SYMBOL(name) name\n    .section .rdata,\"dr\"\n\
+            #else\n#define SYMBOL(name) name\n    .section .rodata\n#endif\n",
+        )?;
+        for array in arrays {
+            let Array { symbol, content, .. } = array;
+            writeln!(out, "\n    .balign {}\n    .globl SYMBOL({symbol})\nSYMBOL({symbol}):", self.align)?;
+            match content {
+                Content::InFile(path, extent) if extent.length > 0 => {
+                    let path = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+                    writeln!(out, "    .incbin \"{path}\", {}, {}", extent.offset, extent.length)?;
+                }
+                Content::InFile(..) => {}
+                Content::Bytes(bytes) => {
+                    for line in bytes.chunks(16) {
+                        let numbers: Vec<String> = line.iter().map(u8::to_string).collect();
+                        writeln!(out, "    .byte {}", numbers.join(","))?;
+                    }
+                }
+            }
+        }
+        // Says on Linux that the stack needs no permission to run code.
+        out.write_all(
+            b"\n#if defined(__linux__) && defined(__ELF__)\n    .section .note.GNU-stack,\"\",%progbits\n#endif\n",
+        )?;
+        out.flush()
+    }
+
+    fn write_header(&self, out: &mut impl Write, prefix: &str, arrays: &[Array]) -> io::Result<()> {
+        let guard = format!("{}_H", prefix.to_uppercase());
+        let rank = arrays.iter().map(|array| array.shape.len()).max().unwrap_or(0).max(1);
+        writeln!(out, "/* Made by `tenslice embed` from {}. */", in_comment(&self.file))?;
+        writeln!(out, "#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n")?;
+        out.write_all(b"#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")?;
+        for array in arrays {
+            let Array { symbol, dtype, dtype_name, shape, .. } = array;
+            let (kind, size) = c_type(*dtype);
+            let count = array.length() / size;
+            let count = if count > 0 { count.to_string() } else { String::new() };
+            writeln!(out, "extern const {kind} {symbol}[{count}]; /* {dtype_name} {shape:?} */")?;
+        }
+        writeln!(
+            out,
+            "\nstruct {prefix}_tensor {{\n    const char *name, *role, *dtype;\n    uint32_t rank;\n    uint64_t shape[{rank}];\n    \
+             const void *data;\n    uint64_t length; /* in bytes */\n}};\n"
+        )?;
+        writeln!(out, "#define {}_COUNT {}", prefix.to_uppercase(), arrays.len())?;
+        if !arrays.is_empty() {
+            writeln!(out, "static const struct {prefix}_tensor {prefix}_tensors[] = {{")?;
+            for array in arrays {
+                let Array { symbol, name, role, dtype_name, shape, .. } = array;
+                let lengths: Vec<String> = shape.iter().map(|length| format!("{length}u")).collect();
+                let lengths = if lengths.is_empty() { "0".into() } else { lengths.join(", ") };
+                writeln!(
+                    out,
+                    "    {{{}, {}, {}, {}, {{{lengths}}}, {symbol}, {}u}},",
+                    in_quotes(name),
+                    in_quotes(if role.is_empty() { "data" } else { role }),
+                    in_quotes(dtype_name),
+                    shape.len(),
+                    array.length()
+                )?;
+            }
+            writeln!(out, "}};")?;
+        }
+        out.write_all(b"\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")?;
+        out.flush()
+    }
+}
+
+/// Turns the numbers around on a big-endian machine.
+fn to_little_endian(bytes: &mut [u8], dtype: Option<DType>) {
+    if cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
+    }
+}
+
+/// The type in C of the numbers of an element, and its size.
+fn c_type(dtype: Option<DType>) -> (&'static str, u64) {
+    let lane = dtype.map_or(DType::U8, |dtype| lanes(dtype).0);
+    match (lane, lane.lane_size()) {
+        (DType::F32, _) => ("float", 4),
+        (DType::F64, _) => ("double", 8),
+        (DType::I8, _) => ("int8_t", 1),
+        (DType::I16, _) => ("int16_t", 2),
+        (DType::I32, _) => ("int32_t", 4),
+        (DType::I64, _) => ("int64_t", 8),
+        (_, 2) => ("uint16_t", 2),
+        (_, 4) => ("uint32_t", 4),
+        (_, 8 | 16) => ("uint64_t", 8),
+        _ => ("uint8_t", 1),
+    }
+}
+
+/// A name as C allows it.
+fn identifier(name: &str) -> String {
+    let allowed = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' });
+    let name: String = allowed.collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+/// A symbol that is not taken yet.
+fn unique(symbols: &mut HashSet<String>, symbol: String) -> String {
+    let numbered = (2_u64..).map(|i| format!("{symbol}_{i}"));
+    let free = std::iter::once(symbol.clone()).chain(numbered).find(|symbol| !symbols.contains(symbol));
+    let free = free.unwrap_or(symbol);
+    symbols.insert(free.clone());
+    free
+}
+
+/// A path, without what would end a comment.
+fn in_comment(path: &Path) -> String {
+    printable(&path.display().to_string()).replace("*/", "* /")
+}
+
+/// A string literal of C.
+fn in_quotes(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' => literal.extend(['\\', byte as char]),
+            b' '..=b'~' => literal.push(byte as char),
+            _ => literal += &format!("\\{byte:03o}"),
+        }
+    }
+    literal + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_symbols() {
+        assert_eq!(["a.b-c", "7", "", "ü"].map(identifier), ["a_b_c", "_7", "_", "_"]);
+        let mut symbols = HashSet::new();
+        let mut next = |name: &str| unique(&mut symbols, identifier(name));
+        assert_eq!([next("a.b"), next("a-b"), next("a_b")], ["a_b", "a_b_2", "a_b_3"]);
+    }
+
+    #[test]
+    fn any_name_is_a_literal() {
+        assert_eq!(in_quotes("a\"\\\n\u{fc}??/"), r#""a\"\\\012\303\274\?\?/""#);
+    }
+}

@@ -1,0 +1,99 @@
+//! `tenslice explain`
+
+mod hexdump;
+mod sections;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tenslice::safetensors::Index;
+use tenslice::{Error, ErrorKind, File};
+
+use crate::common::failure::Failure;
+use crate::common::mapping::map;
+use crate::common::model::{Mapped, checked};
+use crate::common::reading::Reading;
+use crate::common::table::Look;
+use crate::common::text::plural;
+use crate::terminal::Terminal;
+
+/// Why files are refused: the rule, the section of the specification, the bytes around the place
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Files or folders
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Read all data, too: digests, compressed streams, sparse indices
+    #[arg(long)]
+    digest: bool,
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        terminal.each(&self.files, |terminal, path| self.explain(terminal, path))
+    }
+
+    fn explain(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
+        let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
+        let Terminal { out, look, .. } = terminal;
+        if let Err(error) = open(&bytes) {
+            return refused(out, *look, path, &bytes, error);
+        }
+        if path == Path::new("-") {
+            // It cannot be read twice.
+            return Ok(writeln!(out, "-: {}", look.painted("32", "accepted"))?);
+        }
+        let mapped = Mapped::new(path)?;
+        let model = mapped.open()?;
+        if self.digest {
+            for (opened, tensor) in model.tensors() {
+                if let Err(error) = Reading::of(opened, &tensor, &|_| {}).verdict {
+                    return refused(out, *look, opened.path, opened.bytes, error);
+                }
+            }
+        }
+        let count = model.tensors().count() as u64;
+        let read = if self.digest { ", all data read" } else { ", data not read: --digest reads it" };
+        let accepted = look.painted("32", "accepted");
+        writeln!(out, "{}: {accepted}, {count} tensor{}{read}", path.display(), plural(count))?;
+        for opened in &model.files {
+            for warning in opened.warnings.iter() {
+                writeln!(out, "  {} {}{}", look.yellow("warning:"), warning.text(), opened.first_of(warning))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a file, or the index of a model.
+fn open(bytes: &[u8]) -> Result<(), Error> {
+    match File::open(bytes) {
+        Err(error) if error.kind() == ErrorKind::UnknownFormat => match Index::open(bytes) {
+            Err(of_index) if bytes.trim_ascii_start().first() == Some(&b'{') => Err(of_index),
+            Err(_) => Err(error),
+            Ok(_) => Ok(()),
+        },
+        opened => checked(&opened?).map(drop),
+    }
+}
+
+/// Prints all that is known of an error.
+fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: Error) -> Result<(), Failure> {
+    writeln!(out, "{}: {}", path.display(), look.painted("31", "refused"))?;
+    let mut line = |name: &str, text: &str| writeln!(out, "  {} {text}", look.bold(&format!("{name:<8}")));
+    line("message", &error.explain(bytes).to_string())?;
+    line("rule", &format!("{} ({}): {}", error.kind().name(), error.kind().code(), error.kind().text()))?;
+    line("part", error.item().text())?;
+    if let Some(section) = sections::of(&error, bytes) {
+        line("text", &section)?;
+    }
+    if let Some(entry) = error.entry().filter(|entry| Some(*entry) != error.offset()) {
+        line("tensor", &format!("its entry begins at byte {entry}"))?;
+    }
+    if let Some(at) = error.offset() {
+        line("place", &format!("byte {at} of {}", bytes.len()))?;
+        hexdump::print(out, look, bytes, at, hexdump::field(&error, bytes, at))?;
+    }
+    Err(Failure::Reported)
+}

@@ -1,0 +1,142 @@
+//! `tenslice extract`
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use tenslice::{DType, Layout};
+
+use crate::common::failure::Failure;
+use crate::common::model::Mapped;
+use crate::npy;
+use crate::output::Output;
+use crate::progress;
+use crate::terminal::Terminal;
+use crate::values::Values;
+use crate::values::number::{lanes, to_f32};
+
+/// Writes a tensor as a dense array: NPY, or the bytes alone
+///
+/// Elements are in this machine's byte order, decoded. The file is written beside its place and renamed when it is whole: a
+/// failure or an interrupt leaves nothing behind.
+#[derive(clap::Args)]
+pub struct Arguments {
+    file: PathBuf,
+
+    /// The name of the tensor; may be left out where there is only one
+    name: Option<String>,
+
+    /// The file to write; `-` is standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+
+    /// NPY or bytes alone; by default as the name of the file ends
+    #[arg(long)]
+    format: Option<Format>,
+
+    /// Convert the elements to f32: quantized ones, integers, floats of other widths
+    #[arg(long)]
+    f32: bool,
+
+    /// Replace a file that exists
+    #[arg(long, short)]
+    force: bool,
+
+    /// Also decode what takes more than 1 GiB of memory
+    #[arg(long)]
+    no_limit: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Npy,
+    Bin,
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        let result = self.extract(terminal);
+        terminal.status_of(&self.file, result)
+    }
+
+    fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        let is_npy = self.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
+        let format = self.format.unwrap_or(if is_npy { Format::Npy } else { Format::Bin });
+        let mapped = Mapped::new(&self.file)?;
+        let model = mapped.open()?;
+        let (opened, tensor) = model.find(self.name.as_deref())?;
+        let mut values = Values::of(opened, &tensor, self.no_limit)?;
+        if !self.f32 && values.dtype == Some(DType::F32) && tensor.dtype() != values.dtype && is_converted(&tensor) {
+            let what = tensor.dtype().map_or_else(|| tensor.layout_name().into(), |dtype| dtype.name().to_owned());
+            return Err(Failure::new("WrongType", format!("its elements are {what}: write them with --f32")));
+        }
+        let conversion = match (self.f32, values.dtype.map(lanes)) {
+            (false, _) | (_, Some((DType::F32, 1))) => None,
+            (true, Some((lane, 1))) => Some(lane),
+            _ => return Err(Failure::new("WrongType", "its elements are no real numbers")),
+        };
+        let dtype = if conversion.is_some() { Some(DType::F32) } else { values.dtype };
+        let header = match (format, dtype) {
+            (Format::Bin, _) => Vec::new(),
+            (Format::Npy, dtype) => {
+                let header = dtype.and_then(|dtype| npy::header(dtype, &values.shape, values.order));
+                let name = dtype.map_or("of no known type", DType::name);
+                header.ok_or_else(|| {
+                    let message =
+                        format!("NPY has no type for its elements, {name}: use --f32, or write a .bin file");
+                    Failure::new("WrongType", message)
+                })?
+            }
+        };
+        let bar = progress::bar(values.count.saturating_mul(values.size));
+        let mut write = |out: &mut dyn Write| -> Result<(), Written> {
+            out.write_all(&header).map_err(Written::Out)?;
+            let mut failed = None;
+            let result = values.each(|_, bytes| {
+                bar.inc(bytes.len() as u64);
+                let written = match conversion.and_then(|lane| to_f32(lane, bytes)) {
+                    None => out.write_all(bytes),
+                    Some(numbers) => {
+                        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+                        out.write_all(&bytes)
+                    }
+                };
+                written.map_err(|error| {
+                    failed = Some(error);
+                    Failure::Reported
+                })
+            });
+            match (failed, result) {
+                (Some(error), _) => Err(Written::Out(error)),
+                (None, Err(stopped)) => Err(Written::In(stopped.in_file(opened))),
+                (None, Ok(())) => out.flush().map_err(Written::Out),
+            }
+        };
+        if self.output == Path::new("-") {
+            return match write(&mut terminal.out) {
+                Err(Written::Out(error)) => Err(Failure::Output(error)),
+                Err(Written::In(failure)) => Err(failure),
+                Ok(()) => Ok(()),
+            };
+        }
+        let mut output = Output::create(&self.output, self.force)?;
+        let written = write(&mut BufWriter::with_capacity(1 << 16, &mut output));
+        bar.finish_and_clear();
+        match written {
+            Err(Written::Out(error)) => Err(output.fail(&error)),
+            Err(Written::In(failure)) => Err(failure),
+            Ok(()) => output.finish(),
+        }
+    }
+}
+
+/// Whether its elements are given as `f32` whatever is wanted.
+fn is_converted(tensor: &tenslice::Tensor<'_>) -> bool {
+    matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling) || tensor.dtype().is_some_and(DType::is_packed)
+}
+
+/// Why a file was not written.
+enum Written {
+    Out(io::Error),
+    In(Failure),
+}

@@ -1,0 +1,226 @@
+//! `tenslice layout`
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tenslice::{Extent, File, MAX_SEGMENTS, Opened as Parsed, Source};
+
+use crate::common::failure::Failure;
+use crate::common::model::{Mapped, Opened};
+use crate::common::table::{Fit, Look, print};
+use crate::common::text::{printable, size};
+use crate::terminal::Terminal;
+
+/// A map of files: metadata, the bytes of each tensor, what is between them, overlaps, alignment
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Files or folders
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The bar and the sums alone
+    #[arg(long, short)]
+    summary: bool,
+}
+
+/// A part of a file.
+struct Part {
+    extent: Extent,
+    kind: Kind,
+    name: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Metadata,
+    Data,
+    /// Bytes that are 0 up to what begins at a round place.
+    Padding,
+    /// Bytes that no tensor has, and that are not read to open the file: unused, or such as the offsets of chunks.
+    Other,
+    /// Bytes of a tensor that an earlier part has, too.
+    Shared,
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        terminal.each(&self.files, |terminal, path| self.map(terminal, path))
+    }
+
+    fn map(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
+        let mapped = Mapped::new(path)?;
+        for opened in &mapped.open()?.files {
+            let parts = parts(opened);
+            self.show(&mut terminal.out, terminal.look, opened, &parts)?;
+        }
+        Ok(())
+    }
+
+    fn show(&self, out: &mut impl Write, look: Look, opened: &Opened<'_>, parts: &[Part]) -> io::Result<()> {
+        let length = opened.file.length();
+        let name = look.bold(&opened.path.display().to_string());
+        writeln!(out, "{name}: {}, {} ({length} bytes)", opened.file.format(), size(length))?;
+        draw(out, look, length, parts)?;
+        let sum =
+            |kind: Kind| parts.iter().filter(|part| part.kind == kind).map(|part| part.extent.length).sum::<u64>();
+        let kinds = [
+            (Kind::Metadata, "metadata"),
+            (Kind::Data, "tensor data"),
+            (Kind::Padding, "padding"),
+            (Kind::Other, "other"),
+            (Kind::Shared, "stated twice"),
+        ];
+        for (kind, name) in kinds {
+            let bytes = sum(kind);
+            if bytes > 0 || matches!(kind, Kind::Metadata | Kind::Data) {
+                let percent = 100.0 * bytes as f64 / length.max(1) as f64;
+                writeln!(out, "  {} {name:<12}{bytes:>12}{percent:>6.1} %", symbol(look, kind, false))?;
+            }
+        }
+        let data = parts.iter().filter(|part| part.kind == Kind::Data && part.extent.length > 0);
+        if let Some(least) = data.map(|part| alignment(part.extent.offset)).min() {
+            writeln!(out, "  data begins at multiples of {least}")?;
+        }
+        if self.summary || parts.is_empty() {
+            return Ok(());
+        }
+        let titles =
+            [("offset", Fit::Whole), ("length", Fit::Whole), ("align", Fit::LeftOut(1)), ("what", Fit::Cut(8))];
+        let rows: Vec<_> = parts
+            .iter()
+            .map(|Part { extent, kind, name }| {
+                let is_data = matches!(kind, Kind::Data | Kind::Shared);
+                let align = if is_data { alignment(extent.offset).to_string() } else { String::new() };
+                [extent.offset.to_string(), extent.length.to_string(), align, name.clone()]
+            })
+            .collect();
+        print(out, look, titles, &rows)
+    }
+}
+
+/// The largest power of two that divides an offset, up to that of a page.
+fn alignment(offset: u64) -> u64 {
+    1 << offset.trailing_zeros().min(12)
+}
+
+/// The parts of a file in the order of their places, without gaps.
+fn parts(opened: &Opened<'_>) -> Vec<Part> {
+    let length = opened.file.length();
+    let mut data: Vec<(Extent, String)> = Vec::new();
+    for tensor in opened.file.tensors() {
+        let name = printable(&tensor.name().to_string());
+        let name = if name.is_empty() { "\"\"".into() } else { name };
+        let is_single = tensor.components().count() == 1;
+        for component in tensor.components().filter(|component| component.shard().is_none()) {
+            let role = if is_single { String::new() } else { format!(": {}", printable(component.role())) };
+            data.push((component.extent(), format!("{name}{role}")));
+        }
+    }
+    data.sort_by_key(|(extent, _)| (extent.offset, extent.length));
+    let metadata = metadata(opened.bytes);
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (extent, name) in data {
+        between(&mut parts, opened.bytes, &metadata, at, extent.offset);
+        let end = extent.end().unwrap_or(u64::MAX);
+        let (kind, note) = match extent.offset {
+            offset if offset >= at || extent.length == 0 => (Kind::Data, ""),
+            _ if end <= at => (Kind::Shared, " (bytes of those before)"),
+            _ => (Kind::Shared, " (overlaps those before)"),
+        };
+        parts.push(Part { extent, kind, name: name + note });
+        at = at.max(end);
+    }
+    between(&mut parts, opened.bytes, &metadata, at, length);
+    parts
+}
+
+/// The ranges that are read to open the file: its metadata, and maybe some bytes around it.
+fn metadata(bytes: &[u8]) -> Vec<Extent> {
+    let mut source = Source::new(bytes.len() as u64);
+    let mut ranges = Vec::new();
+    while ranges.len() < MAX_SEGMENTS * 1024 {
+        let Ok(Parsed::Need(need)) = File::open_source(&source) else { break };
+        let range = std::ops::Range::<usize>::try_from(need.extent).ok().and_then(|range| bytes.get(range));
+        if range.is_none_or(|range| source.add(need.extent.offset, range).is_err()) {
+            break;
+        }
+        ranges.push(need.extent);
+    }
+    ranges.sort_by_key(|extent| extent.offset);
+    ranges
+}
+
+/// Adds what is between the bytes of tensors: metadata as far as it reaches, and what belongs to nothing.
+fn between(parts: &mut Vec<Part>, bytes: &[u8], metadata: &[Extent], mut at: u64, end: u64) {
+    while at < end {
+        let inside = metadata.iter().filter(|range| range.offset <= at).filter_map(Extent::end).max().unwrap_or(0);
+        let next = metadata.iter().map(|range| range.offset).filter(|offset| *offset > at).min().unwrap_or(end);
+        let (stop, is_metadata) = if inside > at { (inside.min(end), true) } else { (next.min(end), false) };
+        let content = bytes.get(at as usize..stop as usize).unwrap_or_default();
+        let is_zero = content.iter().all(|byte| *byte == 0);
+        let (kind, name) = match is_metadata {
+            true => (Kind::Metadata, "(metadata)"),
+            false if is_zero && content.len() < 4096 => (Kind::Padding, "(padding)"),
+            false => (Kind::Other, if is_zero { "(other, all 0)" } else { "(other)" }),
+        };
+        let extent = Extent::new(at, stop - at);
+        match parts.last_mut() {
+            Some(last) if last.kind == kind && is_metadata => last.extent.length += extent.length,
+            _ => parts.push(Part { extent, kind, name: name.into() }),
+        }
+        at = stop;
+    }
+}
+
+/// Draws the file as a bar: each cell has the part that most of its bytes belong to.
+fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[Part]) -> io::Result<()> {
+    let cells = look.width.unwrap_or(76).clamp(12, 104) as u64 - 4;
+    let mut bar = String::new();
+    let mut first = 0;
+    for cell in 0..cells.min(length) {
+        let bound = |cell: u64| (u128::from(length) * u128::from(cell) / u128::from(cells.min(length))) as u64;
+        let (start, end) = (bound(cell), bound(cell + 1));
+        while parts.get(first).is_some_and(|part| part.extent.end().unwrap_or(u64::MAX) <= start) {
+            first += 1;
+        }
+        let within = |part: &Part| {
+            let part_end = part.extent.end().unwrap_or(u64::MAX);
+            part_end.min(end).saturating_sub(part.extent.offset.max(start))
+        };
+        let here = parts.iter().enumerate().skip(first).take_while(|(_, part)| part.extent.offset < end);
+        if let Some((i, part)) = here.max_by_key(|(_, part)| within(part)) {
+            bar += &symbol(look, part.kind, i % 2 == 1);
+        }
+    }
+    writeln!(out, "  {bar}")
+}
+
+/// How a part is drawn; tensors take turns, so that one is told from the next.
+fn symbol(look: Look, kind: Kind, is_odd: bool) -> String {
+    match kind {
+        Kind::Metadata => look.painted("35", "#"),
+        Kind::Data if is_odd => look.painted("36", "▓"),
+        Kind::Data => look.painted("34", "█"),
+        Kind::Padding => "·".into(),
+        Kind::Other => look.painted("33", "░"),
+        Kind::Shared => look.painted("31", "▚"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_between_is_metadata_or_unused() {
+        let mut parts = Vec::new();
+        let bytes = [0_u8; 100];
+        between(&mut parts, &bytes, &[Extent::new(0, 8), Extent::new(8, 12), Extent::new(50, 10)], 0, 100);
+        let found: Vec<_> =
+            parts.iter().map(|part| (part.extent.offset, part.extent.length, part.name.as_str())).collect();
+        let expected = [(0, 20, "(metadata)"), (20, 30, "(padding)"), (50, 10, "(metadata)"), (60, 40, "(padding)")];
+        assert_eq!(found, expected);
+        assert_eq!([0, 8, 12, 4096, 1 << 20].map(alignment), [4096, 8, 4, 4096, 4096]);
+    }
+}

@@ -1,0 +1,71 @@
+//! `tenslice list`
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::common::failure::Failure;
+use crate::common::list::{Options, list};
+use crate::common::model::{Mapped, Model};
+use crate::common::reading::work;
+use crate::common::record;
+use crate::progress;
+use crate::terminal::Terminal;
+
+/// The tensors of files, and the attributes of the files
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Files or folders
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// One JSON object a line instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Read all data: verify digests, decode, check sparse indices; with --json also print the SHA-256 of the data
+    #[arg(long)]
+    digest: bool,
+
+    /// Also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
+    #[arg(long)]
+    no_limit: bool,
+
+    /// Every item of long lists, and long texts in full
+    #[arg(long)]
+    all: bool,
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        let mut is_first = true;
+        terminal.look.all = self.all;
+        terminal.each(&self.files, |terminal, path| {
+            if !std::mem::take(&mut is_first) && !self.json {
+                writeln!(terminal.out)?;
+            }
+            match self.list(terminal, path) {
+                Err(Failure::Refused(kind, message, offset)) if self.json => {
+                    let record = record::of_failure(&path.to_string_lossy(), kind, &message, offset);
+                    writeln!(terminal.out, "{record}")?;
+                    Err(Failure::Reported)
+                }
+                result => result,
+            }
+        })
+    }
+
+    fn list(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
+        let mapped = Mapped::new(path)?;
+        let model = mapped.open()?;
+        let options = Options { json: self.json, digest: self.digest, no_limit: self.no_limit };
+        let bar = progress::bar(if self.digest { total(&model) } else { 0 });
+        let result = list(&mut terminal.out, terminal.look, options, &model, &|bytes| bar.inc(bytes));
+        bar.finish_and_clear();
+        result
+    }
+}
+
+/// How many bytes it takes to read all data.
+pub fn total(model: &Model<'_>) -> u64 {
+    model.tensors().map(|(opened, tensor)| work(&opened.file, &tensor)).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,49 @@
+//! The subcommands.
+
+mod diff;
+mod extract;
+mod layout;
+mod explain;
+mod embed;
+mod generate;
+mod list;
+mod show;
+mod verify;
+
+use std::io;
+
+use clap::Subcommand;
+
+use crate::terminal::Terminal;
+
+#[derive(Subcommand)]
+pub enum Command {
+    List(list::Arguments),
+    Show(show::Arguments),
+    Verify(verify::Arguments),
+    Diff(diff::Arguments),
+    Extract(extract::Arguments),
+    Layout(layout::Arguments),
+    Explain(explain::Arguments),
+    Embed(embed::Arguments),
+    Completions(generate::Completions),
+    Man(generate::Man),
+}
+
+impl Command {
+    /// Does what was asked for, and returns the exit status.
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        match self {
+            Self::List(arguments) => arguments.run(terminal),
+            Self::Show(arguments) => arguments.run(terminal),
+            Self::Verify(arguments) => arguments.run(terminal),
+            Self::Diff(arguments) => arguments.run(terminal),
+            Self::Extract(arguments) => arguments.run(terminal),
+            Self::Layout(arguments) => arguments.run(terminal),
+            Self::Explain(arguments) => arguments.run(terminal),
+            Self::Embed(arguments) => arguments.run(terminal),
+            Self::Completions(arguments) => arguments.run(terminal),
+            Self::Man(arguments) => arguments.run(terminal),
+        }
+    }
+}

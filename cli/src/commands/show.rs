@@ -1,0 +1,171 @@
+//! `tenslice show`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use tenslice::{ByteOrder, DType, Layout, Tensor};
+
+use crate::common::details::print_attributes;
+use crate::common::failure::Failure;
+use crate::common::model::{Mapped, Opened};
+use crate::common::reading::is_sparse;
+use crate::common::table::{Fit, print};
+use crate::common::text::{dtype, plural, printable, size};
+use crate::progress;
+use crate::terminal::Terminal;
+use crate::values::Values;
+use crate::values::histogram::Histogram;
+use crate::values::number::{digits, each_number, lanes};
+use crate::values::slice;
+use crate::values::statistics::Statistics;
+
+/// A tensor: its components, attributes, statistics, first values, a histogram
+#[derive(clap::Args)]
+pub struct Arguments {
+    file: PathBuf,
+
+    /// The name of the tensor; may be left out where there is only one
+    name: Option<String>,
+
+    /// Print this part of it instead: an index or start:end:step for each dimension, such as '0:4,:,-1'
+    #[arg(long, value_name = "PART", allow_hyphen_values = true)]
+    slice: Option<String>,
+
+    /// Also decode what takes more than 1 GiB of memory
+    #[arg(long)]
+    no_limit: bool,
+
+    /// Every item of long lists, and long lines in full
+    #[arg(long)]
+    all: bool,
+}
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        terminal.look.all = self.all;
+        let result = self.show(terminal);
+        terminal.status_of(&self.file, result)
+    }
+
+    fn show(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        let mapped = Mapped::new(&self.file)?;
+        let model = mapped.open()?;
+        let (opened, tensor) = model.find(self.name.as_deref())?;
+        if let Some(part) = &self.slice {
+            let mut values = Values::of(opened, &tensor, self.no_limit)?;
+            let spans = slice::parse(part, &values.shape).map_err(|why| Failure::new("InvalidArgument", why))?;
+            return slice::print(&mut terminal.out, terminal.look, opened, &mut values, &spans);
+        }
+        describe(terminal, opened, &tensor)?;
+        if tensor.layout() == Layout::TensorTrain {
+            return Ok(()); // the elements may be more than any memory holds
+        }
+        let values = Values::of(opened, &tensor, self.no_limit);
+        match values {
+            Ok(mut values) => numbers(terminal, opened, &tensor, &mut values),
+            // What it is made of is known all the same.
+            Err(Failure::Refused(_, message, _)) => Ok(writeln!(terminal.out, "  elements: {message}")?),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Prints what the file says of a tensor.
+fn describe(terminal: &mut Terminal, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<(), Failure> {
+    let Terminal { out, look, .. } = terminal;
+    let name = format!("tensor \"{}\"", printable(&tensor.name().to_string()));
+    writeln!(out, "{}: {}", opened.path.display(), look.bold(&name))?;
+    let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
+    let shape = tensor.shape();
+    writeln!(out, "  {} {shape}, {}{order}", dtype(tensor.dtype(), false), printable(tensor.layout_name()))?;
+    let titles = [
+        ("component", Fit::Cut(8)),
+        ("dtype", Fit::Cut(4)),
+        ("offset", Fit::Whole),
+        ("length", Fit::Whole),
+        ("encoding", Fit::LeftOut(2)),
+        ("digest", Fit::LeftOut(1)),
+    ];
+    let rows: Vec<_> = tensor
+        .components()
+        .map(|component| {
+            let stored_as = component.storage_dtype().filter(|stored| Some(*stored) != component.dtype());
+            let stored_as = stored_as.map(|stored| format!(" over {stored}")).unwrap_or_default();
+            let shard = component.shard().map(|name| format!(" in shard {}", printable(name))).unwrap_or_default();
+            [
+                printable(component.role()) + &shard,
+                dtype(component.dtype(), component.byte_order() == ByteOrder::Big) + &stored_as,
+                component.extent().offset.to_string(),
+                component.extent().length.to_string(),
+                printable(component.encoding_name()),
+                component.digest().map_or("-".into(), printable),
+            ]
+        })
+        .collect();
+    print(out, *look, titles, &rows)?;
+    Ok(print_attributes(out, *look, tensor.attributes())?)
+}
+
+/// Prints statistics, the first values and a histogram, in two passes over the elements.
+fn numbers(
+    terminal: &mut Terminal,
+    opened: &Opened<'_>,
+    tensor: &Tensor<'_>,
+    values: &mut Values<'_>,
+) -> Result<(), Failure> {
+    let s = plural(values.count);
+    let length = values.count.saturating_mul(values.size);
+    let dense = if is_sparse(tensor) { ", zeros included" } else { "" };
+    writeln!(terminal.out, "  {} element{s}, {}{dense}", values.count, size(length))?;
+    slice::print_first(&mut terminal.out, terminal.look, values, opened)?;
+    let Some(dtype) = values.dtype else { return Ok(()) };
+    let (lane, count) = lanes(dtype);
+    let bar = progress::bar(length.saturating_mul(2));
+    let mut statistics = Statistics::default();
+    let mut pass = |f: &mut dyn FnMut(f64)| {
+        let result = values.each(|_, bytes| {
+            bar.inc(bytes.len() as u64);
+            each_number(lane, bytes, &mut *f);
+            Ok(())
+        });
+        result.map_err(|stopped| stopped.in_file(opened))
+    };
+    pass(&mut |x| statistics.add(x))?;
+    let mut histogram = Histogram::new(statistics.min, statistics.max);
+    if statistics.count > 0 {
+        pass(&mut |x| histogram.add(x))?;
+    }
+    bar.finish_and_clear();
+    let Terminal { out, look, .. } = terminal;
+    if count > 1 {
+        writeln!(out, "    each of {count} numbers:")?;
+    }
+    if statistics.count == 0 {
+        writeln!(out, "    numbers: none{}", others(&statistics))?;
+        return Ok(());
+    }
+    let Statistics { min, max, mean, .. } = statistics;
+    let [min, max] = [min, max].map(|x| digits(lane, x));
+    let [mean, deviation] = [mean, statistics.deviation()].map(|x| digits(DType::F32, x));
+    let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
+    match look.width {
+        // A line each, where they do not fit on one.
+        Some(width) if line.len() + 13 > width => {
+            line.split(", ").try_for_each(|part| writeln!(out, "    {part}"))?;
+        }
+        _ => writeln!(out, "    numbers: {line}")?,
+    }
+    writeln!(out, "    zeros:   {}{}", statistics.zeros, others(&statistics))?;
+    Ok(histogram.draw(out, *look)?)
+}
+
+/// The numbers that no statistics are made of.
+fn others(statistics: &Statistics) -> String {
+    let mut text = String::new();
+    for (count, name) in [(statistics.nan, "NaN"), (statistics.infinite, "infinite")] {
+        if count > 0 {
+            text += &format!(", {count} {name}");
+        }
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! What only one format has, and attributes: as lines for a person.
+
+use std::io::{self, Write};
+
+use tenslice::{Attributes, File, Value, b2nd, gguf, tens};
+
+use super::table::Look;
+use super::text::{printable, shortened, size};
+
+/// The most items of a list that are shown, unless all are asked for.
+const ITEMS: usize = 8;
+
+pub fn codec(id: u8) -> String {
+    b2nd::codec_name(id).map_or_else(|| format!("codec {id}"), String::from)
+}
+
+/// The filters in use, in the order in which they are applied.
+pub fn filters(ids: &[u8]) -> Vec<String> {
+    let name = |id: &u8| b2nd::filter_name(*id).map_or_else(|| format!("filter {id}"), String::from);
+    ids.iter().filter(|id| **id != 0).map(name).collect()
+}
+
+pub fn index_name(name: u8) -> String {
+    name.escape_ascii().to_string()
+}
+
+/// Prints the data that is specific to one format.
+pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Result<()> {
+    // After the name of what is shown.
+    let cut = |text: &str| {
+        look.width.map_or_else(|| text.into(), |width| shortened(text, width.saturating_sub(15).max(20)))
+    };
+    if let Some(tens) = file.as_tens() {
+        let name =
+            |d: tens::Dimension| format!("{}{}", index_name(d.name), if d.is_sparse { " (sparse)" } else { "" });
+        let names: Vec<String> = tens.dimensions().map(name).collect();
+        writeln!(out, "  indices      {}", cut(&names.join(", ")))?;
+        for chunk in tens.chunks() {
+            match chunk.symmetry() {
+                Some(symmetry) => writeln!(
+                    out,
+                    "  symmetry     {} of {}{}",
+                    symmetry.operation().escape_ascii(),
+                    cut(&symmetry.map().escape_ascii().to_string()),
+                    if symmetry.is_packed() { ", packed" } else { "" }
+                )?,
+                None if &chunk.magic == b"DENSDATA" => {}
+                None => writeln!(
+                    out,
+                    "  chunk        \"{}\", {} bytes at {}",
+                    chunk.magic.escape_ascii(),
+                    chunk.extent.length,
+                    chunk.extent.offset
+                )?,
+            }
+        }
+    }
+    if let Some(gguf) = file.as_gguf() {
+        writeln!(out, "  alignment    {}, {}", gguf.alignment(), gguf.byte_order())?;
+        if let Some(split) = gguf.split() {
+            let gguf::Split { index, count, tensors } = split;
+            writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index + 1)?;
+        }
+    }
+    if let Some(ztensor2) = file.as_ztensor2() {
+        if ztensor2.is_shard() {
+            writeln!(out, "  a shard: bytes for other files, without tensors of its own")?;
+        }
+        for shard in ztensor2.shards() {
+            writeln!(out, "  shard        \"{}\", {}, {}", printable(shard.name), size(shard.size), shard.digest)?;
+        }
+    }
+    if let Some(npy) = file.as_npy() {
+        writeln!(out, "  descr        {}", cut(&printable(&String::from_utf8_lossy(npy.descr()))))?;
+    }
+    if let Some(npz) = file.as_npz() {
+        writeln!(out, "  entries      {}", npz.entries().count())?;
+    }
+    if let Some(b2nd) = file.as_b2nd() {
+        let defaults = b2nd.defaults();
+        let shapes = b2nd.chunk_shape().zip(b2nd.block_shape());
+        let shapes = shapes.map(|(chunk, block)| format!(" of {chunk}, blocks of {block}")).unwrap_or_default();
+        writeln!(out, "  chunks       {}{shapes}", b2nd.chunk_count())?;
+        let (dtype, element) = match b2nd.dtype_text() {
+            Some(dtype) => (cut(&printable(dtype)), b2nd.item_size()),
+            None => ("not stated".into(), if b2nd.is_array() { b2nd.item_size() } else { defaults.typesize }),
+        };
+        writeln!(out, "  dtype        {dtype}, bytes an element: {element}")?;
+        let mut steps = filters(&defaults.filters);
+        steps.push(codec(defaults.codec));
+        writeln!(out, "  codec        {}, level {}", steps.join(" + "), defaults.level)?;
+        if defaults.stored > 0 {
+            let ratio = defaults.decoded as f64 / defaults.stored as f64;
+            writeln!(out, "  ratio        {ratio:.2}: {} decoded, with padding", size(defaults.decoded))?;
+        }
+        for (kind, all) in [("metalayer", b2nd.metalayers()), ("vlmetalayer", b2nd.variable_metalayers())] {
+            for one in all {
+                let decoded = if kind == "vlmetalayer" { b2nd.variable_metalayer(&one).ok() } else { None };
+                let decoded =
+                    decoded.map(|chunk| format!(", {} decoded", chunk.decoded_length())).unwrap_or_default();
+                writeln!(out, "  {kind:<12} \"{}\", {} bytes{decoded}", printable(one.name), one.content.len())?;
+            }
+        }
+    }
+    if let Some(blz) = file.as_blz() {
+        let ranks: Vec<String> = blz.bond_dimensions().map(|rank| rank.to_string()).collect();
+        writeln!(out, "  ranks        {}", cut(&ranks.join(" ")))?;
+        writeln!(out, "  numbers      {}, one for {:.4} elements", blz.parameters(), blz.compression_ratio())?;
+    }
+    Ok(())
+}
+
+/// Prints attributes, those inside others further to the right.
+pub fn print_attributes(out: &mut impl Write, look: Look, attributes: Attributes<'_>) -> io::Result<()> {
+    if attributes.count() == 0 {
+        return Ok(());
+    }
+    writeln!(out, "  attributes")?;
+    print_values(out, look, attributes, 4, false)
+}
+
+fn print_values(
+    out: &mut impl Write,
+    look: Look,
+    all: Attributes<'_>,
+    indent: usize,
+    is_list: bool,
+) -> io::Result<()> {
+    let shown = if is_list && !look.all { ITEMS } else { usize::MAX };
+    for attribute in all.take(shown) {
+        let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
+        let text = format!("{:indent$}{key}{}", "", line(&attribute.value));
+        let text = look.width.filter(|_| !look.all).map_or_else(|| text.clone(), |width| shortened(&text, width));
+        writeln!(out, "{text}")?;
+        if let Some(items) = attribute.value.items() {
+            // As deep as the library lets a file nest.
+            print_values(out, look, items, indent + 2, !matches!(attribute.value, Value::Map(_)))?;
+        }
+    }
+    match all.skip(shown).count() {
+        0 => Ok(()),
+        more => writeln!(out, "{:indent$}... and {more} more", ""),
+    }
+}
+
+/// A value on one line; for a container, its kind.
+pub fn line(value: &Value<'_>) -> String {
+    match value {
+        Value::Text(text) => printable(&text.to_string()),
+        Value::Decimal(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        other => other.kind().text().into(),
+    }
+}

@@ -1,0 +1,12 @@
+//! What `tenslice list` prints: a table, or a record of JSON. `examples/inspect` of the library includes this folder, so
+//! that it can be built with any of the library's features; nothing here depends on the rest of the tool.
+
+pub mod details;
+pub mod failure;
+pub mod list;
+pub mod mapping;
+pub mod model;
+pub mod reading;
+pub mod record;
+pub mod table;
+pub mod text;

@@ -1,0 +1,268 @@
+//! The records of `--json`: one object a line, of a file or of a model in several.
+
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+use tenslice::{
+    Attributes, ByteOrder, Component, DType, Encoding, Error, ErrorKind, Layout, Tensor, Value, Warning, b2nd, blz,
+    tens, ztensor2,
+};
+
+use super::details::{codec, filters, index_name, line};
+use super::failure::Failure;
+use super::model::{Model, Opened};
+use super::reading::{CompressedArray, Progress, Reading, is_compressed_array, sha256};
+use super::text::hex;
+
+/// The record of a model; with all data read where progress is to be told of that.
+pub fn of_model(model: &Model<'_>, progress: Option<Progress<'_>>) -> Result<Json, Failure> {
+    let mut found = 0;
+    let mut tensors = Vec::new();
+    for (opened, tensor) in model.tensors() {
+        let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
+        found |= reading.as_ref().map_or(0, |reading| reading.warnings);
+        let mut record = of_tensor(&tensor, reading.as_ref()).map_err(|error| opened.fail(error))?;
+        if let Some(name) = opened.name {
+            record["file"] = json!(name);
+        }
+        tensors.push(record);
+    }
+    let path = model.path.to_string_lossy();
+    let texts = |bits: u32| {
+        let set = Warning::ALL.iter().filter(move |warning| warning.bit() & bits != 0);
+        set.map(|warning| warning.text()).collect::<Vec<_>>()
+    };
+    if let Some((index, warnings)) = &model.index {
+        return Ok(json!({
+            "file": path,
+            "format": "safetensors index",
+            "version": null,
+            "warnings": texts(warnings.bits() | found),
+            "attributes": attributes(index.metadata()),
+            "files": model.files.iter().map(|opened| opened.name).collect::<Vec<_>>(),
+            "tensors": tensors,
+        }));
+    }
+    // All parts of a model state the attributes that concern the whole; the first one has the others.
+    let Opened { file, warnings, .. } = &model.files[0];
+    let mut record = json!({
+        "file": path,
+        "format": file.format().text(),
+        "version": file.version(),
+        "warnings": texts(warnings.bits() | found),
+        "attributes": attributes(file.attributes()),
+        "shards": file.as_ztensor2().map(|file| of_shards(&file)),
+        "tens": file.as_tens().map(|tens| of_tens(&tens)),
+        "blz": file.as_blz().map(|blz| of_blz(&blz)),
+        "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd)),
+        "tensors": tensors,
+    });
+    if model.has_parts() {
+        record["files"] = model.files.iter().map(|opened| opened.name).collect();
+    }
+    Ok(record)
+}
+
+/// The record of a refused file.
+pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) -> Json {
+    json!({"file": path, "error": {"kind": kind, "message": message, "offset": offset}})
+}
+
+fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>) -> Result<Json, Error> {
+    if let Some(reading) = reading {
+        reading.verdict?;
+    }
+    let components = tensor
+        .components()
+        .enumerate()
+        .map(|(i, component)| of_component(&component, reading.and_then(|reading| reading.digests.get(i).copied())));
+    let array = reading.and_then(|reading| reading.array.as_ref());
+    let shape = match array {
+        Some(array) => Some(array.shape.clone()),
+        None if is_compressed_array(tensor) => None,
+        None => Some(tensor.shape().iter().collect()),
+    };
+    Ok(json!({
+        "name": tensor.name().to_string(),
+        "dtype": array.map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
+        "shape": shape,
+        "layout": if is_compressed_array(tensor) { "dense" } else { tensor.layout_name() },
+        "order": array.map_or(tensor.order(), |array| array.order).text(),
+        "attributes": attributes(tensor.attributes()),
+        "data_sha256": match reading {
+            Some(
+                Reading { of_chunks: Some(sha256), .. } | Reading { array: Some(CompressedArray { sha256, .. }), .. },
+            ) => Some(sha256.clone()),
+            Some(_) => data_sha256(tensor)?,
+            None => None,
+        },
+        "components": components.collect::<Result<Vec<_>, _>>()?,
+        "f32_sha256": match reading {
+            Some(_) => f32_sha256(tensor)?,
+            None => None,
+        },
+    }))
+}
+
+/// SHA-256 of the numbers of a quantized tensor, as little-endian `f32`; `None` for any other, and where the blocks are
+/// those of a big-endian file.
+fn f32_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+    const AT_ONCE: u64 = 1 << 16;
+    let mut hash = Sha256::new();
+    let count = tensor.shape().element_count().unwrap_or(0);
+    if tensor.layout() != Layout::Blocks {
+        return Ok(None);
+    }
+    let mut numbers = Vec::new();
+    for first in (0..count).step_by(AT_ONCE as usize) {
+        numbers.resize((count - first).min(AT_ONCE) as usize, 0.0_f32);
+        match tensor.read_f32_range(first, &mut numbers) {
+            Ok(()) => numbers.iter().for_each(|number| hash.update(number.to_le_bytes())),
+            Err(error) if error.kind() == ErrorKind::ForeignEndian => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(hex(&hash.finalize())))
+}
+
+/// SHA-256 of the elements of a dense tensor, of the values of pairs, or of all cores of a tensor train, in
+/// little-endian order.
+fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+    match tensor.layout() {
+        Layout::Dense if tensor.data()?.shard().is_some() => Ok(None),
+        Layout::Dense => sha256(&tensor.data()?).map(Some),
+        Layout::IndexValue => {
+            let pairs = tensor.sparse(&mut [])?;
+            let mut values = pairs.iter().filter_map(|pair| pair.bytes()).flatten().copied().collect::<Vec<_>>();
+            if tensor.components().any(|pairs| pairs.byte_order() == ByteOrder::Big) {
+                values.chunks_mut(pairs.dtype().lane_size()).for_each(<[u8]>::reverse);
+            }
+            Ok(Some(hex(&Sha256::digest(values))))
+        }
+        Layout::TensorTrain => {
+            let mut hash = Sha256::new();
+            for core in tensor.components() {
+                hash.update(core.bytes()?);
+            }
+            Ok(Some(hex(&hash.finalize())))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A component; if it was read, with the state of its digest.
+fn of_component(component: &Component<'_>, digest_state: Option<&str>) -> Result<Json, Error> {
+    Ok(json!({
+        "role": component.role(),
+        "dtype": component.dtype().map(DType::name),
+        "storage_dtype": component.storage_dtype().map(DType::name),
+        "byte_order": component.byte_order().text(),
+        "shard": component.shard(),
+        "offset": if component.encoding() == Encoding::Blosc { None } else { Some(component.extent().offset) },
+        "length": component.extent().length,
+        "encoding": component.encoding_name(),
+        "decoded_length": component.decoded_length(),
+        "digest": component.digest(),
+        "digest_state": digest_state,
+        "sha256": match (digest_state, component.encoding()) {
+            (None, _) | (_, Encoding::Blosc) => None,
+            _ if component.shard().is_some() => None,
+            _ => Some(sha256(component)?),
+        },
+    }))
+}
+
+/// The shards of a zTensor 2 file.
+fn of_shards(file: &ztensor2::Ztensor2File<'_>) -> Json {
+    file.shards().map(|shard| json!({"name": shard.name, "size": shard.size, "digest": shard.digest})).collect()
+}
+
+/// The TENS-specific data.
+fn of_tens(tens: &tens::TensFile<'_>) -> Json {
+    let dimension =
+        |d: tens::Dimension| json!({"name": index_name(d.name), "length": d.length, "sparse": d.is_sparse});
+    let chunk = |chunk: tens::TensChunk<'_>| {
+        json!({
+            "magic": chunk.magic.escape_ascii().to_string(),
+            "offset": chunk.extent.offset,
+            "length": chunk.extent.length,
+            "operation": chunk.symmetry().map(|symmetry| symmetry.operation().escape_ascii().to_string()),
+            "map": chunk.symmetry().map(|symmetry| symmetry.map().escape_ascii().to_string()),
+            "packed": chunk.symmetry().map(|symmetry| symmetry.is_packed()),
+        })
+    };
+    json!({
+        "dimensions": tens.dimensions().map(dimension).collect::<Vec<_>>(),
+        "chunks": tens.chunks().map(chunk).collect::<Vec<_>>(),
+    })
+}
+
+/// The BLZ-specific data.
+fn of_blz(blz: &blz::BlzFile<'_>) -> Json {
+    json!({
+        "ranks": blz.bond_dimensions().collect::<Vec<_>>(),
+        "cores": blz.cores().map(|core| core.shape).collect::<Vec<_>>(),
+        "parameters": blz.parameters(),
+        "compression_ratio": blz.compression_ratio(),
+    })
+}
+
+/// The Blosc2-specific data.
+fn of_b2nd(b2nd: &b2nd::Frame<'_>) -> Json {
+    let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
+    let defaults = b2nd.defaults();
+    let metalayer = |one: b2nd::Metalayer<'_>| json!({"name": one.name, "length": one.content.len()});
+    let variable = |one: b2nd::Metalayer<'_>| {
+        let decoded = b2nd.variable_metalayer(&one).ok().map(|chunk| chunk.decoded_length());
+        json!({"name": one.name, "stored_length": one.content.len(), "length": decoded})
+    };
+    json!({
+        "dtype": b2nd.dtype_text(),
+        "item_size": b2nd.item_size(),
+        "chunk_shape": shape(b2nd.chunk_shape()),
+        "block_shape": shape(b2nd.block_shape()),
+        "chunks": b2nd.chunk_count(),
+        "chunk_size": defaults.chunk_size,
+        "codec": codec(defaults.codec),
+        "level": defaults.level,
+        "filters": filters(&defaults.filters),
+        "decoded": defaults.decoded,
+        "stored": defaults.stored,
+        "metalayers": b2nd.metalayers().map(metalayer).collect::<Vec<_>>(),
+        "variable_metalayers": b2nd.variable_metalayers().map(variable).collect::<Vec<_>>(),
+    })
+}
+
+fn attributes(all: Attributes<'_>) -> Json {
+    let key = |key: Option<Value<'_>>| match key {
+        Some(Value::Text(text)) => text.to_string(),
+        other => other.map(|key| line(&key)).unwrap_or_default(),
+    };
+    Json::Object(all.map(|a| (key(a.key), value(&a.value))).collect::<Map<_, _>>())
+}
+
+fn value(of: &Value<'_>) -> Json {
+    match of {
+        Value::Null | Value::Undefined => Json::Null,
+        Value::Bool(truth) => json!(truth),
+        Value::Integer(n) => i64::try_from(*n)
+            .map(Json::from)
+            .or(u64::try_from(*n).map(Json::from))
+            .unwrap_or_else(|_| json!(n.to_string())),
+        Value::Float(x) if x.is_finite() => json!(x),
+        Value::Float(x) => json!(x.to_string()),
+        Value::Text(text) => json!(text.to_string()),
+        Value::Decimal(number) => {
+            number.as_str().and_then(|number| number.parse().ok()).map_or(Json::Null, |x: f64| json!(x))
+        }
+        Value::Bytes(bytes) => json!({ "$bytes": hex(bytes) }),
+        Value::Array(items) | Value::TextChunks(items) | Value::ByteChunks(items) => {
+            items.map(|item| value(&item.value)).collect()
+        }
+        Value::Map(items) => attributes(*items),
+        Value::Tagged(tag, items) => {
+            let mut items = *items;
+            json!({ "$tag": tag, "value": items.next().map(|item| value(&item.value)) })
+        }
+        other => json!(other.kind().text()),
+    }
+}

@@ -1,0 +1,86 @@
+//! The header of an NPY file: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
+
+use tenslice::{DType, Order};
+
+use crate::values::number::lanes;
+
+/// The header for an array in this machine's byte order; `None` where NumPy has no such type. Several lanes become a
+/// dimension of their own, complex numbers do not.
+pub fn header(dtype: DType, shape: &[u64], order: Order) -> Option<Vec<u8>> {
+    let mut shape = shape.to_vec();
+    let is_complex = matches!(dtype, DType::C64 | DType::C128);
+    let (lane, count) = if is_complex { (dtype, 1) } else { lanes(dtype) };
+    let descr = descr(lane)?;
+    let mut order = order;
+    if count > 1 {
+        // The lanes of an element are together, in either order; only one of them can be written.
+        if order == Order::ColumnMajor && shape.len() > 1 {
+            return None;
+        }
+        order = Order::RowMajor;
+        shape.push(count as u64);
+    }
+    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
+    let lengths = if shape.len() > 1 { lengths.trim_end_matches(", ") } else { lengths.trim_end() };
+    let fortran = if order == Order::ColumnMajor { "True" } else { "False" };
+    let dict = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({lengths}), }}");
+    let is_long = dict.len() > 65_000;
+    let before = if is_long { 12 } else { 10 };
+    // The data begins at a multiple of 64.
+    let length = (before + dict.len() + 1).next_multiple_of(64) - before;
+    let mut bytes = b"\x93NUMPY".to_vec();
+    if is_long {
+        bytes.extend([2, 0]);
+        bytes.extend((length as u32).to_le_bytes());
+    } else {
+        bytes.extend([1, 0]);
+        bytes.extend((length as u16).to_le_bytes());
+    }
+    bytes.extend(dict.as_bytes());
+    bytes.resize(before + length - 1, b' ');
+    bytes.push(b'\n');
+    Some(bytes)
+}
+
+fn descr(dtype: DType) -> Option<String> {
+    let kind = match dtype {
+        DType::BOOL => 'b',
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 'u',
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 'i',
+        DType::F16 | DType::F32 | DType::F64 => 'f',
+        DType::C64 | DType::C128 => 'c',
+        _ => return None,
+    };
+    let size = dtype.size()?;
+    let order = match (size, cfg!(target_endian = "big")) {
+        (1, _) => '|',
+        (_, false) => '<',
+        (_, true) => '>',
+    };
+    Some(format!("{order}{kind}{size}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_reads_the_header() {
+        for (dtype, _) in DType::ALL {
+            for shape in [&[][..], &[3], &[2, 3], &[1; 40]] {
+                for order in [Order::RowMajor, Order::ColumnMajor] {
+                    let Some(mut file) = header(*dtype, shape, order) else { continue };
+                    assert_eq!(file.len() % 64, 0);
+                    let count: u64 = shape.iter().product();
+                    file.resize(file.len() + (count * dtype.size().unwrap()) as usize, 0);
+                    let file = tenslice::File::open(&file).unwrap();
+                    let array = file.find("").unwrap();
+                    assert_eq!((array.dtype(), array.shape() == *shape), (Some(*dtype), true));
+                    assert!(shape.len() < 2 || array.order() == order);
+                }
+            }
+        }
+        assert_eq!(header(DType::BF16, &[1], Order::RowMajor), None);
+        assert!(header(DType::I16.with_lanes(2).unwrap(), &[3], Order::RowMajor).is_some());
+    }
+}

@@ -1,0 +1,90 @@
+//! Files that are there whole or not at all.
+
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::common::failure::Failure;
+
+/// What is being written, to be removed where the program is interrupted.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+static HANDLER: Once = Once::new();
+
+/// A file that is written under another name, beside its place, and gets its own name when it is finished. Dropped before
+/// that, it is removed.
+pub struct Output {
+    file: NamedTempFile,
+    path: PathBuf,
+    may_replace: bool,
+}
+
+impl Output {
+    /// Begins a file; one that is there already is replaced only `by_force`.
+    pub fn create(path: &Path, by_force: bool) -> Result<Self, Failure> {
+        let is_file = |metadata: &Metadata| metadata.is_file();
+        match path.symlink_metadata() {
+            Ok(metadata) if by_force && !is_file(&metadata) => return Err(fail(path, "this is no plain file")),
+            Ok(_) if !by_force => return Err(there_is_one(path)),
+            _ => {}
+        }
+        HANDLER.call_once(|| {
+            let _ = ctrlc::set_handler(|| {
+                if let Some(path) = UNFINISHED.lock().ok().and_then(|mut path| path.take()) {
+                    let _ = std::fs::remove_file(path);
+                }
+                std::process::exit(130); // as shells report an interrupt
+            });
+        });
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = Builder::new();
+        builder.prefix(".tenslice-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the user masks
+        // The handler waits for the lock: there is no moment in which it does not know the file.
+        let mut unfinished = UNFINISHED.lock().map_err(|_| fail(path, "the program was interrupted"))?;
+        let file = builder.tempfile_in(folder).map_err(|error| fail(path, &error.to_string()))?;
+        *unfinished = Some(file.path().into());
+        Ok(Self { file, path: path.into(), may_replace: by_force })
+    }
+
+    /// Gives the file its name.
+    pub fn finish(self) -> Result<(), Failure> {
+        let Self { mut file, path, may_replace } = self;
+        file.flush().map_err(|error| fail(&path, &error.to_string()))?;
+        let result = if may_replace { file.persist(&path) } else { file.persist_noclobber(&path) };
+        if let Ok(mut unfinished) = UNFINISHED.lock() {
+            *unfinished = None;
+        }
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(there_is_one(&path)),
+            Err(error) => Err(fail(&path, &error.error.to_string())),
+        }
+    }
+
+    /// An error of writing this file, with its name.
+    pub fn fail(&self, error: &io::Error) -> Failure {
+        fail(&self.path, &error.to_string())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn fail(path: &Path, message: &str) -> Failure {
+    Failure::new("Io", format!("cannot write {}: {message}", path.display()))
+}
+
+fn there_is_one(path: &Path) -> Failure {
+    fail(path, "it exists; --force replaces it")
+}

@@ -1,0 +1,15 @@
+//! Progress on the terminal, for what takes a while.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Bytes that are read before anybody would miss a sign of life.
+const WORTH_SHOWING: u64 = 1 << 26;
+
+/// A bar on standard error with bytes and the time left; none where that is no terminal, or where there is little to do.
+pub fn bar(total: u64) -> ProgressBar {
+    if total < WORTH_SHOWING {
+        return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template("{bar:20} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
+    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

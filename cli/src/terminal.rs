@@ -1,0 +1,95 @@
+//! Standard output and standard error.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+
+use anstream::{AutoStream, ColorChoice};
+
+use crate::Color;
+use crate::common::failure::Failure;
+use crate::common::table::Look;
+use crate::paths;
+
+/// Where output goes, and how it looks.
+pub struct Terminal {
+    pub out: BufWriter<StdoutLock<'static>>,
+    pub look: Look,
+    errors: Look,
+}
+
+impl Terminal {
+    pub fn new(color: Color, width: Option<usize>) -> Self {
+        let out = io::stdout().lock();
+        // Decides, and is not written to: it would take bytes away that look like codes of a terminal.
+        let is_colored = |choice: ColorChoice| match color {
+            Color::Auto => choice != ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
+        };
+        let of_terminal = || terminal_size::terminal_size_of(&out).map(|(width, _)| width.0.into());
+        let look =
+            Look { width: width.or_else(of_terminal), is_colored: is_colored(AutoStream::choice(&out)), all: false };
+        let errors = Look { is_colored: is_colored(AutoStream::choice(&io::stderr())), ..look };
+        Self { out: BufWriter::new(out), look, errors }
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Writes an error message to standard error, after what has been written to standard output.
+    pub fn complain(&mut self, message: &str) {
+        let _ = self.flush();
+        let _ = writeln!(io::stderr(), "{} {message}", self.errors.painted("31", "error:"));
+    }
+
+    /// Writes why a file was refused; an error of writing output is passed on.
+    pub fn refuse(&mut self, path: &Path, failure: Failure) -> io::Result<()> {
+        match failure {
+            Failure::Output(error) => return Err(error),
+            Failure::Reported => {}
+            Failure::Refused(_, message, _) => self.complain(&format!("{}: {message}", path.display())),
+        }
+        Ok(())
+    }
+
+    /// Does `f` with every file, and those in folders, and says which were refused. Returns the exit status.
+    pub fn each(
+        &mut self,
+        files: &[PathBuf],
+        mut f: impl FnMut(&mut Self, &Path) -> Result<(), Failure>,
+    ) -> io::Result<u8> {
+        let mut status = 0;
+        for path in files {
+            let found = paths::expand(path);
+            let is_folder = path.is_dir();
+            if is_folder && matches!(&found, Ok(found) if found.is_empty()) {
+                self.complain(&format!("{}: there is no tensor file in this folder", path.display()));
+                status = 1;
+            }
+            match found {
+                Err(error) => {
+                    self.complain(&format!("{}: {error}", path.display()));
+                    status = 1;
+                }
+                Ok(found) => {
+                    for path in found {
+                        if let Err(failure) = f(self, &path) {
+                            self.refuse(&path, failure)?;
+                            status = 1;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(status)
+    }
+
+    /// The exit status of what was done with one file.
+    pub fn status_of(&mut self, path: &Path, result: Result<(), Failure>) -> io::Result<u8> {
+        match result {
+            Ok(()) => Ok(0),
+            Err(failure) => self.refuse(path, failure).map(|()| 1),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Elements as numbers: by type, in this machine's byte order.
+
+use half::{bf16, f16};
+use tenslice::{DType, float};
+
+/// The type of the lanes of an element, and how many it has: complex numbers have two.
+pub fn lanes(dtype: DType) -> (DType, usize) {
+    let is_one = |lane: DType, lanes: u32| lane.with_lanes(lanes) == Some(dtype);
+    let all = DType::ALL.iter().map(|(lane, _)| *lane);
+    let several =
+        all.flat_map(|lane| [2, 4, 8].map(|lanes| (lane, lanes))).find(|(lane, lanes)| is_one(*lane, *lanes));
+    several.map_or((dtype, 1), |(lane, lanes)| (lane, lanes as usize))
+}
+
+/// Calls `$do` with the number of each element, by an expression of the element's bytes.
+macro_rules! each {
+    ($bytes:expr, $number:ty, |$x:ident| $value:expr, $f:expr) => {
+        for chunk in $bytes.chunks_exact(size_of::<$number>()) {
+            let mut bytes = [0; size_of::<$number>()];
+            bytes.copy_from_slice(chunk);
+            let $x = <$number>::from_ne_bytes(bytes);
+            $f($value);
+        }
+    };
+}
+
+/// Gives each number in `bytes`, elements of a type with one lane, to `f`; false for types that are not numbers here.
+pub fn each_number(dtype: DType, bytes: &[u8], mut f: impl FnMut(f64)) -> bool {
+    match dtype {
+        DType::BOOL => each!(bytes, u8, |x| f64::from(u8::from(x != 0)), f),
+        DType::U8 => each!(bytes, u8, |x| x.into(), f),
+        DType::I8 => each!(bytes, i8, |x| x.into(), f),
+        DType::U16 => each!(bytes, u16, |x| x.into(), f),
+        DType::I16 => each!(bytes, i16, |x| x.into(), f),
+        DType::U32 => each!(bytes, u32, |x| x.into(), f),
+        DType::I32 => each!(bytes, i32, |x| x.into(), f),
+        DType::U64 => each!(bytes, u64, |x| x as f64, f),
+        DType::I64 => each!(bytes, i64, |x| x as f64, f),
+        DType::U128 => each!(bytes, u128, |x| x as f64, f),
+        DType::I128 => each!(bytes, i128, |x| x as f64, f),
+        DType::F16 => each!(bytes, u16, |x| f16::from_bits(x).into(), f),
+        DType::BF16 => each!(bytes, u16, |x| bf16::from_bits(x).into(), f),
+        DType::F32 => each!(bytes, f32, |x| x.into(), f),
+        DType::F64 => each!(bytes, f64, |x| x, f),
+        DType::F128 => each!(bytes, u128, |x| DType::binary128_to_f64(x), f),
+        DType::F8_E4M3FN => each!(bytes, u8, |x| float::f8_e4m3fn_to_f32(x).into(), f),
+        DType::F8_E5M2 => each!(bytes, u8, |x| float::f8_e5m2_to_f32(x).into(), f),
+        DType::F8_E4M3FNUZ => each!(bytes, u8, |x| float::f8_e4m3fnuz_to_f32(x).into(), f),
+        DType::F8_E5M2FNUZ => each!(bytes, u8, |x| float::f8_e5m2fnuz_to_f32(x).into(), f),
+        DType::F8_E8M0 => each!(bytes, u8, |x| float::f8_e8m0_to_f32(x).into(), f),
+        _ => return false,
+    }
+    true
+}
+
+/// An element in digits: exact for integers, for floats as short as tells them from their neighbours.
+pub fn text(dtype: DType, bytes: &[u8]) -> String {
+    let (lane, count) = lanes(dtype);
+    if count > 1 {
+        let texts: Vec<String> = bytes.chunks_exact(lane.lane_size()).map(|bytes| text(lane, bytes)).collect();
+        return format!("({})", texts.join(", "));
+    }
+    let mut text = String::new();
+    match lane {
+        DType::U64 => each!(bytes, u64, |x| x.to_string(), |digits| text = digits),
+        DType::I64 => each!(bytes, i64, |x| x.to_string(), |digits| text = digits),
+        DType::U128 => each!(bytes, u128, |x| x.to_string(), |digits| text = digits),
+        DType::I128 => each!(bytes, i128, |x| x.to_string(), |digits| text = digits),
+        DType::BOOL => each!(bytes, u8, |x| (x != 0).to_string(), |word| text = word),
+        _ => _ = each_number(lane, bytes, |x| text = digits(lane, x)),
+    }
+    text
+}
+
+/// A number of that type in digits: no more than its bits can tell.
+pub fn digits(dtype: DType, x: f64) -> String {
+    let is_integer = dtype.is_integer() || dtype == DType::BOOL;
+    match dtype.bits() {
+        _ if is_integer => x.to_string(),
+        64.. => format!("{x:?}"),
+        _ => format!("{:?}", x as f32),
+    }
+}
+
+/// Elements with one lane as `f32`, each rounded once; `None` for types that are not numbers here.
+pub fn to_f32(dtype: DType, bytes: &[u8]) -> Option<Vec<f32>> {
+    let mut all = Vec::with_capacity(bytes.len() / dtype.lane_size());
+    match dtype {
+        // What does not fit in an f64 would be rounded twice.
+        DType::U64 => each!(bytes, u64, |x| x as f32, |x| all.push(x)),
+        DType::I64 => each!(bytes, i64, |x| x as f32, |x| all.push(x)),
+        DType::U128 => each!(bytes, u128, |x| x as f32, |x| all.push(x)),
+        DType::I128 => each!(bytes, i128, |x| x as f32, |x| all.push(x)),
+        _ if !each_number(dtype, bytes, |x| all.push(x as f32)) => return None,
+        _ => {}
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_have_lanes() {
+        assert_eq!(lanes(DType::F32), (DType::F32, 1));
+        assert_eq!(lanes(DType::C64), (DType::F32, 2));
+        assert_eq!(lanes(DType::C128), (DType::F64, 2));
+        assert_eq!(DType::I16.with_lanes(8).map(lanes), Some((DType::I16, 8)));
+    }
+
+    #[test]
+    fn every_type_has_numbers_and_digits() {
+        for (dtype, name) in DType::ALL {
+            let (lane, _) = lanes(*dtype);
+            let mut count = 0;
+            let is_number = each_number(lane, &vec![0; lane.lane_size()], |_| count += 1);
+            // Elements of less than a byte are read as f32.
+            assert_eq!((is_number, count), (!dtype.is_packed(), usize::from(!dtype.is_packed())), "{name}");
+            assert_eq!(
+                text(*dtype, &vec![0; dtype.size().unwrap_or(0) as usize]).is_empty(),
+                dtype.is_packed(),
+                "{name}"
+            );
+        }
+        assert_eq!(text(DType::I64, &i64::MIN.to_ne_bytes()), "-9223372036854775808");
+        assert_eq!(text(DType::F32, &0.1_f32.to_ne_bytes()), "0.1");
+        assert_eq!(text(DType::F64, &0.1_f64.to_ne_bytes()), "0.1");
+        assert_eq!(text(DType::C64, &[0_u8; 8]), "(0.0, 0.0)");
+    }
+}

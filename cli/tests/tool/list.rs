@@ -1,0 +1,172 @@
+use std::process::Command;
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::support::{Folder, files_below, fixture, has, out, run, run_with, tool};
+
+#[test]
+fn a_table() {
+    let text = out(&["list", &fixture("safetensors/py_tiny_mlp.safetensors")]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with("py_tiny_mlp.safetensors: safetensors, 4 tensors, 848 bytes stored"), "{text}");
+    assert_eq!(lines[1], "  name        dtype  shape    layout  bytes  encoding  digest");
+    assert_eq!(lines[3], "  fc1.weight  f32    [16, 8]  dense     512  raw       -");
+    assert!(text.contains("  attributes\n    task: demo\n"), "{text}");
+    assert!(!text.contains('\x1b'));
+}
+
+#[test]
+fn digests_are_verified() {
+    let text = out(&["list", "--digest", &fixture("v1.2/digests.zt")]);
+    assert!(text.contains("crc32c verified") && text.contains("sha256 verified"), "{text}");
+}
+
+#[test]
+fn a_record() {
+    let (good, bad) = (fixture("npy/bad"), fixture("v1.2/digests.zt"));
+    let refused = files_below(good.as_ref()).into_iter().find(|path| path.extension().unwrap() == "npy").unwrap();
+    let run = run(&["list", "--json", "--digest", refused.to_str().unwrap(), &bad]);
+    let records: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((run.status, run.err.as_str(), records.len()), (1, "", 2));
+    assert!(records[0]["error"]["kind"].is_string() && records[0]["error"]["message"].is_string());
+    assert_eq!((&records[1]["format"], records[1]["tensors"].as_array().unwrap().len()), (&"ztensor".into(), 6));
+    assert_eq!(records[1]["tensors"][0]["components"][0]["digest_state"], "verified");
+    assert_eq!(records[1]["tensors"][0]["data_sha256"].as_str().unwrap().len(), 64);
+}
+
+/// Rows of tables fit the width that is said, whatever the file; nothing ends the program but what is to.
+#[test]
+fn every_fixture_in_40_columns() {
+    let files: Vec<String> =
+        files_below(fixture("").as_ref()).into_iter().map(|p| p.to_str().unwrap().into()).collect();
+    let files: Vec<&String> =
+        files.iter().filter(|file| !file.ends_with(".json") && !file.ends_with(".f32")).collect();
+    assert!(files.len() > 1000);
+    let mut tables = 0;
+    for some in files.chunks(200) {
+        let arguments: Vec<&str> =
+            ["list", "--width", "40"].into_iter().chain(some.iter().map(|s| s.as_str())).collect();
+        let run = run(&arguments);
+        assert!(matches!(run.status, 0 | 1), "{}", run.err);
+        let lines: Vec<&str> = run.out.lines().collect();
+        for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("  name ")) {
+            // The line before says how many there are.
+            let words: Vec<&str> = lines[i - 1].split(' ').collect();
+            let count = words.iter().rposition(|word| word.starts_with("tensor")).unwrap();
+            let count: usize = words[count - 1].parse().unwrap();
+            assert!(lines[i..=i + count].iter().all(|row| row.width() <= 40), "{line}");
+            tables += 1;
+        }
+    }
+    assert!(tables > 300, "{tables}");
+}
+
+#[test]
+fn names_are_whole_in_pipes_and_cut_in_terminals() {
+    let file = fixture("safetensors/rs_long_name.safetensors");
+    let text = out(&["list", "--json", &file]);
+    let name = serde_json::from_str::<Value>(&text).unwrap()["tensors"][0]["name"].as_str().unwrap().to_owned();
+    assert!(name.len() > 100);
+    assert!(out(&["list", &file]).contains(&name));
+    let narrow = out(&["list", "--width", "80", &file]);
+    assert!(!narrow.contains(&name) && narrow.contains('…'), "{narrow}");
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let bytes = std::fs::read(fixture("gguf/rank2.gguf")).unwrap();
+    let run = run_with(&["list", "-"], &bytes);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.starts_with("-: gguf 3, 1 tensor"), "{}", run.out);
+    assert_eq!(run_with(&["list", "-"], b"").status, 1);
+}
+
+#[test]
+fn folders_are_walked() {
+    let folder = Folder::new();
+    for name in ["rs_sharded-00001-of-00002.safetensors", "rs_sharded-00002-of-00002.safetensors"] {
+        std::fs::copy(fixture(&format!("safetensors/{name}")), folder.path(name)).unwrap();
+    }
+    let index = "rs_sharded.safetensors.index.json";
+    std::fs::copy(fixture(&format!("safetensors/{index}")), folder.path(index)).unwrap();
+    std::fs::create_dir(folder.path("below")).unwrap();
+    std::fs::copy(fixture("npy/dt_le_f4.npy"), folder.path("below/weights")).unwrap();
+    std::fs::copy(fixture("gguf/rank2.gguf"), folder.path("below/known-by-its-bytes")).unwrap();
+    folder.write("notes.txt", b"no tensors");
+    folder.write("archive.zip", b"PK\x03\x04");
+    folder.write(".hidden.npy", b"no array");
+    let text = out(&["list", folder.as_path().to_str().unwrap()]);
+    // The index stands for the files that it names.
+    assert!(
+        text.contains("safetensors index, ")
+            && text.contains("known-by-its-bytes: gguf")
+            && text.contains("weights: npy"),
+        "{text}"
+    );
+    assert_eq!(text.matches("rs_sharded-00001-of-00002.safetensors: safetensors,").count(), 1, "{text}");
+    let empty = Folder::new();
+    let run = run(&["list", empty.as_path().to_str().unwrap()]);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("no tensor file"), "{}", run.err);
+}
+
+#[test]
+fn models_in_several_files() {
+    let index = fixture("safetensors/rs_sharded.safetensors.index.json");
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &index])).unwrap();
+    assert_eq!((record["files"].as_array().unwrap().len(), &record["format"]), (2, &"safetensors index".into()));
+    let folder = Folder::new();
+    let alone = folder.path("model.safetensors.index.json");
+    std::fs::copy(&index, &alone).unwrap();
+    let run = run(&["list", &alone]);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("rs_sharded-00001-of-00002.safetensors: "), "{}", run.err);
+}
+
+#[test]
+fn long_lists_are_cut_unless_all_is_wanted() {
+    let file = fixture("gguf/hm_many_keys_1500.gguf");
+    assert!(out(&["list", &file]).lines().count() > 1500); // keys are no list
+    let tokens = fixture("gguf/nested_strings.gguf");
+    let (short, all) = (out(&["list", &tokens]), out(&["list", "--all", &tokens]));
+    assert!(short.len() <= all.len() && !all.contains("... and"), "{all}");
+}
+
+/// On a terminal: colours and its width, but for NO_COLOR.
+#[test]
+fn terminals_have_colours_and_a_width() {
+    if !has("script") {
+        return;
+    }
+    let file = fixture("v1.2/digests.zt");
+    let terminal = |color: &str| {
+        let line = format!("stty cols 40 rows 20; {} list {color} {file}", env!("CARGO_BIN_EXE_tenslice"));
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env_remove("NO_COLOR");
+        command
+    };
+    let text = |command: &mut Command| String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned();
+    let plain = text(&mut terminal(""));
+    assert!(plain.contains("\x1b[1m") && !plain.contains("encoding"), "{plain}");
+    let no_color = text(terminal("").env("NO_COLOR", "1"));
+    assert!(!no_color.contains("\x1b[") && no_color.contains("digests.zt"), "{no_color}");
+    assert!(!text(&mut terminal("--color never")).contains("\x1b["));
+    assert!(out(&["list", "--color", "always", &file]).contains("\x1b[1m"));
+}
+
+/// Whoever reads it may have seen enough.
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    use std::io::Read;
+    use std::process::Stdio;
+
+    let file = fixture("v1.2/many_tensors.zt");
+    let mut command = tool();
+    command.arg("list").args([&file; 20]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut some = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+}

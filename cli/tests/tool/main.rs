@@ -1,0 +1,13 @@
+//! The tool as its users run it: on real files, by its output and its exit status.
+
+mod diff;
+mod embed;
+mod explain;
+mod extract;
+mod layout;
+mod list;
+mod show;
+mod structure;
+mod support;
+mod usage;
+mod verify;

@@ -1,0 +1,95 @@
+use unicode_width::UnicodeWidthStr;
+
+use crate::support::{Folder, fixture, out, run};
+
+/// A NPY file of `f64`.
+fn npy(numbers: &[f64], shape: &str, fortran: bool) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let dict = format!("{{'descr': '<f8', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(format!("{dict:<117}\n").bytes());
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn statistics_and_a_histogram() {
+    let folder = Folder::new();
+    let mut numbers: Vec<f64> = (0..1000).map(f64::from).collect();
+    numbers.extend([f64::NAN, f64::INFINITY]);
+    let file = folder.write("x.npy", &npy(&numbers, "(1002,)", false));
+    let text = out(&["show", &file]);
+    assert!(text.contains("min 0.0, max 999.0, mean 499.5, std 288.675\n"), "{text}");
+    assert!(text.contains("zeros:   1, 1 NaN, 1 infinite\n"), "{text}");
+    assert!(text.contains("values:  0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 ...\n"), "{text}");
+    let bars: Vec<&str> = text.lines().filter(|line| line.contains('│')).collect();
+    assert_eq!(bars.len(), 16);
+    let counts = bars.iter().map(|bar| bar.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(counts.sum::<u64>(), 1000);
+    let narrow = out(&["show", "--width", "40", &file]);
+    assert!(narrow.lines().skip(1).all(|line| line.width() <= 40), "{narrow}");
+}
+
+/// More than is read at a time; statistics do not depend on where pieces end.
+#[test]
+fn a_tensor_of_several_pieces() {
+    let folder = Folder::new();
+    let numbers: Vec<f64> = (0..1_200_000).map(|i| f64::from(i % 7)).collect();
+    let file = folder.write("x.npy", &npy(&numbers, "(1200, 1000)", false));
+    let text = out(&["show", &file]);
+    assert!(text.contains("1200000 elements, 9.2 MiB") && text.contains("min 0.0, max 6.0, mean 2.99999"), "{text}");
+    assert_eq!(out(&["show", "--slice", "-1,-3:", &file]), "    [1199, :] 1.0 2.0 3.0\n");
+}
+
+#[test]
+fn slices_are_those_of_numpy() {
+    let folder = Folder::new();
+    let numbers: Vec<f64> = (0..24).map(f64::from).collect();
+    let c = folder.write("c.npy", &npy(&numbers, "(2, 3, 4)", false));
+    assert_eq!(
+        out(&["show", "--slice", "1,:,1:3", &c]),
+        "    [1, 0, :] 13.0 14.0\n    [1, 1, :] 17.0 18.0\n    [1, 2, :] 21.0 22.0\n"
+    );
+    assert_eq!(out(&["show", "--slice", "0,::2,-1", &c]), "    [0, 0, :] 3.0\n    [0, 2, :] 11.0\n");
+    let f = folder.write("f.npy", &npy(&numbers, "(2, 3, 4)", true));
+    assert_eq!(out(&["show", "--slice", "1,2", &f]), "    [1, 2, :] 5.0 11.0 17.0 23.0\n");
+    for wrong in ["2", "0,0,0,0", "x", "::0"] {
+        let run = run(&["show", "--slice", wrong, &c]);
+        assert_eq!((run.status, run.out.as_str()), (1, ""), "{wrong}");
+    }
+}
+
+#[test]
+fn every_kind_of_tensor() {
+    let cases = [
+        ("v1.2/objects_sparse_quant_logical.zt", Some("csr_i32"), "30 elements, 120 bytes, zeros included"),
+        ("gguf/type_00_F32.gguf", None, "f32"),
+        ("b2nd/good/many_tiny_chunks_0.b2nd", None, "mean 60.8322"),
+        ("v2/zstd_seekable.zt", Some("pattern"), "16384 elements"),
+        ("v1.2/zstd.zt", Some("noise"), "300 elements"),
+        ("blz/good/nd10_qtt_c64.blz", None, "tensor_train"),
+        ("npz/deflated.npz", Some("w"), "mean "),
+    ];
+    for (file, name, expected) in cases {
+        let file = fixture(file);
+        let text = out(&["show", &file].into_iter().chain(name).collect::<Vec<_>>());
+        assert!(text.contains(expected), "{file}: {text}");
+    }
+    // Quantized.
+    let file = fixture("gguf-blocks/q4_k.gguf");
+    let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
+    for tensor in record["tensors"].as_array().unwrap() {
+        let text = out(&["show", &file, tensor["name"].as_str().unwrap()]);
+        assert!(text.contains("gguf.q4_k") && text.contains("elements"), "{text}");
+    }
+}
+
+/// Shows every tensor of every fixture: none ends the program but with a status.
+#[test]
+fn the_only_tensor_needs_no_name() {
+    let several = fixture("v1.2/digests.zt");
+    let run = run(&["show", &several]);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("digests.zt: there are several tensors"), "{}", run.err);
+    assert!(crate::support::run(&["show", &several, "x"]).err.contains("there is no tensor \"x\""));
+}

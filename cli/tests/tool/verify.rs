@@ -1,0 +1,35 @@
+use crate::support::{Folder, fixture, out, run};
+
+#[test]
+fn files_that_are_as_they_should_be() {
+    let text = out(&["verify", &fixture("v1.2/digests.zt"), &fixture("npz/deflated.npz")]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with("digests.zt: ok (6 tensors, 338 bytes, 6 digests verified)"), "{text}");
+    assert!(lines[1].contains("deflated.npz: ok ("), "{text}");
+    assert_eq!(out(&["verify", "--quiet", &fixture("v1.2/digests.zt")]), "");
+}
+
+#[test]
+fn all_that_is_wrong_is_said_by_any_number_of_threads() {
+    let folder = Folder::new();
+    let mut bytes = std::fs::read(fixture("v1.2/digests.zt")).unwrap();
+    for at in [64, 256, 640] {
+        bytes[at] ^= 1; // a, b, c.sha
+    }
+    let damaged = folder.write("damaged.zt", &bytes);
+    let runs = ["1", "2", "16"].map(|jobs| run(&["verify", "--jobs", jobs, &damaged]));
+    for run in &runs {
+        assert_eq!((run.status, run.out.as_str(), run.err.lines().count()), (1, "", 3), "{}", run.err);
+        assert!(run.err.lines().all(|line| line.contains("damaged.zt: ") && line.contains("digest")), "{}", run.err);
+    }
+    assert!(runs[0].err == runs[1].err && runs[0].err == runs[2].err);
+    assert_eq!(run(&["verify", "--jobs", "0", &damaged]).status, 2);
+}
+
+#[test]
+fn what_decodes_to_too_much_is_refused() {
+    let bomb = fixture("b2nd/bad/bomb_2gib_zeros_0.b2nd");
+    let run = run(&["verify", &bomb]);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("--no-limit"), "{}", run.err);
+}
