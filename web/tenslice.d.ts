@@ -76,6 +76,11 @@ export declare class Tensor {
     region(start: number[], stop: number[], step?: number[]): Promise<Numbers>;
     /** All elements: refused where that takes more than 256 MiB, unless they are stored plain. */
     whole(): Promise<Numbers>;
+    /**
+     * The tensor itself; of a compressed entry of an NPZ archive (layout `npy`), whose dtype and shape are compressed with
+     * it, the array inside.
+     */
+    resolved(): Promise<Tensor>;
     attributes(): Promise<[Value, Value][]>;
 }
 

@@ -51,6 +51,11 @@ class TensorFile {
         return Session.open(this.#module, this.#metadata, data);
     }
 
+    /** Opens a file that was inside this one. */
+    async openInside(bytes) {
+        return new TensorFile(this.#module, await rangesOf(bytes)).open();
+    }
+
     /** What `use` makes of the session that lists the file; the memory that it takes is given back. */
     using(use) {
         const mark = this.library.mark();

@@ -10,7 +10,7 @@ const TRAMPOLINE = Uint8Array.of(
     2, 6, 1, 0, 1, 0x66, 0, 0, // imports "" "f" of type 0
     7, 5, 1, 1, 0x66, 0, 0, // exports it as "f"
 );
-const utf8 = new TextDecoder();
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true }); // a BOM is part of a name
 
 /** What the C library means by "not stated": UINT64_MAX. */
 export const NOT_STATED = 2n ** 64n - 1n;

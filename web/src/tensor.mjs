@@ -27,6 +27,7 @@ export class Tensor {
     #whole = null;
     #chunks = null;
     #zstd = null;
+    #inside = null;
 
     constructor(file, session, handle) {
         this.#file = file;
@@ -81,6 +82,7 @@ export class Tensor {
      */
     async read(offset, count) {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements)) throw new RangeError("the tensor has fewer elements");
+        if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
         if (this.isDirect) return this.#readStored(offset, count);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
             const { start, stop, skipped } = boxAround(this.shape, offset, count);
@@ -217,6 +219,35 @@ export class Tensor {
         const out = library.allocate(this.elements * 4), work = library.allocate(need);
         session.call("tenslice_tensor_read_f32_into", handle, decoder, out, this.elements, need ? work : 0, need, 0);
         return new Float32Array(library.bytes(out, this.elements * 4).slice().buffer);
+    }
+
+    /**
+     * The tensor itself; of a compressed entry of an NPZ archive, whose dtype and shape are compressed with it, the array
+     * inside: decoded once.
+     */
+    async resolved() {
+        if (this.layout !== "npy") return this;
+        this.#inside ??= this.#unpacked();
+        return this.#inside;
+    }
+
+    async #unpacked() {
+        const [data] = this.components;
+        if (!(data.decodedLength <= LARGEST_WHOLE)) throw new RangeError("there is too much to decode at once");
+        const session = await this.#file.sessionWith(await this.#stored());
+        let bytes;
+        try {
+            const { library } = session, handle = session.tensor(this.index);
+            const out = library.allocate(data.decodedLength), length = library.allocate(8);
+            for (const component of session.components(handle)) {
+                session.call("tenslice_component_read_into", component, 0, out, data.decodedLength, length);
+            }
+            bytes = library.bytes(out, data.decodedLength).slice();
+        } finally {
+            session.close();
+        }
+        const [inside] = (await this.#file.openInside(bytes)).tensors();
+        return inside;
     }
 
     /** Part of a tensor train that has too many elements to contract it all: dimensions of one index are fixed. */

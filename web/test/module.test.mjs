@@ -1,0 +1,201 @@
+// The module of target/web/tenslice: node --test web/test/
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { createServer } from "node:http";
+import { mkdtemp, open as openFile, readFile, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { LongList, open, version } from "../../target/web/tenslice/tenslice.mjs";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const fixtures = join(root, "tests/fixtures");
+const fixture = async (name) => new Blob([await readFile(join(fixtures, name))]);
+
+/** A file of the disk, by ranges: what a File of a browser is. Node 18 has no such Blob. */
+async function onDisk(path) {
+    const handle = await openFile(path);
+    return {
+        name: path, length: (await handle.stat()).size, isRemote: false, requests: 0, bytesRead: 0,
+        async read(offset, length) {
+            this.requests += 1;
+            this.bytesRead += length;
+            const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, offset);
+            assert.equal(bytesRead, length);
+            return buffer;
+        },
+        close: () => handle.close(),
+    };
+}
+
+async function files(folder) {
+    const found = [];
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) found.push(...await files(path));
+        else found.push(path);
+    }
+    return found;
+}
+
+test("the structs are those of the header", { skip: spawnSync("clang", ["--version"]).status !== 0 && "no clang" }, () => {
+    execFileSync("node", [join(root, "web/build/bindings.mjs"), "--check"]);
+});
+
+test("every fixture is opened or refused as its side-car says", async () => {
+    const sidecars = (await files(fixtures)).filter((path) => path.endsWith(".json"));
+    let accepted = 0, refused = 0;
+    for (const path of sidecars) {
+        const about = JSON.parse(await readFile(path, "utf8")), data = path.slice(0, -5);
+        if (!["accept", "reject"].includes(about.expect) || !await stat(data).catch(() => null)) continue;
+        let file;
+        try {
+            file = await open(new Uint8Array(await readFile(data)));
+        } catch (error) {
+            assert.equal(error.name, "TensliceError", `${path}: ${error.stack}`);
+            assert.equal(about.expect, "reject", `${path}: ${error.message}`);
+            refused += 1;
+            continue;
+        }
+        accepted += 1;
+        const listed = file.tensors();
+        assert.equal(listed.length, file.tensorCount);
+        if (about.expect !== "accept" || !Array.isArray(about.tensors) || !about.tensors[0]?.shape) continue;
+        assert.deepEqual(listed.map(({ name }) => name).sort(), about.tensors.map(({ name }) => name ?? "").sort(), path);
+        for (const { name, shape } of about.tensors) {
+            const found = await file.find(name ?? "").resolved();
+            assert.deepEqual(found.shape.map(Number), shape.map(Number), `${path}: ${name}`);
+        }
+    }
+    assert.ok(accepted > 800 && refused > 300, `${accepted} accepted, ${refused} refused`);
+});
+
+test("numbers of plain types, and of slices", async () => {
+    const file = await open(await fixture("safetensors/py_tiny_mlp.safetensors"));
+    const tensor = file.find("fc1.weight");
+    assert.equal(tensor.typeName, "f32");
+    const all = await tensor.read(0, tensor.elements), [rows, columns] = tensor.shape;
+    const part = await tensor.region([1, 2], [rows, columns], [2, 3]);
+    const expected = [];
+    for (let row = 1; row < rows; row += 2) for (let column = 2; column < columns; column += 3) expected.push(all[row * columns + column]);
+    assert.deepEqual([...part], expected);
+    assert.equal(file.find("fc1.wieght"), undefined);
+});
+
+test("the values are those that the library gives on the host", async (t) => {
+    const inspect = process.env.TENSLICE_INSPECT ?? join(root, "target/release/examples/inspect");
+    if (!await stat(inspect).catch(() => null)) return t.skip("inspect is not built");
+    const cases = [
+        ["v1.2/dense_all_dtypes.zt", "t.float64"], ["safetensors/py_tiny_mlp.safetensors", "fc1.weight"],
+        ["gguf-blocks/q4_k.gguf", "q4_k.real"], ["gguf-blocks/iq2_xs.gguf", "iq2_xs.real"], ["npy/dt_be_f4.npy", ""],
+        ["b2nd/good/nd02_lz4_0.b2nd", ""], ["npz/stored.npz", "w"], ["v1.0/zstd.zt", "noise"], ["v2/converted_safetensors.zt", "a.w"],
+    ];
+    for (const [path, name] of cases) {
+        const tensor = (await open(await fixture(path))).find(name);
+        const shown = execFileSync(inspect, ["--tensor", name, join(fixtures, path)], { encoding: "utf8" });
+        const [, list] = /values: +([^\n]*)/.exec(shown) ?? assert.fail(`${path}: ${shown}`);
+        const expected = list.replace(" ...", "").split(" ").map(Number);
+        assert.ok(expected.length > 0, shown);
+        const values = await tensor.read(0, expected.length);
+        expected.forEach((number, index) => assert.ok(Object.is(values[index], number) || Math.abs(values[index] - number) <= 1e-5 * Math.abs(number), `${path} ${index}: ${values[index]}, not ${number}`));
+    }
+});
+
+test("sparse, packed, compressed and computed tensors", async () => {
+    const sparse = (await open(await fixture("v1.2/objects_sparse_quant_logical.zt"))).find("csr_i32");
+    assert.equal((await sparse.read(0, 30)).length, 30);
+    for (const name of ["v2/zstd_seekable.zt", "b2nd/good/cf_zstd_shuf_0.b2nd", "v1.0/sparse_zstd_crc32c.zt"]) {
+        const blob = await fixture(name).catch(() => null);
+        if (!blob) continue;
+        for (const tensor of (await open(blob)).tensors()) assert.equal((await tensor.whole()).length, tensor.elements * tensor.lanes, name);
+    }
+    const entry = (await open(await fixture("npz/deflated.npz"))).find("w");
+    assert.equal(entry.dtype, null);
+    const stored = (await open(await fixture("npz/stored.npz"))).find("w");
+    const unpacked = await entry.resolved();
+    assert.deepEqual([unpacked.shape, unpacked.dtype], [stored.shape, stored.dtype]);
+    assert.deepEqual(await unpacked.whole(), await stored.whole());
+    const train = (await open(await fixture("blz/good/nd10_qtt_c64.blz"))).tensors()[0];
+    assert.equal((await train.read(0, 4)).length, 4 * train.lanes);
+});
+
+test("an error names rule and place, and changes nothing", async () => {
+    const bytes = new Uint8Array(await readFile(join(fixtures, "safetensors/py_tiny_mlp.safetensors"))).slice();
+    bytes[9] = 0x7b; // two braces
+    await assert.rejects(open(bytes), (error) => error.status >= 200 && error.offset >= 8 && /safetensors/.test(error.message));
+    await assert.rejects(open(new Uint8Array(100)), { name: "TensliceError", status: 300 });
+    await assert.rejects(open(new Uint8Array(0)), { name: "TensliceError" });
+    await assert.rejects(open(42), TypeError);
+});
+
+test("attributes of every kind, and long lists when they are asked for", async () => {
+    const file = await open(await fixture("gguf/vocab_601.gguf"));
+    const attributes = new Map(await file.attributes());
+    const tokens = attributes.get("tokenizer.ggml.tokens");
+    assert.ok(tokens instanceof LongList && tokens.length === 601);
+    assert.equal((await tokens.load()).length, 601);
+    const kinds = new Map(await (await open(await fixture("gguf/kv_all_types.gguf"))).attributes());
+    assert.ok([...kinds.values()].some((value) => typeof value === "boolean"));
+    assert.ok([...kinds.values()].some((value) => Array.isArray(value)));
+});
+
+/** A file of 20 GB with two tensors: nothing but its header takes room on the disk. */
+async function sparseFile(folder) {
+    const path = join(folder, "large.safetensors"), elements = 2.5e9;
+    const header = Buffer.from(JSON.stringify({
+        "layer.0.weight": { dtype: "F32", shape: [50000, 50000], data_offsets: [0, elements * 4] },
+        "layer.1.weight": { dtype: "F32", shape: [50000, 50000], data_offsets: [elements * 4, elements * 8] },
+    }));
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(header.length));
+    await writeFile(path, Buffer.concat([length, header]));
+    await truncate(path, 8 + header.length + elements * 8);
+    const handle = await openFile(path, "r+");
+    await handle.write(new Uint8Array(new Float32Array([1.5, -2]).buffer), 0, 8, 8 + header.length + elements * 8 - 8);
+    await handle.close();
+    return path;
+}
+
+test("a file of 20 GB opens in less than a second, and little of it is read", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "tenslice-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const ranges = await onDisk(await sparseFile(folder));
+    t.after(() => ranges.close());
+    await version(); // the module is compiled
+    const begin = performance.now();
+    const file = await open(ranges);
+    const tensors = file.tensors(), taken = performance.now() - begin;
+    assert.equal(tensors.length, 2);
+    assert.ok(file.length > 2e10);
+    assert.ok(ranges.bytesRead < 4096, `${ranges.bytesRead} bytes read`);
+    assert.ok(taken < 1000, `${taken} ms`);
+    assert.deepEqual([...await tensors[1].read(2.5e9 - 2, 2)], [1.5, -2]);
+    const overview = await tensors[1].region([0, 0], [50000, 50000], [1000, 1000]);
+    assert.equal(overview.length, 2500);
+    assert.ok(ranges.bytesRead < 12e6, `${ranges.bytesRead} bytes read`);
+    t.diagnostic(`opened in ${taken.toFixed(1)} ms`);
+});
+
+test("a server with ranges; one without, and one that fails, say so", async (t) => {
+    const bytes = await readFile(join(fixtures, "safetensors/py_tiny_mlp.safetensors"));
+    const asked = [];
+    const server = createServer((request, response) => {
+        asked.push(request.headers.range);
+        const [, first, last] = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? "") ?? [];
+        if (request.url === "/missing") return response.writeHead(404).end();
+        if (request.url === "/whole" || first === undefined) return response.end(bytes);
+        const part = bytes.subarray(Number(first), Number(last) + 1);
+        response.writeHead(206, { "content-range": `bytes ${first}-${Number(first) + part.length - 1}/${bytes.length}` }).end(part);
+    });
+    await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+    t.after(() => server.close());
+    const address = `http://127.0.0.1:${server.address().port}`;
+    const file = await open(`${address}/model.safetensors`);
+    assert.equal(file.name, "model.safetensors");
+    assert.equal((await file.find("fc1.weight").read(0, 2)).length, 2);
+    assert.ok(asked.every(Boolean));
+    await assert.rejects(open(`${address}/whole`), /ranges/);
+    await assert.rejects(open(`${address}/missing`), /404/);
+});
