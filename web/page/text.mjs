@@ -1,0 +1,76 @@
+// Elements of the page, and texts for numbers. Depends on nothing.
+
+/** An element: its properties (attributes where they have a hyphen, or are a role), then children or texts. */
+export function h(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+        if (/^(aria-|data-|role$|for$|colspan$|scope$)/.test(name)) element.setAttribute(name, value);
+        else if (name === "style") element.style.cssText = value;
+        else element[name] = value;
+    }
+    element.append(...children);
+    return element;
+}
+
+const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"];
+
+/** A number of bytes, in powers of 1000 as disks have them. */
+export function bytesText(count) {
+    let value = Number(count), unit = 0;
+    while (value >= 999.5 && unit < UNITS.length - 1) {
+        value /= 1000;
+        unit += 1;
+    }
+    const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    return `${value.toFixed(digits)} ${unit === 0 && value === 1 ? "byte" : UNITS[unit]}`;
+}
+
+/** An integer with spaces between groups of three digits. */
+export function countText(count) {
+    return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+export function shapeText(shape) {
+    return shape.length === 0 ? "scalar" : shape.join(" × ");
+}
+
+/** A number in as few digits as tell it from its neighbours; `isDouble` for one of 64 bits. */
+export function numberText(value, isDouble = false) {
+    if (typeof value === "bigint" || Number.isInteger(value) && Math.abs(value) < 1e15) return Object.is(value, -0) ? "-0" : String(value);
+    if (isDouble || !Number.isFinite(value)) return String(value);
+    for (let digits = 1; digits < 9; digits++) {
+        const short = Number(value.toPrecision(digits));
+        if (Math.fround(short) === value) return String(short);
+    }
+    return String(Number(value.toPrecision(9)));
+}
+
+/** A number for people: six digits. */
+export function roundText(value) {
+    return String(Number(Number(value).toPrecision(6)));
+}
+
+/** A name with its control characters shown. */
+export function nameText(name) {
+    if (name === "") return "(no name)";
+    return name.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
+/** A value of an attribute, without its lists' ends where they are long. */
+export function valueText(value) {
+    if (value instanceof Uint8Array) return bytesAsText(value);
+    if (Array.isArray(value)) return `[${value.map(quoted).join(", ")}]`;
+    if (value instanceof Map) return `{${Array.from(value, ([key, item]) => `${quoted(key)}: ${quoted(item)}`).join(", ")}}`;
+    return String(value);
+}
+
+function quoted(value) {
+    return typeof value === "string" ? JSON.stringify(value) : valueText(value);
+}
+
+/** Bytes that are no text: those that are letters as letters, others in hexadecimal. */
+function bytesAsText(bytes) {
+    const shown = Array.from(bytes.subarray(0, 256), (byte) =>
+        (byte > 31 && byte < 127 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`));
+    return shown.join("") + (bytes.length > 256 ? "…" : "");
+}
