@@ -23,6 +23,7 @@ class TensorFile {
 
     constructor(module, ranges) {
         this.ranges = ranges;
+        this.kept = null; // the tensor that was read as a whole last, and its values
         this.#module = module;
         this.#metadata = new RememberedRanges(ranges);
     }

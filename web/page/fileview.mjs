@@ -81,7 +81,7 @@ function rangesIn(file) {
 
 function mapOf(file, onTensor) {
     const ranges = rangesIn(file), style = getComputedStyle(document.documentElement);
-    const [bar, gap, line] = ["--bar", "--meta", "--line"].map((name) => style.getPropertyValue(name).trim());
+    const [bar, gap] = ["--bar", "--meta"].map((name) => style.getPropertyValue(name).trim());
     const canvas = h("canvas", { className: "map", width: 1200, height: 44, role: "img" }), context = canvas.getContext("2d");
     const scale = canvas.width / Math.max(1, file.length);
     let index = 0;
@@ -90,8 +90,6 @@ function mapOf(file, onTensor) {
         context.globalAlpha = tensor ? [1, 0.72][index++ % 2] : 1;
         context.fillRect(offset * scale, 0, Math.max(0.5, (end - offset) * scale), canvas.height);
     }
-    context.globalAlpha = 1;
-    context.fillStyle = line;
     const rest = ranges.filter(({ tensor }) => !tensor), sum = rest.reduce((total, { offset, end }) => total + end - offset, 0);
     const text = `${bytesText(file.length - sum)} of tensors; ${bytesText(sum)} of anything else (headers, metadata, padding), in ${countText(rest.length)} ${rest.length === 1 ? "place" : "places"}`;
     canvas.setAttribute("aria-label", `Map of the file: ${text}`);

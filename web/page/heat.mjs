@@ -17,7 +17,7 @@ function colour(value, [low, high]) {
         const most = Math.max(-low, high);
         [share, end] = [Math.abs(value) / most, ends[value < 0 ? 0 : 1]];
     } else {
-        [share, end] = [high > low ? (value - low) / (high - low) : 0.5, ends[high <= 0 && low < 0 ? 0 : 1]];
+        [share, end] = [high > low ? (value - low) / (high - low) : Number(value !== 0) / 2, ends[high <= 0 && low < 0 ? 0 : 1]];
         if (high <= 0 && low < 0) share = 1 - share;
     }
     const part = Math.min(1, Math.max(0, share)) ** 0.8;
@@ -203,7 +203,8 @@ export class HeatMap {
         Object.assign(this.canvas, { width: across, height: down });
         this.canvas.getContext("2d").putImageData(image, 0, 0);
         this.canvas.style.aspectRatio = `${columns} / ${Math.min(columns, Math.max(rows, columns / 12))}`;
-        const of = step[0] * step[1] > 1 ? `; every ${step[0] > 1 ? `${step[0]}th row` : "row"} and ${step[1] > 1 ? `${step[1]}th column` : "column"} is shown` : "";
+        const oneIn = (what, length) => (length > 1 ? `one ${what} in ${length}` : `all ${what}s`);
+        const of = step[0] * step[1] > 1 ? `: ${oneIn("row", step[0])}, ${oneIn("column", step[1])}` : "";
         this.caption.textContent = `Rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}${of}. Grey is NaN. Zoom with + and −, move with the arrow keys or by dragging.`;
         this.canvas.setAttribute("aria-label", `Heat map of rows ${top} to ${top + rows - 1} and columns ${left} to ${left + columns - 1}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`);
         const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }), strip = new ImageData(128, 1);

@@ -13,7 +13,7 @@ for (const [name, text] of Object.entries(MODULES)) {
     provideModule(name, Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
 }
 
-let file = null, turn = 0;
+let file = null, current = null, turn = 0;
 
 const tree = new Tree((tensor) => show(tensor), (text) => { byId("count").textContent = text; });
 byId("tree").append(tree.element);
@@ -21,7 +21,8 @@ byId("tree").append(tree.element);
 /** Shows a tensor, or the file where it is null. What was being read for the view before is dropped. */
 async function show(tensor) {
     const mine = ++turn, isCurrent = () => mine === turn, view = byId("view");
-    view.scrollTop = 0;
+    view.scrollTop = tensor === current ? view.scrollTop : 0;
+    current = tensor;
     await (tensor ? showTensor(view, file, tensor, isCurrent) : showFile(view, file, show, isCurrent));
     if (isCurrent()) view.dataset.ready = String(mine); // for tests
 }
@@ -39,6 +40,7 @@ async function openFile(what, name) {
         opened.tensors();
         if (mine !== turn) return;
         file = opened;
+        current = null;
         document.title = `${name} – tenslice`;
         byId("start").hidden = true;
         byId("opened").hidden = false;
@@ -101,6 +103,11 @@ document.addEventListener("drop", (event) => {
     mark();
     const [dropped] = event.dataTransfer.files;
     if (dropped) openFile(dropped, dropped.name);
+});
+
+// Canvases have the colours of the page that they were drawn on.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (file) show(current);
 });
 
 const asked = new URLSearchParams(location.search).get("url");

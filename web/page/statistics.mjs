@@ -9,7 +9,7 @@ export const BINS = 48;
 /** The elements that statistics are made of, as arrays, and whether they are all there are. */
 export async function sampleOf(tensor, isRemote) {
     const most = isRemote ? MOST_REMOTE : MOST, elements = Number(tensor.elements);
-    if (elements <= most) return { parts: [await tensor.read(0, elements)], isAll: true };
+    if (elements <= most) return { parts: [await tensor.whole()], isAll: true };
     const length = Math.floor(most / RUNS), parts = [];
     for (let run = 0; run < RUNS; run++) {
         parts.push(await tensor.read(Math.floor(run * (elements - length) / (RUNS - 1)), length));
@@ -60,5 +60,5 @@ export function usualRange(values) {
     const finite = Float64Array.from(values, Number).filter(Number.isFinite).sort();
     if (finite.length === 0) return [0, 0];
     const at = (share) => finite[Math.round(share * (finite.length - 1))];
-    return [at(0.005), at(0.995)];
+    return at(0.005) < at(0.995) ? [at(0.005), at(0.995)] : [at(0), at(1)];
 }

@@ -77,12 +77,15 @@ async function addNumbers(rest, file, tensor, isCurrent) {
             rest.append(h("h3", {}, "Heat map"), map.element);
         }
     } catch (error) {
-        if (isCurrent()) busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
+        if (!isCurrent()) return;
+        busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
+        // A tensor train that is too large as a whole still has slices.
+        if (tensor.layout === "tensor_train") rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
     }
 }
 
 function statisticsView(found, tensor, isAll) {
-    const of = isAll ? `of all ${countText(found.count)} numbers` : `of a sample: ${countText(found.count)} numbers from ${BINS > 0 ? "all over the tensor" : ""}`;
+    const of = isAll ? `of all ${countText(found.count)} numbers` : `of a sample: ${countText(found.count)} numbers from all over the tensor`;
     const isDouble = tensor.numberType === "f64";
     const shown = (value) => (found.finite ? numberText(value, isDouble) : "-");
     return h("section", {}, h("h3", {}, "Statistics ", h("span", { className: "quiet" }, of)),

@@ -36,11 +36,11 @@ function folderOf(tensors) {
     return { root: shortened(root, mark), mark };
 }
 
-/** A folder that has nothing but one folder is one with it. */
+/** A folder that has one thing in it is one line with that. */
 function shortened(folder, mark) {
     folder.children = folder.children.map((child) => {
         let node = child;
-        while (node.children?.length === 1 && node.children[0].children) {
+        while (node.children?.length === 1) {
             const [only] = node.children;
             node = { ...only, name: node.name + mark + only.name };
         }

@@ -24,7 +24,6 @@ const BIG_ENDIAN = 1;
 /** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
 export class Tensor {
     #file;
-    #whole = null;
     #chunks = null;
     #zstd = null;
     #inside = null;
@@ -83,6 +82,8 @@ export class Tensor {
     async read(offset, count) {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements)) throw new RangeError("the tensor has fewer elements");
         if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
+        const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
+        if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
         if (this.isDirect) return this.#readStored(offset, count);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
             const { start, stop, skipped } = boxAround(this.shape, offset, count);
@@ -142,13 +143,17 @@ export class Tensor {
         return values;
     }
 
-    /** All elements, decoded once; refused where that would take too much memory. */
+    /**
+     * All elements; refused where that would take too much memory. Those of the tensor that was read last are kept, so do
+     * not change them.
+     */
     async whole() {
-        this.#whole ??= this.#decodeWhole().catch((error) => {
-            this.#whole = null;
-            throw error;
-        });
-        return this.#whole;
+        const file = this.#file;
+        if (file.kept?.tensor !== this) {
+            const kept = file.kept = { tensor: this, values: this.#decodeWhole() };
+            kept.values.catch(() => { if (file.kept === kept) file.kept = null; });
+        }
+        return file.kept.values;
     }
 
     #canBeWhole() {

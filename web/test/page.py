@@ -153,9 +153,10 @@ class PageTest(unittest.TestCase):
         """Light and dark; the view of a tensor is drawn anew for dark."""
         self.page.screenshot(path=SHOTS / f"{name}-light.png")
         self.page.emulate_media(color_scheme="dark")
-        self.page.wait_for_timeout(150)
+        self.page.wait_for_timeout(600)
         self.page.screenshot(path=SHOTS / f"{name}-dark.png")
         self.page.emulate_media(color_scheme="light")
+        self.page.wait_for_timeout(200)
 
     def test_start(self):
         self.assertIn("Drop a tensor file here", self.page.inner_text("#start"))
@@ -289,6 +290,8 @@ class PageTest(unittest.TestCase):
         self.open(FIXTURES / "gguf-blocks/q4_k.gguf").choose("q4_k.real")
         self.page.wait_for_selector(".values td")
         self.shoot("tensor")
+        self.page.locator(".values").last.scroll_into_view_if_needed()
+        self.shoot("values")
         nameless = self.page.evaluate("""() => [...document.querySelectorAll('button, input, select, canvas, svg, [role=tree]')]
             .filter((item) => item.getAttribute('aria-hidden') !== 'true' && !item.hidden && !item.closest('[hidden]'))
             .filter((item) => !item.getAttribute('aria-label') && !item.labels?.length && !item.textContent.trim())
