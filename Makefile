@@ -25,7 +25,7 @@ LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help lib lib-zstd install uninstall dist demo test test-rust test-c test-install test-targets abi-check abi-record \
 	deps-firmware firmware size bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
-	header lint doc clean
+	header lint doc clean web web-test
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,16 @@ lint: ## format, clippy and the header
 
 doc: ## the documentation, without warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
+
+web: ## the page that looks into tensor files, and the npm package: target/web
+	web/build.sh
+
+web-test: web ## their tests, in node and in headless Chromium
+	$(CARGO) build --quiet --release --example inspect
+	node --test web/test/module.test.mjs
+	[ -x target/web-venv/bin/python ] || python3 -m venv target/web-venv
+	target/web-venv/bin/pip install --quiet playwright
+	target/web-venv/bin/python web/test/page.py
 
 clean: ## remove everything that was built
 	$(CARGO) clean

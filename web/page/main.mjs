@@ -63,7 +63,7 @@ async function openFile(what, name) {
 setInterval(() => {
     if (!file) return;
     const { requests, bytesRead, length } = file.ranges;
-    const text = `read ${bytesText(bytesRead)} of ${bytesText(length)} in ${countText(requests)} ${requests === 1 ? "request" : "requests"}`;
+    const text = `${bytesText(bytesRead)} read in ${countText(requests)} ${requests === 1 ? "request" : "requests"}; the file has ${bytesText(length)}`;
     if (byId("read").textContent !== text) byId("read").textContent = text;
 }, 200);
 
