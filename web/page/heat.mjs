@@ -48,7 +48,7 @@ export class HeatMap {
     constructor(tensor, isRemote) {
         this.#tensor = tensor;
         this.#isRemote = isRemote;
-        this.#shape = tensor.shape.length === 1 ? [1, tensor.shape[0]] : tensor.shape;
+        this.#shape = [...(tensor.shape.length === 1 ? [1] : []), ...tensor.shape].map(Number);
         this.#fixed = this.#shape.slice(0, -2).map(() => 0);
         this.canvas = h("canvas", { className: "heat", tabIndex: 0, role: "img", "aria-label": "Heat map" });
         this.caption = h("p", { className: "quiet", role: "status" });

@@ -24,6 +24,7 @@ const BIG_ENDIAN = 1;
 /** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
 export class Tensor {
     #file;
+    #lengths; // the shape, as numbers: beyond 2^53 nothing is read
     #chunks = null;
     #zstd = null;
     #inside = null;
@@ -41,6 +42,7 @@ export class Tensor {
         this.index = info.index;
         this.dtype = info.dtype === 0 ? null : file.dtypeName(info.dtype);
         this.shape = library.readU64(dimensions, info.rank);
+        this.#lengths = this.shape.map(Number);
         this.layout = info.layout_name;
         this.layoutCode = info.layout;
         this.isColumnMajor = info.order === 1;
@@ -86,7 +88,7 @@ export class Tensor {
         if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
         if (this.isDirect) return this.#readStored(offset, count);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
-            const { start, stop, skipped } = boxAround(this.shape, offset, count);
+            const { start, stop, skipped } = boxAround(this.#lengths, offset, count);
             const values = await this.#regionOfChunks(start, stop, start.map(() => 1));
             return values.slice(skipped * this.lanes, (skipped + count) * this.lanes);
         }
@@ -115,8 +117,8 @@ export class Tensor {
     async region(start, stop, step = start.map(() => 1)) {
         if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole()) return this.#sliceOfTrain(start, stop, step);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) return this.#regionOfChunks(start, stop, step);
-        if (!this.isColumnMajor) return this.#regionOf(this.shape, start, stop, step);
-        const reversed = [this.shape, start, stop, step].map((list) => [...list].reverse());
+        if (!this.isColumnMajor) return this.#regionOf(this.#lengths, start, stop, step);
+        const reversed = [this.#lengths, start, stop, step].map((list) => [...list].reverse());
         const values = await this.#regionOf(...reversed);
         return transposed(values, regionShape(...reversed.slice(1)), this.lanes);
     }
@@ -157,7 +159,7 @@ export class Tensor {
     }
 
     #canBeWhole() {
-        return this.elements * (this.bits / 8 || 4) <= LARGEST_WHOLE;
+        return Number(this.elements) * (this.bits / 8 || 4) <= LARGEST_WHOLE;
     }
 
     async #decodeWhole() {
@@ -166,7 +168,7 @@ export class Tensor {
             throw new RangeError(`tensors that are stored as ${this.#howStored()} are decoded as a whole; this one is too large for that`);
         }
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) {
-            return this.#regionOfChunks(this.shape.map(() => 0), this.shape, this.shape.map(() => 1));
+            return this.#regionOfChunks(this.shape.map(() => 0), this.#lengths, this.shape.map(() => 1));
         }
         const session = await this.#file.sessionWith(await this.#stored());
         try {
@@ -258,7 +260,7 @@ export class Tensor {
     /** Part of a tensor train that has too many elements to contract it all: dimensions of one index are fixed. */
     async #sliceOfTrain(start, stop, step) {
         const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
-        const free = this.shape.filter((_, axis) => fixed[axis] === NOT_STATED);
+        const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
         const width = this.bits / 8, room = product(free) * width;
         if (room > LARGEST_WHOLE) throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
         const { offset, length } = this.#cores();
