@@ -74,6 +74,11 @@ export declare class Tensor {
     read(offset: number, count: number): Promise<Numbers>;
     /** The elements from the indices `start` to before `stop`, `step` apart, row-major. */
     region(start: number[], stop: number[], step?: number[]): Promise<Numbers>;
+    /** Up to `count` elements of a component that is stored plain, with their dtype: for layouts that are not read. */
+    readComponent(component: Component, offset: number, count: number): Promise<{
+        values: Numbers;
+        about: { dtype: string; numberType: string; lanes: number };
+    }>;
     /** All elements: refused where that takes more than 256 MiB, unless they are stored plain. */
     whole(): Promise<Numbers>;
     /**

@@ -20,6 +20,7 @@ class TensorFile {
     #tensors = null;
     #names = null;
     #dtypes = new Map();
+    #bits = new Map();
 
     constructor(module, ranges) {
         this.ranges = ranges;
@@ -68,8 +69,17 @@ class TensorFile {
     }
 
     dtypeName(code) {
-        if (!this.#dtypes.has(code)) this.#dtypes.set(code, this.library.cString(this.library.function("tenslice_dtype_name")(code)));
+        if (!this.#dtypes.has(code)) {
+            const name = this.library.cString(this.library.function("tenslice_dtype_name")(code));
+            this.#dtypes.set(code, name);
+            this.#bits.set(name, this.library.function("tenslice_dtype_bits")(code));
+        }
         return this.#dtypes.get(code);
+    }
+
+    /** The bits of an element of a dtype that the file has. */
+    dtypeBits(name) {
+        return this.#bits.get(name);
     }
 
     /** All tensors, in the order of the file. */

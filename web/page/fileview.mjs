@@ -18,7 +18,7 @@ export async function showFile(view, file, onTensor, isCurrent) {
             ["size", `${bytesText(file.length)} (${countText(file.length)} bytes)`],
             ["tensors", countText(file.tensorCount)],
             ["elements", countText(parameters)],
-            ["types", [...types].sort((a, b) => b[1].bytes - a[1].bytes).map(([type, { count, bytes }]) => `${type}: ${countText(count)}, ${bytesText(bytes)}`).join("; ") || null],
+            ["types", [...types].sort((a, b) => b[1].bytes - a[1].bytes).map(([type, { count, bytes }]) => `${type === "-" ? "other" : type}: ${countText(count)}, ${bytesText(bytes)}`).join("; ") || null],
         ]),
         ...file.warnings.map((warning) => h("p", { className: "warning" }, `Warning: ${warning}.`)),
         h("h3", {}, "Map of the file"), mapOf(file, onTensor));
@@ -33,7 +33,16 @@ export async function showFile(view, file, onTensor, isCurrent) {
     }
 }
 
+/** Up to so many attributes are shown. */
+const MOST_ATTRIBUTES = 2000;
+
 function attributesView(attributes) {
+    const more = attributes.length - MOST_ATTRIBUTES;
+    const shown = attributesTable(attributes.slice(0, MOST_ATTRIBUTES));
+    return more > 0 ? h("div", {}, shown, h("p", { className: "quiet" }, `and ${countText(more)} more`)) : shown;
+}
+
+function attributesTable(attributes) {
     return table(["key", "value"], attributes.map(([key, value]) => [h("span", { className: "key", title: valueText(key) }, valueText(key)), valueView(value)]));
 }
 

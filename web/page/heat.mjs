@@ -1,6 +1,6 @@
 // A heat map of two dimensions of a tensor, and the values at its top left as a table.
 import { usualRange } from "./statistics.mjs";
-import { h, numberText, roundText } from "./text.mjs";
+import { elementText, h, numberText, roundText } from "./text.mjs";
 
 /** A map has at most so many points across and down; of a file on a server fewer, as each row is a request. */
 const ACROSS = 256, DOWN = 256, DOWN_REMOTE = 48;
@@ -166,13 +166,12 @@ export class HeatMap {
         }
     }
 
-    /** The numbers of a part, `step` apart: the first lane where an element has several. */
+    /** The numbers of a part, `step` apart: one lane after the other where an element has several. */
     async #part(first, size, step) {
-        const isFlat = this.#tensor.shape.length === 1, { lanes } = this.#tensor;
+        const isFlat = this.#tensor.shape.length === 1;
         const start = isFlat ? [first[1]] : [...this.#fixed, ...first];
         const stop = isFlat ? [first[1] + size[1]] : [...this.#fixed.map((index) => index + 1), first[0] + size[0], first[1] + size[1]];
-        const values = await this.#tensor.region(start, stop, isFlat ? [step[1]] : [...this.#fixed.map(() => 1), ...step]);
-        return lanes === 1 ? values : Array.from({ length: values.length / lanes }, (_, index) => values[index * lanes]);
+        return this.#tensor.region(start, stop, isFlat ? [step[1]] : [...this.#fixed.map(() => 1), ...step]);
     }
 
     async #draw() {
@@ -181,8 +180,9 @@ export class HeatMap {
         this.fields?.forEach((input, axis) => { input.value = window[axis]; });
         const step = [Math.ceil(rows / (this.#isRemote ? DOWN_REMOTE : DOWN)), Math.ceil(columns / ACROSS)];
         try {
-            const values = await this.#part([top, left], [rows, columns], step);
+            const all = await this.#part([top, left], [rows, columns], step), { lanes } = this.#tensor;
             if (turn !== this.#turn) return;
+            const values = lanes === 1 ? all : Array.from({ length: all.length / lanes }, (_, index) => all[index * lanes]);
             this.#drawn = { values, window, step, down: Math.ceil(rows / step[0]), across: Math.ceil(columns / step[1]) };
             this.#paint();
             const size = [Math.min(ROWS, this.#size[0] - top), Math.min(COLUMNS, this.#size[1] - left)];
@@ -205,7 +205,7 @@ export class HeatMap {
         this.canvas.style.aspectRatio = `${columns} / ${Math.min(columns, Math.max(rows, columns / 12))}`;
         const oneIn = (what, length) => (length > 1 ? `one ${what} in ${length}` : `all ${what}s`);
         const of = step[0] * step[1] > 1 ? `: ${oneIn("row", step[0])}, ${oneIn("column", step[1])}` : "";
-        this.caption.textContent = `Rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}${of}. Grey is NaN. Zoom with + and −, move with the arrow keys or by dragging.`;
+        this.caption.textContent = `Rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}${of}. Grey is NaN. ${this.#tensor.lanes > 1 ? "The first number of each element is shown. " : ""}Zoom with + and −, move with the arrow keys or by dragging.`;
         this.canvas.setAttribute("aria-label", `Heat map of rows ${top} to ${top + rows - 1} and columns ${left} to ${left + columns - 1}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`);
         const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }), strip = new ImageData(128, 1);
         for (let index = 0; index < 128; index++) strip.data.set([...colour(range[0] + (range[1] - range[0]) * index / 127, range), 255], index * 4);
@@ -214,10 +214,9 @@ export class HeatMap {
     }
 
     #fillTable(values, top, left, [rows, columns]) {
-        const isDouble = this.#tensor.numberType === "f64";
         const head = h("tr", {}, h("td"), ...Array.from({ length: columns }, (_, column) => h("th", { scope: "col" }, String(left + column))));
         const body = Array.from({ length: rows }, (_, row) => h("tr", {}, h("th", { scope: "row" }, String(top + row)),
-            ...Array.from({ length: columns }, (_, column) => h("td", {}, numberText(values[row * columns + column], isDouble)))));
+            ...Array.from({ length: columns }, (_, column) => h("td", {}, elementText(this.#tensor, values, row * columns + column)))));
         this.table.replaceChildren(h("table", { className: "values" }, head, ...body));
     }
 }

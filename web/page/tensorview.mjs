@@ -1,7 +1,10 @@
 // The view of a tensor: facts, statistics, histogram, heat map, values.
 import { HeatMap } from "./heat.mjs";
 import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
-import { bytesText, countText, h, nameText, numberText, roundText, shapeText, valueText } from "./text.mjs";
+import { bytesText, countText, elementText, h, nameText, numberText, roundText, shapeText, valueText } from "./text.mjs";
+
+/** How many values of a component are shown. */
+const FIRST_VALUES = 24;
 
 /** A list of terms and what they are; null leaves a line out. */
 export function facts(lines) {
@@ -71,7 +74,7 @@ async function addNumbers(rest, file, tensor, isCurrent) {
         if (!isCurrent()) return;
         busy.replaceWith(statisticsView(statisticsOf(parts), tensor, isAll));
         if (tensor.shape.length === 0) {
-            rest.append(h("h3", {}, "Values"), table(["value"], [[Array.from(parts[0], (value) => numberText(value, tensor.numberType === "f64")).join(", ")]], "values"));
+            rest.append(h("h3", {}, "Values"), table(["value"], [[elementText(tensor, parts[0], 0)]], "values"));
         } else {
             const map = new HeatMap(tensor, isRemote);
             rest.append(h("h3", {}, "Heat map"), map.element);
@@ -79,9 +82,20 @@ async function addNumbers(rest, file, tensor, isCurrent) {
     } catch (error) {
         if (!isCurrent()) return;
         busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
+        rest.append(await firstValues(tensor));
         // A tensor train that is too large as a whole still has slices.
         if (tensor.layout === "tensor_train") rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
     }
+}
+
+/** The first values of each component, of a tensor that is not read as one. */
+async function firstValues(tensor) {
+    const rows = [];
+    for (const component of tensor.components.slice(0, 16)) {
+        const { values, about } = await tensor.readComponent(component, 0, FIRST_VALUES).catch(() => ({}));
+        if (values) rows.push([component.role, Array.from({ length: values.length / about.lanes }, (_, index) => elementText(about, values, index)).join("  ")]);
+    }
+    return rows.length ? h("section", {}, h("h3", {}, "First values of its components"), table(["component", "values"], rows, "first")) : "";
 }
 
 function statisticsView(found, tensor, isAll) {

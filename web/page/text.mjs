@@ -45,6 +45,14 @@ export function numberText(value, isDouble = false) {
     return String(Number(value.toPrecision(9)));
 }
 
+/** Element `index` of a tensor's values: a complex number, or several numbers, where it has several lanes. */
+export function elementText({ numberType, lanes, dtype }, values, index) {
+    const parts = Array.from({ length: lanes }, (_, lane) => numberText(values[index * lanes + lane], numberType === "f64"));
+    if (lanes === 1) return parts[0];
+    if (dtype[0] === "c") return `${parts[0]}${/^[-]/.test(parts[1]) ? "" : "+"}${parts[1]}i`;
+    return `(${parts.join(", ")})`;
+}
+
 /** A number for people: six digits. */
 export function roundText(value) {
     return String(Number(Number(value).toPrecision(6)));
@@ -56,12 +64,26 @@ export function nameText(name) {
     return name.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
-/** A value of an attribute, without its lists' ends where they are long. */
+/** Of a longer text, and of a longer list, only the beginning is shown. */
+const LONGEST_TEXT_SHOWN = 20000, MOST_ITEMS_SHOWN = 1000;
+
+/** A value of an attribute. */
 export function valueText(value) {
+    const text = fullText(value);
+    return text.length > LONGEST_TEXT_SHOWN ? `${text.slice(0, LONGEST_TEXT_SHOWN)}… (${countText(text.length)} characters)` : text;
+}
+
+function fullText(value) {
     if (value instanceof Uint8Array) return bytesAsText(value);
-    if (Array.isArray(value)) return `[${value.map(quoted).join(", ")}]`;
-    if (value instanceof Map) return `{${Array.from(value, ([key, item]) => `${quoted(key)}: ${quoted(item)}`).join(", ")}}`;
+    if (Array.isArray(value)) return `[${begun(value, quoted)}]`;
+    if (value instanceof Map) return `{${begun([...value], ([key, item]) => `${quoted(key)}: ${quoted(item)}`)}}`;
     return String(value);
+}
+
+/** The first items of a list, and how many more there are. */
+function begun(items, text) {
+    const more = items.length - MOST_ITEMS_SHOWN;
+    return items.slice(0, MOST_ITEMS_SHOWN).map(text).join(", ") + (more > 0 ? `, … and ${countText(more)} more` : "");
 }
 
 function quoted(value) {

@@ -96,6 +96,21 @@ export class Tensor {
         return all.slice(offset * this.lanes, (offset + count) * this.lanes);
     }
 
+    /**
+     * Up to `count` elements of one component from element `offset` on, with what they are: for tensors whose layout is
+     * not read. The component must be stored plain, and have a dtype.
+     */
+    async readComponent(component, offset, count) {
+        const { dtype, byteOrder, encoding, shard } = component;
+        if (dtype === null || encoding !== ENCODING.RAW || shard !== null) throw new TypeError("the component is not stored as plain numbers");
+        const { ranges, library } = this.#file, [numberType, lanes] = lanesOf(dtype);
+        const bits = this.#file.dtypeBits(dtype), first = Math.floor(offset * bits / 8), rest = offset * bits % 8;
+        const most = Math.min(count, Math.floor((component.length - first) * 8 / bits));
+        if (!(offset >= 0 && most >= 0)) throw new RangeError("the component has fewer elements");
+        const stored = await ranges.read(component.offset + first, Math.ceil((rest + most * bits) / 8));
+        return { values: decode(library, numberType, stored, byteOrder === BIG_ENDIAN, most * lanes, rest), about: { dtype, numberType, lanes } };
+    }
+
     async #readStored(offset, count) {
         const [data] = this.components;
         const { ranges, library } = this.#file;
@@ -204,7 +219,10 @@ export class Tensor {
     }
 
     async #elements(session, handle, decoder) {
-        if (this.dtype === null) throw new TypeError("the elements are of a type that has no numbers");
+        if (this.dtype === null) {
+            const what = this.layoutCode === LAYOUT.DENSE ? "elements that are not single numbers" : `the layout ${this.layout}`;
+            throw new TypeError(`${what} cannot be read as an array`);
+        }
         const { library } = session;
         const lengths = library.allocate(16);
         library.call("tenslice_tensor_lengths", handle, lengths, lengths + 8);

@@ -178,6 +178,10 @@ test("sparse, packed, compressed and computed tensors", async () => {
     for (const name of ["b2nd/good/cf_zstd_shuf_0.b2nd", "v1.0/sparse_zstd_crc32c.zt", "v1.2/objects_sparse_quant_logical.zt"]) {
         for (const tensor of (await open(await fixture(name))).tensors().filter(({ dtype }) => dtype !== null)) assert.equal((await tensor.whole()).length, tensor.elements * tensor.lanes, name);
     }
+    const grouped = (await open(await fixture("v1.2/objects_sparse_quant_logical.zt"))).find("gptq");
+    await assert.rejects(grouped.whole());
+    const { values, about } = await grouped.readComponent(grouped.components.find(({ dtype }) => dtype !== null), 0, 3);
+    assert.ok(values.length === 3 * about.lanes);
     const entry = (await open(await fixture("npz/deflated.npz"))).find("w");
     assert.equal(entry.dtype, null);
     const stored = (await open(await fixture("npz/stored.npz"))).find("w");
