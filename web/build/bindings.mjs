@@ -64,7 +64,7 @@ for (const name of Object.keys(status)) {
 }
 const text = [
     "// Generated from include/tenslice.h by web/build/bindings.mjs. Do not edit.\n",
-    `export const ABI_VERSION = ${/TENSLICE_ABI_VERSION (\d+)/.exec(readFileSync(`${root}include/tenslice.h`, "utf8"))[1]};\n`,
+    `export const ABI_VERSION = ${/TENSLICE_ABI_VERSION (\d+)/.exec(clang('#include "tenslice.h"\n', "-E", "-dM"))[1]};\n`,
     constant("STATUS", "The results of calls.", status),
     constant("FORMAT_NAMES", "The kinds of files.", codes("FORMAT_", true)),
     constant("LAYOUT", "How components make up a tensor.", codes("LAYOUT_", false)),

@@ -9,6 +9,8 @@ import { Session } from "./session.mjs";
 
 /** What is decoded as a whole, compressed or sparse tensors for instance, has at most so many bytes before and after. */
 const LARGEST_WHOLE = 2 ** 28;
+/** What is fetched from a server as a whole. */
+const LARGEST_FETCHED = 2 ** 26;
 /** Blocks of chunked arrays are decoded as a whole, and may share their bytes: a call decodes at most so many bytes. */
 const MOST_WORK = 2 ** 29;
 /** What is lent to a call that cannot say how much memory it takes. */
@@ -206,7 +208,10 @@ export class Tensor {
         const away = this.components.find(({ shard }) => shard !== null);
         if (away) throw new Error(`the data is in another file, the shard "${away.shard}"`);
         let wanted = this.components.map(({ offset, length }) => ({ offset, length }));
-        if (this.layoutCode === LAYOUT.CHUNKED) wanted = [{ offset: 0, length: ranges.length }]; // chunks are all over it
+        if (this.layoutCode === LAYOUT.CHUNKED) { // chunks are all over the file
+            wanted = [{ offset: 0, length: ranges.length }];
+            if (ranges.isRemote && ranges.length > LARGEST_FETCHED) throw new RangeError("chunked arrays of this size are read from the disk only: download the file");
+        }
         if (wanted.length > MOST_RANGES || this.layoutCode === LAYOUT.TENSOR_TRAIN) wanted = [around(wanted)]; // cores are read in one piece
         if (wanted.some(({ length }) => length > LARGEST_WHOLE)) throw new RangeError("there is too much to decode at once");
         return Promise.all(wanted.map(async ({ offset, length }) => ({ offset, bytes: await ranges.read(offset, length) })));

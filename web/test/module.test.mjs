@@ -45,6 +45,10 @@ test("the structs are those of the header", { skip: !allMustRun && spawnSync("cl
     execFileSync("node", [join(root, "web/build/bindings.mjs"), "--check"]);
 });
 
+test("the package has the version of the library", async () => {
+    assert.equal(await version(), JSON.parse(await readFile(join(root, "web/package.json"), "utf8")).version);
+});
+
 test("every fixture is opened or refused as its side-car says", async () => {
     const sidecars = (await files(fixtures)).filter((path) => path.endsWith(".json"));
     let accepted = 0, refused = 0;
@@ -217,6 +221,20 @@ test("attributes of every kind, and long lists when they are asked for", async (
     const kinds = new Map(await (await open(await fixture("gguf/kv_all_types.gguf"))).attributes());
     assert.ok([...kinds.values()].some((value) => typeof value === "boolean"));
     assert.ok([...kinds.values()].some((value) => Array.isArray(value)));
+});
+
+test("long texts of the metadata are passed over when a file is opened, and read when they are asked for", async () => {
+    const text = (value) => {
+        const bytes = Buffer.from(value), length = Buffer.alloc(8);
+        length.writeBigUInt64LE(BigInt(bytes.length));
+        return Buffer.concat([length, bytes]);
+    };
+    const long = "{{ message }}".repeat(60000), u32 = (value) => Buffer.from(Uint32Array.of(value).buffer), u64 = (value) => Buffer.from(BigUint64Array.of(BigInt(value)).buffer);
+    const pairs = [["general.architecture", "llama"], ["tokenizer.chat_template", long], ["general.name", "last"]];
+    const header = Buffer.concat([Buffer.from("GGUF"), u32(3), u64(0), u64(pairs.length), ...pairs.flatMap(([key, value]) => [text(key), u32(8), text(value)])]);
+    const file = await open(new Blob([header]));
+    assert.ok(file.ranges.bytesRead < 4e5, `${file.ranges.bytesRead} bytes read`);
+    assert.deepEqual(await file.attributes(), pairs);
 });
 
 /** A file of 20 GB with two tensors: nothing but its header takes room on the disk. */

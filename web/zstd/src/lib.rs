@@ -131,7 +131,8 @@ fn frames(mut stored: &[u8], dst: &mut [u8]) -> Result<usize, i32> {
         match decoder.init(&mut stored) {
             Ok(()) => written += frame(&mut decoder, &mut stored, &mut dst[written..])?,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                stored = usize::try_from(length).ok().and_then(|length| stored.get(length..)).ok_or(CORRUPT_STREAM)?;
+                stored =
+                    usize::try_from(length).ok().and_then(|length| stored.get(length..)).ok_or(CORRUPT_STREAM)?;
             }
             Err(_) => return Err(CORRUPT_STREAM),
         }
