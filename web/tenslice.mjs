@@ -125,8 +125,8 @@ class TensorFile {
     }
 
     async #attributesWith(missing, later) {
-        const data = Array.from(missing, async ([offset, length]) => ({ offset, bytes: await this.ranges.read(offset, length) }));
-        const session = await this.sessionWith(await Promise.all(data));
+        const read = async ([offset, length]) => ({ offset, bytes: await this.ranges.read(offset, length) });
+        const session = await this.sessionWith(await Promise.all(Array.from(missing, read)));
         try {
             return readAttributes(session, attributesOf(session), later);
         } finally {

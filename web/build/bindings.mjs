@@ -26,13 +26,23 @@ const header = clang('#include "tenslice.h"\n', "-E", "-P", "-C");
 /** The codes whose names begin with `TENSLICE_` and the prefix, without it; with their comments where `withText`. */
 function codes(prefix, withText) {
     const found = header.matchAll(new RegExp(`\\bTENSLICE_${prefix}([A-Z0-9_]+) = (\\d+),? /\\*\\*< (.*?) \\*/`, "g"));
-    return Object.fromEntries([...found].map(([, name, code, text]) => withText ? [code, text] : [name, Number(code)]));
+    return Object.fromEntries(
+        [...found].map(([, name, code, text]) => (withText ? [code, text] : [name, Number(code)])),
+    );
 }
 
 /** The kinds of fields, by their C types. A pointer and a size have 32 bits here. */
 function kindOf(type) {
     const [, element, count] = /^([\w ]+?(?: \*)?)(?:\[(\d+)\])?$/.exec(type);
-    const simple = { uint8_t: "u8", uint16_t: "u16", uint32_t: "u32", int32_t: "i32", uint64_t: "u64", size_t: "u32", double: "f64" };
+    const simple = {
+        uint8_t: "u8",
+        uint16_t: "u16",
+        uint32_t: "u32",
+        int32_t: "i32",
+        uint64_t: "u64",
+        size_t: "u32",
+        double: "f64",
+    };
     const kind = simple[element] ?? (element.endsWith("*") || element.startsWith("tenslice_decode") ? "u32" : element);
     return count ? [kind, Number(count)] : kind;
 }
@@ -41,7 +51,12 @@ function kindOf(type) {
 function structs() {
     const names = [...header.matchAll(/\}\s*(tenslice_\w+);/g)].map(([, name]) => name);
     const sizes = names.map((name) => `sizeof(${name})`).join(", ");
-    const table = clang(`#include "tenslice.h"\nunsigned long sizes[] = {${sizes}};\n`, "-fsyntax-only", "-Xclang", "-fdump-record-layouts");
+    const table = clang(
+        `#include "tenslice.h"\nunsigned long sizes[] = {${sizes}};\n`,
+        "-fsyntax-only",
+        "-Xclang",
+        "-fdump-record-layouts",
+    );
     const found = {};
     for (const [, name, rows, size] of table.matchAll(/^ *0 \| (tenslice_\w+)\n([^]*?)\[sizeof=(\d+)/gm)) {
         const fields = {};
@@ -54,7 +69,9 @@ function structs() {
 }
 
 function constant(name, about, value) {
-    const rows = Object.entries(value).map(([key, item]) => `    ${/^\w+$/.test(key) ? key : `"${key}"`}: ${JSON.stringify(item)},\n`);
+    const rows = Object.entries(value).map(
+        ([key, item]) => `    ${/^\w+$/.test(key) ? key : `"${key}"`}: ${JSON.stringify(item)},\n`,
+    );
     return `/** ${about} */\nexport const ${name} = {\n${rows.join("")}};\n`;
 }
 
@@ -71,7 +88,11 @@ const text = [
     constant("ENCODING", "How the bytes of a component are stored.", codes("ENCODING_", false)),
     constant("VALUE", "The kinds of values of attributes.", codes("VALUE_", false)),
     constant("WARNING_TEXTS", "Warnings, by their bits.", codes("WARNING_", true)),
-    constant("STRUCTS", "The structs: sizes, and the offset, the kind and the count of each field, on wasm32.", structs()),
+    constant(
+        "STRUCTS",
+        "The structs: sizes, and the offset, the kind and the count of each field, on wasm32.",
+        structs(),
+    ),
 ].join("\n");
 
 if (process.argv[2] === "--check") {

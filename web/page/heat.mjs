@@ -3,21 +3,35 @@ import { usualRange } from "./statistics.mjs";
 import { elementText, h, numberText, roundText } from "./text.mjs";
 
 /** A map has at most so many points across and down; of a file on a server fewer, as each row is a request. */
-const ACROSS = 256, DOWN = 256, DOWN_REMOTE = 48;
-const ROWS = 20, COLUMNS = 10; // of the table
+const ACROSS = 256,
+    DOWN = 256,
+    DOWN_REMOTE = 48;
+const ROWS = 20,
+    COLUMNS = 10; // of the table
 
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
 /** Red above zero, blue below, the colour of the page at zero; from least to greatest where all are of one sign. */
 function colour(value, [low, high]) {
     const page = isDark() ? [29, 32, 36] : [255, 255, 255];
-    const ends = isDark() ? [[110, 168, 255], [255, 130, 110]] : [[24, 88, 190], [190, 40, 30]];
+    const ends = isDark()
+        ? [
+              [110, 168, 255],
+              [255, 130, 110],
+          ]
+        : [
+              [24, 88, 190],
+              [190, 40, 30],
+          ];
     let share, end;
     if (low < 0 && high > 0) {
         const most = Math.max(-low, high);
         [share, end] = [Math.abs(value) / most, ends[value < 0 ? 0 : 1]];
     } else {
-        [share, end] = [high > low ? (value - low) / (high - low) : Number(value !== 0) / 2, ends[high <= 0 && low < 0 ? 0 : 1]];
+        [share, end] = [
+            high > low ? (value - low) / (high - low) : Number(value !== 0) / 2,
+            ends[high <= 0 && low < 0 ? 0 : 1],
+        ];
         if (high <= 0 && low < 0) share = 1 - share;
     }
     const part = Math.min(1, Math.max(0, share)) ** 0.8;
@@ -55,7 +69,17 @@ export class HeatMap {
         this.under = h("span", { className: "quiet" });
         this.legend = h("div", { className: "legend" });
         this.table = h("div", { className: "scroll" });
-        this.element = h("div", {}, this.#controls(), this.canvas, this.legend, this.caption, h("h3", {}, "Values"), this.#tableControls(), this.table);
+        this.element = h(
+            "div",
+            {},
+            this.#controls(),
+            this.canvas,
+            this.legend,
+            this.caption,
+            h("h3", {}, "Values"),
+            this.#tableControls(),
+            this.table,
+        );
         this.#listen();
         this.reset();
     }
@@ -65,14 +89,28 @@ export class HeatMap {
     }
 
     #controls() {
-        const button = (text, label, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
-        const fixed = this.#fixed.map((_, axis) => h("label", {}, `index ${axis} `, field(`Index in dimension ${axis}`, 0, this.#shape[axis] - 1, (index) => {
-            this.#fixed[axis] = index;
-            this.#draw();
-        })));
-        return h("div", { className: "controls" }, ...fixed,
-            button("+", "Zoom in", () => this.#zoom(0.5)), button("−", "Zoom out", () => this.#zoom(2)),
-            button("All", "Show all", () => this.reset()), this.under);
+        const button = (text, label, act) =>
+            h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+        const fixed = this.#fixed.map((_, axis) =>
+            h(
+                "label",
+                {},
+                `index ${axis} `,
+                field(`Index in dimension ${axis}`, 0, this.#shape[axis] - 1, (index) => {
+                    this.#fixed[axis] = index;
+                    this.#draw();
+                }),
+            ),
+        );
+        return h(
+            "div",
+            { className: "controls" },
+            ...fixed,
+            button("+", "Zoom in", () => this.#zoom(0.5)),
+            button("−", "Zoom out", () => this.#zoom(2)),
+            button("All", "Show all", () => this.reset()),
+            this.under,
+        );
     }
 
     #tableControls() {
@@ -83,17 +121,26 @@ export class HeatMap {
             this.#draw();
         };
         this.fields = [field("First row", 0, rows - 1, move(0)), field("First column", 0, columns - 1, move(1))];
-        return h("div", { className: "controls" }, h("label", {}, "first row ", this.fields[0]), h("label", {}, "first column ", this.fields[1]));
+        return h(
+            "div",
+            { className: "controls" },
+            h("label", {}, "first row ", this.fields[0]),
+            h("label", {}, "first column ", this.fields[1]),
+        );
     }
 
     #listen() {
         let grabbed = null;
         const { canvas } = this;
-        canvas.addEventListener("wheel", (event) => {
-            if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return; // the page scrolls
-            event.preventDefault();
-            this.#zoom(event.deltaY > 0 ? 1.5 : 1 / 1.5, this.#at(event));
-        }, { passive: false });
+        canvas.addEventListener(
+            "wheel",
+            (event) => {
+                if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return; // the page scrolls
+                event.preventDefault();
+                this.#zoom(event.deltaY > 0 ? 1.5 : 1 / 1.5, this.#at(event));
+            },
+            { passive: false },
+        );
         canvas.addEventListener("dblclick", (event) => this.#zoom(0.4, this.#at(event)));
         canvas.addEventListener("pointerdown", (event) => {
             grabbed = { at: this.#at(event), window: [...this.#window] };
@@ -113,8 +160,14 @@ export class HeatMap {
             this.#showAt(row, column);
         });
         canvas.addEventListener("keydown", (event) => {
-            const [top, left, rows, columns] = this.#window, step = (length) => Math.max(1, Math.round(length / 4));
-            const moves = { ArrowUp: [-step(rows), 0], ArrowDown: [step(rows), 0], ArrowLeft: [0, -step(columns)], ArrowRight: [0, step(columns)] };
+            const [top, left, rows, columns] = this.#window,
+                step = (length) => Math.max(1, Math.round(length / 4));
+            const moves = {
+                ArrowUp: [-step(rows), 0],
+                ArrowDown: [step(rows), 0],
+                ArrowLeft: [0, -step(columns)],
+                ArrowRight: [0, step(columns)],
+            };
             if (moves[event.key]) {
                 this.#window = [top + moves[event.key][0], left + moves[event.key][1], rows, columns];
                 this.#clamp();
@@ -129,18 +182,26 @@ export class HeatMap {
 
     /** The row and the column under the pointer. */
     #at(event) {
-        const box = this.canvas.getBoundingClientRect(), [top, left, rows, columns] = this.#window;
-        return [top + (event.clientY - box.top) / box.height * rows, left + (event.clientX - box.left) / box.width * columns];
+        const box = this.canvas.getBoundingClientRect(),
+            [top, left, rows, columns] = this.#window;
+        return [
+            top + ((event.clientY - box.top) / box.height) * rows,
+            left + ((event.clientX - box.left) / box.width) * columns,
+        ];
     }
 
     #showAt(row, column) {
         const drawn = this.#drawn;
         if (!drawn) return;
-        const [y, x] = [Math.floor((row - drawn.window[0]) / drawn.step[0]), Math.floor((column - drawn.window[1]) / drawn.step[1])];
+        const [y, x] = [
+            Math.floor((row - drawn.window[0]) / drawn.step[0]),
+            Math.floor((column - drawn.window[1]) / drawn.step[1]),
+        ];
         if (y < 0 || x < 0 || y >= drawn.down || x >= drawn.across) return;
         const value = drawn.values[y * drawn.across + x];
         const place = [...this.#fixed, drawn.window[0] + y * drawn.step[0], drawn.window[1] + x * drawn.step[1]];
-        this.under.textContent = `[${place.slice(-this.#tensor.shape.length).join(", ")}] = ${numberText(value, this.#tensor.numberType === "f64")}`;
+        const index = place.slice(-this.#tensor.shape.length).join(", ");
+        this.under.textContent = `[${index}] = ${numberText(value, this.#tensor.numberType === "f64")}`;
     }
 
     reset() {
@@ -152,8 +213,15 @@ export class HeatMap {
     #zoom(factor, around = null) {
         const [top, left, rows, columns] = this.#window;
         const centre = around ?? [top + rows / 2, left + columns / 2];
-        const size = [rows, columns].map((length, axis) => Math.max(Math.min(4, this.#size[axis]), Math.min(this.#size[axis], Math.round(length * factor))));
-        this.#window = [...[top, left].map((first, axis) => Math.round(centre[axis] - (centre[axis] - first) * size[axis] / [rows, columns][axis])), ...size];
+        const size = [rows, columns].map((length, axis) =>
+            Math.max(Math.min(4, this.#size[axis]), Math.min(this.#size[axis], Math.round(length * factor))),
+        );
+        this.#window = [
+            ...[top, left].map((first, axis) =>
+                Math.round(centre[axis] - ((centre[axis] - first) * size[axis]) / [rows, columns][axis]),
+            ),
+            ...size,
+        ];
         this.#clamp();
         this.#draw();
     }
@@ -170,20 +238,34 @@ export class HeatMap {
     async #part(first, size, step) {
         const isFlat = this.#tensor.shape.length === 1;
         const start = isFlat ? [first[1]] : [...this.#fixed, ...first];
-        const stop = isFlat ? [first[1] + size[1]] : [...this.#fixed.map((index) => index + 1), first[0] + size[0], first[1] + size[1]];
+        const stop = isFlat
+            ? [first[1] + size[1]]
+            : [...this.#fixed.map((index) => index + 1), first[0] + size[0], first[1] + size[1]];
         return this.#tensor.region(start, stop, isFlat ? [step[1]] : [...this.#fixed.map(() => 1), ...step]);
     }
 
     async #draw() {
-        const turn = ++this.#turn, window = [...this.#window], [top, left, rows, columns] = window;
+        const turn = ++this.#turn,
+            window = [...this.#window],
+            [top, left, rows, columns] = window;
         this.caption.textContent = "reading…";
-        this.fields?.forEach((input, axis) => { input.value = window[axis]; });
+        this.fields?.forEach((input, axis) => {
+            input.value = window[axis];
+        });
         const step = [Math.ceil(rows / (this.#isRemote ? DOWN_REMOTE : DOWN)), Math.ceil(columns / ACROSS)];
         try {
-            const all = await this.#part([top, left], [rows, columns], step), { lanes } = this.#tensor;
+            const all = await this.#part([top, left], [rows, columns], step),
+                { lanes } = this.#tensor;
             if (turn !== this.#turn) return;
-            const values = lanes === 1 ? all : Array.from({ length: all.length / lanes }, (_, index) => all[index * lanes]);
-            this.#drawn = { values, window, step, down: Math.ceil(rows / step[0]), across: Math.ceil(columns / step[1]) };
+            const values =
+                lanes === 1 ? all : Array.from({ length: all.length / lanes }, (_, index) => all[index * lanes]);
+            this.#drawn = {
+                values,
+                window,
+                step,
+                down: Math.ceil(rows / step[0]),
+                across: Math.ceil(columns / step[1]),
+            };
             this.#paint();
             const size = [Math.min(ROWS, this.#size[0] - top), Math.min(COLUMNS, this.#size[1] - left)];
             const near = await this.#part([top, left], size, [1, 1]);
@@ -194,8 +276,10 @@ export class HeatMap {
     }
 
     #paint() {
-        const { values, window, step, down, across } = this.#drawn, [top, left, rows, columns] = window;
-        const range = usualRange(values), image = new ImageData(across, down);
+        const { values, window, step, down, across } = this.#drawn,
+            [top, left, rows, columns] = window;
+        const range = usualRange(values),
+            image = new ImageData(across, down);
         for (let index = 0; index < down * across; index++) {
             const value = Number(values[index]);
             image.data.set(Number.isNaN(value) ? [128, 128, 128, 255] : [...colour(value, range), 255], index * 4);
@@ -205,18 +289,39 @@ export class HeatMap {
         this.canvas.style.aspectRatio = `${columns} / ${Math.min(columns, Math.max(rows, columns / 12))}`;
         const oneIn = (what, length) => (length > 1 ? `one ${what} in ${length}` : `all ${what}s`);
         const of = step[0] * step[1] > 1 ? `: ${oneIn("row", step[0])}, ${oneIn("column", step[1])}` : "";
-        this.caption.textContent = `Rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}${of}. Grey is NaN. ${this.#tensor.lanes > 1 ? "The first number of each element is shown. " : ""}Zoom with + and −, move with the arrow keys or by dragging.`;
-        this.canvas.setAttribute("aria-label", `Heat map of rows ${top} to ${top + rows - 1} and columns ${left} to ${left + columns - 1}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`);
-        const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }), strip = new ImageData(128, 1);
-        for (let index = 0; index < 128; index++) strip.data.set([...colour(range[0] + (range[1] - range[0]) * index / 127, range), 255], index * 4);
+        const part = `rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}`;
+        const lane = this.#tensor.lanes > 1 ? "The first number of each element is shown. " : "";
+        const help = "Grey is NaN. Zoom with + and −, move with the arrow keys or by dragging.";
+        this.caption.textContent = `R${part.slice(1)}${of}. ${lane}${help}`;
+        this.canvas.setAttribute(
+            "aria-label",
+            `Heat map of ${part}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`,
+        );
+        const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }),
+            strip = new ImageData(128, 1);
+        for (let index = 0; index < 128; index++)
+            strip.data.set([...colour(range[0] + ((range[1] - range[0]) * index) / 127, range), 255], index * 4);
         scale.getContext("2d").putImageData(strip, 0, 0);
         this.legend.replaceChildren(roundText(range[0]), scale, roundText(range[1]));
     }
 
     #fillTable(values, top, left, [rows, columns]) {
-        const head = h("tr", {}, h("td"), ...Array.from({ length: columns }, (_, column) => h("th", { scope: "col" }, String(left + column))));
-        const body = Array.from({ length: rows }, (_, row) => h("tr", {}, h("th", { scope: "row" }, String(top + row)),
-            ...Array.from({ length: columns }, (_, column) => h("td", {}, elementText(this.#tensor, values, row * columns + column)))));
+        const head = h(
+            "tr",
+            {},
+            h("td"),
+            ...Array.from({ length: columns }, (_, column) => h("th", { scope: "col" }, String(left + column))),
+        );
+        const body = Array.from({ length: rows }, (_, row) =>
+            h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, String(top + row)),
+                ...Array.from({ length: columns }, (_, column) =>
+                    h("td", {}, elementText(this.#tensor, values, row * columns + column)),
+                ),
+            ),
+        );
         this.table.replaceChildren(h("table", { className: "values" }, head, ...body));
     }
 }

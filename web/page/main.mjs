@@ -4,7 +4,7 @@ import { showFile } from "./fileview.mjs";
 import { showProblem } from "./problem.mjs";
 import { showTensor } from "./tensorview.mjs";
 import { Tree } from "./tree.mjs";
-import { bytesText, countText } from "./text.mjs";
+import { bytesText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
@@ -63,7 +63,7 @@ async function openFile(what, name) {
 setInterval(() => {
     if (!file) return;
     const { requests, bytesRead, length } = file.ranges;
-    const text = `${bytesText(bytesRead)} read in ${countText(requests)} ${requests === 1 ? "request" : "requests"}; the file has ${bytesText(length)}`;
+    const text = `${bytesText(bytesRead)} read in ${plural(requests, "request")}; the file has ${bytesText(length)}`;
     if (byId("read").textContent !== text) byId("read").textContent = text;
 }, 200);
 

@@ -12,7 +12,9 @@ export async function showProblem(place, name, error, ranges) {
     const first = Math.max(0, Math.floor((at - BEFORE) / A_LINE) * A_LINE);
     try {
         const bytes = await ranges.read(first, Math.min(SHOWN, ranges.length - first));
-        place.append(h("p", {}, at < ranges.length ? `The bytes around byte ${countText(at)}, which is marked:` : `The last bytes; byte ${countText(at)} would be behind them:`), hexOf(bytes, first, at));
+        const isInside = at < ranges.length, where = countText(at);
+        const about = isInside ? `The bytes around byte ${where}, which is marked:` : `The last bytes; byte ${where} would follow:`;
+        place.append(h("p", {}, about), hexOf(bytes, first, at));
     } catch { /* the message says enough */ }
 }
 

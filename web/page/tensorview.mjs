@@ -1,26 +1,48 @@
 // The view of a tensor: facts, statistics, histogram, heat map, values.
 import { HeatMap } from "./heat.mjs";
 import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
-import { bytesText, countText, elementText, h, nameText, numberText, roundText, shapeText, valueText } from "./text.mjs";
+import {
+    bytesText,
+    countText,
+    elementText,
+    h,
+    nameText,
+    numberText,
+    roundText,
+    shapeText,
+    valueText,
+} from "./text.mjs";
 
 /** How many values of a component are shown. */
 const FIRST_VALUES = 24;
 
 /** A list of terms and what they are; null leaves a line out. */
 export function facts(lines) {
-    return h("dl", {}, ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
+    return h(
+        "dl",
+        {},
+        ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
+    );
 }
 
 /** A table of a head and rows. */
 export function table(head, rows, className = "") {
-    return h("div", { className: "scroll" }, h("table", { className },
-        h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))))));
+    return h(
+        "div",
+        { className: "scroll" },
+        h(
+            "table",
+            { className },
+            h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
+        ),
+    );
 }
 
 /** Fills `view` with a tensor. `isCurrent()` says whether it is still the one to show. */
 export async function showTensor(view, file, listed, isCurrent) {
-    const title = h("h2", {}, nameText(listed.name)), busy = h("p", { className: "busy" }, "reading…");
+    const title = h("h2", {}, nameText(listed.name)),
+        busy = h("p", { className: "busy" }, "reading…");
     view.replaceChildren(title, busy);
     let tensor = listed;
     try {
@@ -42,32 +64,56 @@ function factsOf(listed, tensor) {
         ["shape", shapeText(tensor.shape)],
         ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
         ["layout", listed.layout + (tensor.isColumnMajor ? ", column-major" : "")],
-        ["stored", `${bytesText(listed.storedBytes)}${Number(elements) > 0 ? `, ${roundText(listed.storedBytes * 8 / Number(elements))} bits an element` : ""}`],
+        [
+            "stored",
+            bytesText(listed.storedBytes) +
+                (elements > 0 ? `, ${roundText((listed.storedBytes * 8) / Number(elements))} bits an element` : ""),
+        ],
     ]);
 }
 
 function componentsOf(tensor) {
-    const rows = tensor.components.slice(0, 200).map((component) => [
-        component.role, component.dtype ?? "-", component.byteOrder === 1 ? "big-endian" : "little-endian", component.encodingName,
-        countText(component.offset), bytesText(component.length), component.shard ? `shard ${component.shard}` : component.digest ?? "-",
-    ]);
+    const rows = tensor.components
+        .slice(0, 200)
+        .map((component) => [
+            component.role,
+            component.dtype ?? "-",
+            component.byteOrder === 1 ? "big-endian" : "little-endian",
+            component.encodingName,
+            countText(component.offset),
+            bytesText(component.length),
+            component.shard ? `shard ${component.shard}` : (component.digest ?? "-"),
+        ]);
     const more = tensor.components.length - rows.length;
-    return h("div", {}, h("h3", {}, "Where it is"),
+    return h(
+        "div",
+        {},
+        h("h3", {}, "Where it is"),
         table(["component", "dtype", "byte order", "encoding", "offset", "length", "digest"], rows),
-        more > 0 ? h("p", { className: "quiet" }, `and ${countText(more)} more`) : "");
+        more > 0 ? h("p", { className: "quiet" }, `and ${countText(more)} more`) : "",
+    );
 }
 
 async function addAttributes(view, tensor, isCurrent) {
     const attributes = await tensor.attributes().catch(() => []);
     if (attributes.length === 0 || !isCurrent()) return;
-    view.append(h("h3", {}, "Attributes"), table(["key", "value"],
-        attributes.map(([key, value]) => [h("span", { className: "key" }, valueText(key)), h("span", { className: "value" }, valueText(value))])));
+    view.append(
+        h("h3", {}, "Attributes"),
+        table(
+            ["key", "value"],
+            attributes.map(([key, value]) => [
+                h("span", { className: "key" }, valueText(key)),
+                h("span", { className: "value" }, valueText(value)),
+            ]),
+        ),
+    );
 }
 
 async function addNumbers(rest, file, tensor, isCurrent) {
     const busy = h("p", { className: "busy" }, "reading values…");
     rest.append(busy);
-    if (Number(tensor.elements) === 0) return busy.replaceWith(h("p", { className: "quiet" }, "The tensor has no elements."));
+    if (Number(tensor.elements) === 0)
+        return busy.replaceWith(h("p", { className: "quiet" }, "The tensor has no elements."));
     const { isRemote } = file.ranges;
     try {
         const { parts, isAll } = await sampleOf(tensor, isRemote);
@@ -84,7 +130,8 @@ async function addNumbers(rest, file, tensor, isCurrent) {
         busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
         rest.append(await firstValues(tensor));
         // A tensor train that is too large as a whole still has slices.
-        if (tensor.layout === "tensor_train") rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
+        if (tensor.layout === "tensor_train")
+            rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
     }
 }
 
@@ -93,43 +140,81 @@ async function firstValues(tensor) {
     const rows = [];
     for (const component of tensor.components.slice(0, 16)) {
         const { values, about } = await tensor.readComponent(component, 0, FIRST_VALUES).catch(() => ({}));
-        if (values) rows.push([component.role, Array.from({ length: values.length / about.lanes }, (_, index) => elementText(about, values, index)).join("  ")]);
+        if (values)
+            rows.push([
+                component.role,
+                Array.from({ length: values.length / about.lanes }, (_, index) =>
+                    elementText(about, values, index),
+                ).join("  "),
+            ]);
     }
-    return rows.length ? h("section", {}, h("h3", {}, "First values of its components"), table(["component", "values"], rows, "first")) : "";
+    return rows.length
+        ? h("section", {}, h("h3", {}, "First values of its components"), table(["component", "values"], rows, "first"))
+        : "";
 }
 
 function statisticsView(found, tensor, isAll) {
-    const of = isAll ? `of all ${countText(found.count)} numbers` : `of a sample: ${countText(found.count)} numbers from all over the tensor`;
+    const of = isAll
+        ? `of all ${countText(found.count)} numbers`
+        : `of a sample: ${countText(found.count)} numbers from all over the tensor`;
     const isDouble = tensor.numberType === "f64";
     const shown = (value) => (found.finite ? numberText(value, isDouble) : "-");
-    return h("section", {}, h("h3", {}, "Statistics ", h("span", { className: "quiet" }, of)),
+    return h(
+        "section",
+        {},
+        h("h3", {}, "Statistics ", h("span", { className: "quiet" }, of)),
         facts([
-            ["least", shown(found.min)], ["greatest", shown(found.max)],
-            ["mean", found.finite ? roundText(found.mean) : "-"], ["standard deviation", found.finite ? roundText(found.deviation) : "-"],
-            ["zeros", found.zeros ? `${countText(found.zeros)} (${roundText(100 * found.zeros / found.count)} %)` : "none"],
-            ["NaN", found.nan ? countText(found.nan) : null], ["infinite", found.infinite ? countText(found.infinite) : null],
+            ["least", shown(found.min)],
+            ["greatest", shown(found.max)],
+            ["mean", found.finite ? roundText(found.mean) : "-"],
+            ["standard deviation", found.finite ? roundText(found.deviation) : "-"],
+            [
+                "zeros",
+                found.zeros ? `${countText(found.zeros)} (${roundText((100 * found.zeros) / found.count)} %)` : "none",
+            ],
+            ["NaN", found.nan ? countText(found.nan) : null],
+            ["infinite", found.infinite ? countText(found.infinite) : null],
         ]),
-        histogramView(found));
+        histogramView(found),
+    );
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
 function histogramView({ histogram, min, max }) {
     if (!histogram) return "";
-    const most = Math.max(...histogram), svg = document.createElementNS(SVG, "svg");
+    const most = Math.max(...histogram),
+        svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("class", "bars");
     svg.setAttribute("viewBox", `0 0 ${BINS} 100`);
     svg.setAttribute("preserveAspectRatio", "none");
     svg.setAttribute("role", "img");
-    const peak = histogram.indexOf(most), width = (max - min) / BINS;
-    svg.setAttribute("aria-label", `Histogram from ${roundText(min)} to ${roundText(max)}; most values are from ${roundText(min + peak * width)} to ${roundText(min + (peak + 1) * width)}`);
+    const peak = histogram.indexOf(most),
+        width = (max - min) / BINS;
+    svg.setAttribute(
+        "aria-label",
+        `Histogram from ${roundText(min)} to ${roundText(max)}; most values are from ` +
+            `${roundText(min + peak * width)} to ${roundText(min + (peak + 1) * width)}`,
+    );
     histogram.forEach((count, bin) => {
-        const bar = document.createElementNS(SVG, "rect"), height = count ? Math.max(0.8, 100 * count / most) : 0;
+        const bar = document.createElementNS(SVG, "rect"),
+            height = count ? Math.max(0.8, (100 * count) / most) : 0;
         const title = document.createElementNS(SVG, "title");
         title.textContent = `${roundText(min + bin * width)} to ${roundText(min + (bin + 1) * width)}: ${countText(count)}`;
-        for (const [name, value] of Object.entries({ x: bin + 0.06, y: 100 - height, width: 0.88, height })) bar.setAttribute(name, value);
+        for (const [name, value] of Object.entries({ x: bin + 0.06, y: 100 - height, width: 0.88, height }))
+            bar.setAttribute(name, value);
         bar.append(title);
         svg.append(bar);
     });
-    return h("div", {}, svg, h("div", { className: "axis", "aria-hidden": "true" }, h("span", {}, roundText(min)), h("span", {}, roundText(max))));
+    return h(
+        "div",
+        {},
+        svg,
+        h(
+            "div",
+            { className: "axis", "aria-hidden": "true" },
+            h("span", {}, roundText(min)),
+            h("span", {}, roundText(max)),
+        ),
+    );
 }

@@ -30,13 +30,19 @@ export function countText(count) {
     return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/** A count of things: "1 tensor", "2 tensors". */
+export function plural(count, thing) {
+    return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 export function shapeText(shape) {
     return shape.length === 0 ? "scalar" : shape.join(" × ");
 }
 
 /** A number in as few digits as tell it from its neighbours; `isDouble` for one of 64 bits. */
 export function numberText(value, isDouble = false) {
-    if (typeof value === "bigint" || Number.isInteger(value) && Math.abs(value) < 1e15) return Object.is(value, -0) ? "-0" : String(value);
+    if (Object.is(value, -0)) return "-0";
+    if (typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) < 1e15)) return String(value);
     if (isDouble || !Number.isFinite(value)) return String(value);
     for (let digits = 1; digits < 9; digits++) {
         const short = Number(value.toPrecision(digits));
@@ -70,7 +76,8 @@ const LONGEST_TEXT_SHOWN = 20000, MOST_ITEMS_SHOWN = 1000;
 /** A value of an attribute. */
 export function valueText(value) {
     const text = fullText(value);
-    return text.length > LONGEST_TEXT_SHOWN ? `${text.slice(0, LONGEST_TEXT_SHOWN)}… (${countText(text.length)} characters)` : text;
+    if (text.length <= LONGEST_TEXT_SHOWN) return text;
+    return `${text.slice(0, LONGEST_TEXT_SHOWN)}… (${countText(text.length)} characters)`;
 }
 
 function fullText(value) {

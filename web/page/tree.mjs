@@ -1,6 +1,6 @@
 // The tensors of a file as a tree, by the dots in their names.
 import { List } from "./list.mjs";
-import { bytesText, countText, h, nameText, shapeText } from "./text.mjs";
+import { bytesText, countText, h, nameText, plural, shapeText } from "./text.mjs";
 
 /** Up to so many rows a tree is shown unfolded. */
 const UNFOLDED = 300;
@@ -13,17 +13,26 @@ const ORDERS = {
     type: (a, b) => natural.compare(a.type, b.type) || a.index - b.index,
 };
 
+function leafOf(tensor, name) {
+    return { name, tensor, size: tensor.storedBytes, index: tensor.index, type: tensor.typeName };
+}
+
+/** A folder whose first tensor has that index. */
+function emptyFolder(name, path, index) {
+    return { name, path, index, children: [], folders: new Map(), size: 0, type: "", count: 0 };
+}
+
 /** Folders and tensors: a folder has `children`, a tensor has `tensor`. */
 function folderOf(tensors) {
     const mark = tensors.some(({ name }) => name.includes(".")) ? "." : "/";
-    const root = { name: "", path: "", children: [], folders: new Map(), size: 0, index: 0, type: "", count: 0 };
+    const root = emptyFolder("", "", 0);
     for (const tensor of tensors) {
         const parts = tensor.name.split(mark), leaf = parts.pop();
         let folder = root, path = "";
         for (const part of parts) {
             path += part + mark;
             if (!folder.folders.has(part)) {
-                const made = { name: part, path, children: [], folders: new Map(), size: 0, index: tensor.index, type: "", count: 0 };
+                const made = emptyFolder(part, path, tensor.index);
                 folder.folders.set(part, made);
                 folder.children.push(made);
             }
@@ -31,7 +40,7 @@ function folderOf(tensors) {
             folder.size += tensor.storedBytes;
             folder.count += 1;
         }
-        folder.children.push({ name: leaf, tensor, size: tensor.storedBytes, index: tensor.index, type: tensor.typeName });
+        folder.children.push(leafOf(tensor, leaf));
     }
     return { root: shortened(root, mark), mark };
 }
@@ -112,7 +121,7 @@ export class Tree {
         else if (this.#order === "file" || this.#order === "name") this.#addFolder(this.#root, order, 0);
         else this.#addAll(this.#file.tensors(), order);
         const { length } = this.#file.tensors(), shown = this.#rows.filter(({ node }) => node.tensor).length;
-        this.onCount(this.#search ? `${countText(shown)} of ${countText(length)} tensors` : `${countText(length)} ${length === 1 ? "tensor" : "tensors"}`);
+        this.onCount((this.#search ? `${countText(shown)} of ` : "") + plural(length, "tensor"));
         this.list.reset(this.#rows.length);
     }
 
@@ -128,14 +137,15 @@ export class Tree {
     #addFound(order) {
         const words = this.#search.split(/\s+/);
         const found = this.#file.tensors().filter((tensor) => {
-            const text = `${tensor.name} ${tensor.typeName} ${tensor.layout} ${tensor.shape.join("x")} ${shapeText(tensor.shape)}`.toLowerCase();
+            const { name, typeName, layout, shape } = tensor;
+            const text = `${name} ${typeName} ${layout} ${shape.join("x")} ${shapeText(shape)}`.toLowerCase();
             return words.every((word) => text.includes(word));
         });
         this.#addAll(found, order);
     }
 
     #addAll(tensors, order) {
-        const nodes = tensors.map((tensor) => ({ name: tensor.name, tensor, size: tensor.storedBytes, index: tensor.index, type: tensor.typeName }));
+        const nodes = tensors.map((tensor) => leafOf(tensor, tensor.name));
         for (const node of nodes.sort(order)) this.#rows.push({ node, depth: 0 });
     }
 
@@ -157,9 +167,10 @@ export class Tree {
 
     #draw({ node, depth }) {
         const isFolder = Boolean(node.children), isClosed = this.#closed.has(node.path);
+        const title = node.tensor?.name ?? node.path ?? "";
         const sign = isFolder ? (isClosed ? "▸ " : "▾ ") : "";
         const row = h("div", { className: isFolder || node.file ? "folder" : "", "aria-level": depth + 1 },
-            h("span", { className: "name", style: `padding-left:${depth * 16}px`, title: node.tensor?.name ?? node.path ?? "" }, sign + nameText(node.name)),
+            h("span", { className: "name", style: `padding-left:${depth * 16}px`, title }, sign + nameText(node.name)),
             h("span", { className: "type" }, node.tensor?.typeName ?? (isFolder ? countText(node.count) : "")),
             h("span", { className: "shape" }, node.tensor ? shapeText(node.tensor.shape) : ""),
             h("span", { className: "size" }, bytesText(node.size)));

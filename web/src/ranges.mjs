@@ -19,7 +19,7 @@ class Ranges {
         this.requests += 1;
         this.bytesRead += length;
         const bytes = await this.fetch(offset, length);
-        if (bytes.length !== length) throw new Error(`${this.name}: ${bytes.length} bytes instead of ${length}: did the file change?`);
+        if (bytes.length !== length) throw new Error(`${bytes.length} bytes instead of ${length}: did the file change?`);
         return bytes;
     }
 }
@@ -102,7 +102,7 @@ async function fetchRange(url, offset, length) {
     if (answer.status === 416 && offset === 0) return new Response(new Uint8Array(0)); // an empty file
     if (answer.status === 206) return answer;
     await answer.body?.cancel(); // whatever it is, not all of it
-    if (answer.ok) throw new Error("the server sends whole files only, no ranges; download the file, and open it from the disk");
+    if (answer.ok) throw new Error("the server sends whole files only, no ranges: download the file, and open that");
     throw new Error(`the server answers ${answer.status} ${answer.statusText}`);
 }
 

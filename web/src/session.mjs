@@ -88,7 +88,8 @@ export class Session {
         const { library } = this;
         const need = library.make("tenslice_need");
         let passing = { at: 0, room: 0 }, fetched = 0;
-        const open = () => library.callWithError(this.source, [STATUS.NEED], "tenslice_file_open_source", this.file, this.source, need);
+        const { source, file } = this;
+        const open = () => library.callWithError(source, [STATUS.NEED], "tenslice_file_open_source", file, source, need);
         while (open() === STATUS.NEED) {
             const { offset, length, keep } = library.read("tenslice_need", need);
             fetched += keep ? length : 0;

@@ -60,7 +60,7 @@ export class Tensor {
 
     /** The type of ggml's blocks, such as `q4_k`; null for other tensors. */
     get blockType() {
-        return this.block ? /^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null : null;
+        return this.block ? (/^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null) : null;
     }
 
     /** What a person would call the type: the dtype, else the name of the blocks, else "-". */
@@ -84,14 +84,19 @@ export class Tensor {
      * `i64`, an array of bigints for 128 bits, and so on.
      */
     async read(offset, count) {
-        if (!(offset >= 0 && count >= 0 && offset + count <= this.elements)) throw new RangeError("the tensor has fewer elements");
+        if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
+            throw new RangeError("the tensor has fewer elements");
         if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
         const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
         if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
         if (this.isDirect) return this.#readStored(offset, count);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
             const { start, stop, skipped } = boxAround(this.#lengths, offset, count);
-            const values = await this.#regionOfChunks(start, stop, start.map(() => 1));
+            const values = await this.#regionOfChunks(
+                start,
+                stop,
+                start.map(() => 1),
+            );
             return values.slice(skipped * this.lanes, (skipped + count) * this.lanes);
         }
         const all = await this.whole();
@@ -104,13 +109,20 @@ export class Tensor {
      */
     async readComponent(component, offset, count) {
         const { dtype, byteOrder, encoding, shard } = component;
-        if (dtype === null || encoding !== ENCODING.RAW || shard !== null) throw new TypeError("the component is not stored as plain numbers");
-        const { ranges, library } = this.#file, [numberType, lanes] = lanesOf(dtype);
-        const bits = this.#file.dtypeBits(dtype), first = Math.floor(offset * bits / 8), rest = offset * bits % 8;
-        const most = Math.min(count, Math.floor((component.length - first) * 8 / bits));
+        if (dtype === null || encoding !== ENCODING.RAW || shard !== null)
+            throw new TypeError("the component is not stored as plain numbers");
+        const { ranges, library } = this.#file,
+            [numberType, lanes] = lanesOf(dtype);
+        const bits = this.#file.dtypeBits(dtype),
+            first = Math.floor((offset * bits) / 8),
+            rest = (offset * bits) % 8;
+        const most = Math.min(count, Math.floor(((component.length - first) * 8) / bits));
         if (!(offset >= 0 && most >= 0)) throw new RangeError("the component has fewer elements");
         const stored = await ranges.read(component.offset + first, Math.ceil((rest + most * bits) / 8));
-        return { values: decode(library, numberType, stored, byteOrder === BIG_ENDIAN, most * lanes, rest), about: { dtype, numberType, lanes } };
+        return {
+            values: decode(library, numberType, stored, byteOrder === BIG_ENDIAN, most * lanes, rest),
+            about: { dtype, numberType, lanes },
+        };
     }
 
     async #readStored(offset, count) {
@@ -118,11 +130,15 @@ export class Tensor {
         const { ranges, library } = this.#file;
         if (this.block) {
             const { elements, bytes } = this.block;
-            const first = Math.floor(offset / elements), end = Math.ceil((offset + count) / elements);
+            const first = Math.floor(offset / elements),
+                end = Math.ceil((offset + count) / elements);
             const blocks = await ranges.read(data.offset + first * bytes, (end - first) * bytes);
             return dequantize(library, this.blockType, blocks, offset - first * elements, count);
         }
-        const [whole, rest] = this.bits % 8 === 0 ? [this.bits / 8 * offset, 0] : [Math.floor(offset * this.bits / 8), offset * this.bits % 8];
+        const [whole, rest] =
+            this.bits % 8 === 0
+                ? [(this.bits / 8) * offset, 0]
+                : [Math.floor((offset * this.bits) / 8), (offset * this.bits) % 8];
         const stored = await ranges.read(data.offset + whole, Math.ceil((rest + count * this.bits) / 8));
         return decode(library, this.numberType, stored, data.byteOrder === BIG_ENDIAN, count * this.lanes, rest);
     }
@@ -132,7 +148,8 @@ export class Tensor {
      * has. Of a large tensor that is stored plain, little more is read than that.
      */
     async region(start, stop, step = start.map(() => 1)) {
-        if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole()) return this.#sliceOfTrain(start, stop, step);
+        if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole())
+            return this.#sliceOfTrain(start, stop, step);
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) return this.#regionOfChunks(start, stop, step);
         if (!this.isColumnMajor) return this.#regionOf(this.#lengths, start, stop, step);
         const reversed = [this.#lengths, start, stop, step].map((list) => [...list].reverse());
@@ -141,15 +158,20 @@ export class Tensor {
     }
 
     async #regionOf(shape, start, stop, step) {
-        const reads = groups(runs(shape, start, stop, step)), { lanes } = this;
-        const atOnce = this.#file.ranges.isRemote ? AT_ONCE : 1, parts = new Array(reads.length);
+        const reads = groups(runs(shape, start, stop, step)),
+            { lanes } = this;
+        const atOnce = this.#file.ranges.isRemote ? AT_ONCE : 1,
+            parts = new Array(reads.length);
         let next = 0;
-        await Promise.all(Array.from({ length: atOnce }, async () => {
-            while (next < reads.length) {
-                const index = next++, { first, end } = reads[index];
-                parts[index] = picked(await this.read(first, end - first), reads[index], lanes);
-            }
-        }));
+        await Promise.all(
+            Array.from({ length: atOnce }, async () => {
+                while (next < reads.length) {
+                    const index = next++,
+                        { first, end } = reads[index];
+                    parts[index] = picked(await this.read(first, end - first), reads[index], lanes);
+                }
+            }),
+        );
         const total = product(regionShape(start, stop, step)) * lanes;
         if (parts.length === 0) return new Float32Array(0);
         if (parts.length === 1) return parts[0];
@@ -169,8 +191,10 @@ export class Tensor {
     async whole() {
         const file = this.#file;
         if (file.kept?.tensor !== this) {
-            const kept = file.kept = { tensor: this, values: this.#decodeWhole() };
-            kept.values.catch(() => { if (file.kept === kept) file.kept = null; });
+            const kept = (file.kept = { tensor: this, values: this.#decodeWhole() });
+            kept.values.catch(() => {
+                if (file.kept === kept) file.kept = null;
+            });
         }
         return file.kept.values;
     }
@@ -182,14 +206,21 @@ export class Tensor {
     async #decodeWhole() {
         if (this.isDirect) return this.#readStored(0, this.elements);
         if (!this.#canBeWhole() || this.storedBytes > LARGEST_WHOLE) {
-            throw new RangeError(`tensors that are stored as ${this.#howStored()} are decoded as a whole; this one is too large for that`);
+            throw new RangeError(
+                `tensors that are stored as ${this.#howStored()} are decoded as a whole; this one is too large for that`,
+            );
         }
         if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) {
-            return this.#regionOfChunks(this.shape.map(() => 0), this.#lengths, this.shape.map(() => 1));
+            return this.#regionOfChunks(
+                this.shape.map(() => 0),
+                this.#lengths,
+                this.shape.map(() => 1),
+            );
         }
         const session = await this.#file.sessionWith(await this.#stored());
         try {
-            const handle = session.tensor(this.index), decoder = await this.#decoder(session);
+            const handle = session.tensor(this.index),
+                decoder = await this.#decoder(session);
             const isScaled = this.layoutCode === LAYOUT.MICROSCALING || this.block !== null;
             return isScaled ? this.#floats(session, handle, decoder) : this.#elements(session, handle, decoder);
         } finally {
@@ -208,34 +239,45 @@ export class Tensor {
         const away = this.components.find(({ shard }) => shard !== null);
         if (away) throw new Error(`the data is in another file, the shard "${away.shard}"`);
         let wanted = this.components.map(({ offset, length }) => ({ offset, length }));
-        if (this.layoutCode === LAYOUT.CHUNKED) { // chunks are all over the file
+        if (this.layoutCode === LAYOUT.CHUNKED) {
+            // chunks are all over the file
             wanted = [{ offset: 0, length: ranges.length }];
-            if (ranges.isRemote && ranges.length > LARGEST_FETCHED) throw new RangeError("chunked arrays of this size are read from the disk only: download the file");
+            if (ranges.isRemote && ranges.length > LARGEST_FETCHED)
+                throw new RangeError("chunked arrays of this size are read from the disk only: download the file");
         }
-        if (wanted.length > MOST_RANGES || this.layoutCode === LAYOUT.TENSOR_TRAIN) wanted = [around(wanted)]; // cores are read in one piece
-        if (wanted.some(({ length }) => length > LARGEST_WHOLE)) throw new RangeError("there is too much to decode at once");
-        return Promise.all(wanted.map(async ({ offset, length }) => ({ offset, bytes: await ranges.read(offset, length) })));
+        // The cores of a train are read in one piece.
+        if (wanted.length > MOST_RANGES || this.layoutCode === LAYOUT.TENSOR_TRAIN) wanted = [around(wanted)];
+        if (wanted.some(({ length }) => length > LARGEST_WHOLE))
+            throw new RangeError("there is too much to decode at once");
+        return Promise.all(
+            wanted.map(async ({ offset, length }) => ({ offset, bytes: await ranges.read(offset, length) })),
+        );
     }
 
     /** The second module is loaded when something is compressed with Zstandard. */
     async #decoder(session) {
-        const isWanted = this.components.some(({ encoding }) => [ENCODING.ZSTD, ENCODING.ZSTD_SEEKABLE].includes(encoding));
+        const isWanted = this.components.some(({ encoding }) =>
+            [ENCODING.ZSTD, ENCODING.ZSTD_SEEKABLE].includes(encoding),
+        );
         return isWanted ? session.decoder(await compiledModule("zstd")) : 0;
     }
 
     async #elements(session, handle, decoder) {
         if (this.dtype === null) {
-            const what = this.layoutCode === LAYOUT.DENSE ? "elements that are not single numbers" : `the layout ${this.layout}`;
+            const what =
+                this.layoutCode === LAYOUT.DENSE ? "elements that are not single numbers" : `the layout ${this.layout}`;
             throw new TypeError(`${what} cannot be read as an array`);
         }
         const { library } = session;
         const lengths = library.allocate(16);
         library.call("tenslice_tensor_lengths", handle, lengths, lengths + 8);
         const [dense, scratch] = [library.u64(lengths), library.u64(lengths + 8)];
-        const room = dense === NOT_STATED ? this.elements * this.bits / 8 : dense;
+        const room = dense === NOT_STATED ? (this.elements * this.bits) / 8 : dense;
         const need = scratch === NOT_STATED ? SCRATCH : scratch;
-        if (room > LARGEST_WHOLE || need > 4 * LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
-        const out = library.allocate(room), work = library.allocate(need);
+        if (room > LARGEST_WHOLE || need > 4 * LARGEST_WHOLE)
+            throw new RangeError("there is too much to decode at once");
+        const out = library.allocate(room),
+            work = library.allocate(need);
         session.call("tenslice_tensor_read_into", handle, decoder, out, room, need ? work : 0, need, lengths);
         return decode(library, this.numberType, library.bytes(out, room), false, this.elements * this.lanes);
     }
@@ -244,9 +286,11 @@ export class Tensor {
         const { library } = session;
         const length = library.allocate(8);
         library.call("tenslice_tensor_f32_scratch", handle, length);
-        const stated = library.u64(length), need = stated === NOT_STATED ? SCRATCH : stated;
+        const stated = library.u64(length),
+            need = stated === NOT_STATED ? SCRATCH : stated;
         if (need > 4 * LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
-        const out = library.allocate(this.elements * 4), work = library.allocate(need);
+        const out = library.allocate(this.elements * 4),
+            work = library.allocate(need);
         session.call("tenslice_tensor_read_f32_into", handle, decoder, out, this.elements, need ? work : 0, need, 0);
         return new Float32Array(library.bytes(out, this.elements * 4).slice().buffer);
     }
@@ -267,8 +311,10 @@ export class Tensor {
         const session = await this.#file.sessionWith(await this.#stored());
         let bytes;
         try {
-            const { library } = session, handle = session.tensor(this.index);
-            const out = library.allocate(data.decodedLength), length = library.allocate(8);
+            const { library } = session,
+                handle = session.tensor(this.index);
+            const out = library.allocate(data.decodedLength),
+                length = library.allocate(8);
             for (const component of session.components(handle)) {
                 session.call("tenslice_component_read_into", component, 0, out, data.decodedLength, length);
             }
@@ -284,19 +330,23 @@ export class Tensor {
     async #sliceOfTrain(start, stop, step) {
         const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
         const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
-        const width = this.bits / 8, room = product(free) * width;
-        if (room > LARGEST_WHOLE) throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
+        const width = this.bits / 8,
+            room = product(free) * width;
+        if (room > LARGEST_WHOLE)
+            throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
         const { offset, length } = this.#cores();
         const bytes = await this.#file.ranges.read(offset, length);
         const values = this.#file.using((session) => {
             const { library } = session;
-            const cores = library.place(bytes), train = library.make("tenslice_train");
+            const cores = library.place(bytes),
+                train = library.make("tenslice_train");
             session.call("tenslice_blz_train_in", session.file, cores, length, train);
             const needed = library.make("tenslice_blz_scratch");
             library.call("tenslice_blz_get_scratch", train, needed);
             const { slice } = library.read("tenslice_blz_scratch", needed);
             if (slice > LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
-            const out = library.allocate(room), work = library.allocate(slice);
+            const out = library.allocate(room),
+                work = library.allocate(slice);
             session.call("tenslice_blz_slice", train, library.placeU64(fixed), fixed.length, out, room, work, slice, 0);
             return decode(library, this.numberType, library.bytes(out, room), false, product(free) * this.lanes);
         });
@@ -321,8 +371,12 @@ export class Tensor {
         const session = this.#chunks;
         try {
             return this.#chunksOf(session, 0, start, stop, step);
-        } catch (error) { // each chunk has a codec of its own
-            const zstd = error.status === STATUS.UNSUPPORTED_CODEC && /"zstd"/.test(error.message) && await compiledModule("zstd");
+        } catch (error) {
+            // each chunk has a codec of its own
+            const zstd =
+                error.status === STATUS.UNSUPPORTED_CODEC &&
+                /"zstd"/.test(error.message) &&
+                (await compiledModule("zstd"));
             if (!zstd) throw error;
             this.#zstd ??= await session.decoder(zstd);
             return this.#chunksOf(session, this.#zstd, start, stop, step);
@@ -330,19 +384,49 @@ export class Tensor {
     }
 
     #chunksOf(session, decoder, start, stop, step) {
-        const { library, file } = session, mark = library.mark();
+        const { library, file } = session,
+            mark = library.mark();
         try {
             const [from, to, lengths] = [library.placeU64(start), library.placeU64(stop), library.allocate(16)];
             session.call("tenslice_b2nd_region_work", file, from, to, start.length, lengths);
             const work = library.u64(lengths);
             session.call("tenslice_b2nd_region_lengths", file, from, to, start.length, lengths, lengths + 8);
             const [room, need] = [library.u64(lengths), library.u64(lengths + 8)];
-            if (!(work <= MOST_WORK && room <= LARGEST_WHOLE && need <= LARGEST_WHOLE)) throw new RangeError("there is too much to decode at once");
-            const out = library.allocate(room), scratch = library.allocate(need);
-            session.call("tenslice_b2nd_read_region", file, from, to, start.length, decoder, out, room, scratch, need, lengths);
-            const box = stop.map((end, axis) => end - start[axis]), isBig = this.components[0]?.byteOrder === BIG_ENDIAN;
+            if (!(work <= MOST_WORK && room <= LARGEST_WHOLE && need <= LARGEST_WHOLE))
+                throw new RangeError("there is too much to decode at once");
+            const out = library.allocate(room),
+                scratch = library.allocate(need);
+            session.call(
+                "tenslice_b2nd_read_region",
+                file,
+                from,
+                to,
+                start.length,
+                decoder,
+                out,
+                room,
+                scratch,
+                need,
+                lengths,
+            );
+            const box = stop.map((end, axis) => end - start[axis]),
+                isBig = this.components[0]?.byteOrder === BIG_ENDIAN;
             const values = decode(library, this.numberType, library.bytes(out, room), isBig, product(box) * this.lanes);
-            return picked(values, { first: 0, runs: [...runs(box, box.map(() => 0), box, step)] }, this.lanes);
+            return picked(
+                values,
+                {
+                    first: 0,
+                    runs: [
+                        ...runs(
+                            box,
+                            box.map(() => 0),
+                            box,
+                            step,
+                        ),
+                    ],
+                },
+                this.lanes,
+            );
         } finally {
             library.release(mark);
         }
@@ -360,7 +444,8 @@ export class Tensor {
 
 function componentOf(file, library, handle) {
     const mark = library.mark();
-    const at = library.make("tenslice_component_info"), shard = library.make("tenslice_str");
+    const at = library.make("tenslice_component_info"),
+        shard = library.make("tenslice_str");
     library.call("tenslice_component_get_info", handle, at);
     library.call("tenslice_component_shard", handle, shard);
     const info = library.read("tenslice_component_info", at);
@@ -383,7 +468,10 @@ function componentOf(file, library, handle) {
 
 /** The range from the first byte of any range to the last. */
 function around(ranges) {
-    const [offset, end] = ranges.reduce(([first, last], range) => [Math.min(first, range.offset), Math.max(last, range.offset + range.length)], [Infinity, 0]);
+    const [offset, end] = ranges.reduce(
+        ([first, last], range) => [Math.min(first, range.offset), Math.max(last, range.offset + range.length)],
+        [Infinity, 0],
+    );
     return { offset, length: end - offset };
 }
 
@@ -404,7 +492,8 @@ function picked(values, { first, runs: wanted }, lanes) {
     let at = 0;
     for (const { at: begin, count, step } of wanted) {
         for (let index = 0; index < count; index++) {
-            for (let lane = 0; lane < lanes; lane++) found[at++] = values[(begin - first + index * step) * lanes + lane];
+            for (let lane = 0; lane < lanes; lane++)
+                found[at++] = values[(begin - first + index * step) * lanes + lane];
         }
     }
     return found;
@@ -412,7 +501,9 @@ function picked(values, { first, runs: wanted }, lanes) {
 
 /** A row-major array of `shape` with its dimensions in the reverse order. */
 function transposed(values, shape, lanes) {
-    const found = like(values, values.length), rank = shape.length, index = shape.map(() => 0);
+    const found = like(values, values.length),
+        rank = shape.length,
+        index = shape.map(() => 0);
     const strides = new Array(rank).fill(1);
     for (let axis = 1; axis < rank; axis++) strides[axis] = strides[axis - 1] * shape[axis - 1];
     for (let from = 0; from < values.length; from += lanes) {
