@@ -21,6 +21,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
+PACKAGE = ROOT / "target/web/tenslice"
 PAGE = (ROOT / "target/web/index.html").as_uri()
 SHOTS = ROOT / "target/web-shots"
 INSPECT = os.environ.get("TENSLICE_INSPECT", str(ROOT / "target/release/examples/inspect"))
@@ -33,6 +34,9 @@ class Server(http.server.BaseHTTPRequestHandler):
     sent = []
 
     def do_GET(self):
+        if self.path.startswith("/package/"):
+            self.send_whole(PACKAGE / self.path.removeprefix("/package/"))
+            return
         path = self.folder / self.path.lstrip("/")
         size = path.stat().st_size
         wanted = re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
@@ -49,6 +53,16 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Access-Control-Allow-Origin", "*")
         self.send_header("Access-Control-Expose-Headers", "Content-Range")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_whole(self, path):
+        """A file of the package, or a page that has nothing in it."""
+        kinds = {".mjs": "text/javascript", ".wasm": "application/wasm"}
+        body = path.read_bytes() if path.suffix in kinds else b"<!DOCTYPE html><link rel=icon href=data:,>"
+        self.send_response(200)
+        self.send_header("Content-Type", kinds.get(path.suffix, "text/html"))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
@@ -237,6 +251,34 @@ class PageTest(unittest.TestCase):
         self.choose("output")
         self.assertEqual(self.values()[:4], [1.5, -2.0, 0.25, 1024.0])
         self.assertLess(sum(Server.sent), 2e7)
+
+    def test_package(self):
+        """The ES module by itself, as another page would load it; the second module where it is needed."""
+        shutil.copy(FIXTURES / "v1.0/zstd.zt", self.folder / "zstd.zt")
+        self.page.goto(f"{self.address}/package/")
+        found = self.page.evaluate("""async () => {
+            const { open } = await import("/package/tenslice.mjs");
+            const file = await open(location.origin + "/zstd.zt");
+            return [file.format, (await file.find("noise").read(0, 3)).length];
+        }""")
+        self.assertEqual(found, ["ztensor", 3])
+        self.assertIn(f"{self.address}/package/zstd.wasm", self.asked)
+
+    def test_drop(self):
+        data = list((FIXTURES / "gguf-blocks/q4_k.gguf").read_bytes())
+        self.page.evaluate("""(data) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([new Uint8Array(data)], "dropped.gguf"));
+            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+        }""", data)
+        self.ready()
+        self.assertEqual(self.page.inner_text("#view h2"), "dropped.gguf")
+
+    def test_link(self):
+        shutil.copy(FIXTURES / "gguf-blocks/q4_k.gguf", self.folder / "linked.gguf")
+        self.page.goto(f"{PAGE}?url={self.address}/linked.gguf")
+        self.ready()
+        self.assertEqual(self.page.inner_text("#view h2"), "linked.gguf")
 
     def test_refused(self):
         broken = self.folder / "broken.safetensors"
