@@ -98,7 +98,12 @@ class HttpRanges extends Ranges {
 const FIRST = 16384;
 
 async function fetchRange(url, offset, length) {
-    const answer = await fetch(url, { headers: { range: `bytes=${offset}-${offset + length - 1}` } });
+    let answer;
+    try {
+        answer = await fetch(url, { headers: { range: `bytes=${offset}-${offset + length - 1}` } });
+    } catch (error) { // a browser does not say which
+        throw new Error("the server cannot be reached, or does not let pages of other sites read its files (CORS)", { cause: error });
+    }
     if (answer.status === 416 && offset === 0) return new Response(new Uint8Array(0)); // an empty file
     if (answer.status === 206) return answer;
     await answer.body?.cancel(); // whatever it is, not all of it

@@ -380,4 +380,5 @@ test("a server with ranges; one without, and one that fails, say so", async (t) 
     assert.ok(asked.every(Boolean));
     await assert.rejects(open(`${address}/whole`), /ranges/);
     await assert.rejects(open(`${address}/missing`), /404/);
+    await assert.rejects(open("http://127.0.0.1:9/"), /cannot be reached/);
 });
