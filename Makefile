@@ -22,7 +22,7 @@ LIB_ZSTD := target/c-zstd/release
 .PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
 	test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check \
 	bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
-	header lint doc clean
+	header lint doc web web-test clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -148,6 +148,16 @@ lint: ## format, clippy and the headers
 
 doc: ## the documentation, without warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
+
+web: ## the page that looks into tensor files, and the npm package: target/web
+	web/build.sh
+
+web-test: web ## their tests, in node and in headless Chromium
+	$(CARGO) build --quiet --release --example inspect
+	node --test web/test/module.test.mjs
+	[ -x target/web-venv/bin/python ] || python3 -m venv target/web-venv
+	target/web-venv/bin/pip install --quiet playwright
+	target/web-venv/bin/python web/test/page.py
 
 clean: ## remove everything that was built
 	$(CARGO) clean

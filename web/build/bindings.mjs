@@ -1,0 +1,110 @@
+// Writes web/src/abi.mjs: the codes of include/tenslice.h, and where the fields of its structs are in wasm32. clang is
+// asked for both, so that no offset is counted by hand: node web/build/bindings.mjs [--check]
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const target = join(root, "web/src/abi.mjs");
+
+/** What clang says about a C program, given its text. */
+function clang(program, ...options) {
+    const folder = mkdtempSync(join(tmpdir(), "tenslice-"));
+    try {
+        writeFileSync(join(folder, "program.c"), program);
+        const fixed = ["--target=wasm32", "-ffreestanding", `-I${root}include`, ...options, join(folder, "program.c")];
+        return execFileSync("clang", fixed, { encoding: "utf8", maxBuffer: 1 << 26 });
+    } finally {
+        rmSync(folder, { recursive: true });
+    }
+}
+
+const header = clang('#include "tenslice.h"\n', "-E", "-P", "-C");
+
+/** The codes whose names begin with `TENSLICE_` and the prefix, without it; with their comments where `withText`. */
+function codes(prefix, withText) {
+    // The comment stands behind a code or, where it is long, above it.
+    const above = "(?:/\\*\\* ((?:(?!\\*/)[^])*) \\*/\\s*)?", behind = "(?: /\\*\\*< (.*?) \\*/)?";
+    const found = header.matchAll(new RegExp(`${above}\\bTENSLICE_${prefix}([A-Z0-9_]+) = (\\d+),?${behind}`, "g"));
+    const entries = Array.from(found, ([, long, name, code, short]) => {
+        const text = short ?? long?.replace(/\s*\n[ *]*/g, " ");
+        if (text === undefined) return []; // a dtype: the library says its name
+        return [withText ? [code, text] : [name, Number(code)]];
+    });
+    return Object.fromEntries(entries.flat());
+}
+
+/** The kinds of fields, by their C types. A pointer and a size have 32 bits here. */
+function kindOf(type) {
+    const [, element, count] = /^([\w ]+?(?: \*)?)(?:\[(\d+)\])?$/.exec(type);
+    const simple = {
+        uint8_t: "u8",
+        uint16_t: "u16",
+        uint32_t: "u32",
+        int32_t: "i32",
+        uint64_t: "u64",
+        size_t: "u32",
+        double: "f64",
+    };
+    const kind = simple[element] ?? (element.endsWith("*") || element.startsWith("tenslice_decode") ? "u32" : element);
+    return count ? [kind, Number(count)] : kind;
+}
+
+/** Size and fields of every struct, from clang's table of offsets. */
+function structs() {
+    const names = [...header.matchAll(/\}\s*(tenslice_\w+);/g)].map(([, name]) => name);
+    const sizes = names.map((name) => `sizeof(${name})`).join(", ");
+    const table = clang(
+        `#include "tenslice.h"\nunsigned long sizes[] = {${sizes}};\n`,
+        "-fsyntax-only",
+        "-Xclang",
+        "-fdump-record-layouts",
+    );
+    const found = {};
+    for (const [, name, rows, size] of table.matchAll(/^ *0 \| (tenslice_\w+)\n([^]*?)\[sizeof=(\d+)/gm)) {
+        const fields = {};
+        for (const [, offset, type, field] of rows.matchAll(/^ *(\d+) \|   (\S.*?) (\w+)$/gm)) {
+            if (!["opaque", "reserved"].includes(field)) fields[field] = [Number(offset), ...[kindOf(type)].flat()];
+        }
+        found[name] = { size: Number(size), fields };
+    }
+    return Object.fromEntries(names.filter((name) => found[name]).map((name) => [name, found[name]]));
+}
+
+function constant(name, about, value) {
+    const rows = Object.entries(value).map(
+        ([key, item]) => `    ${/^\w+$/.test(key) ? key : `"${key}"`}: ${JSON.stringify(item)},\n`,
+    );
+    return `/** ${about} */\nexport const ${name} = {\n${rows.join("")}};\n`;
+}
+
+const status = codes("", false);
+for (const name of Object.keys(status)) {
+    if (/^(LAYOUT|FORMAT|ITEM|ORDER|BYTE_ORDER|ENCODING|VALUE|CAP|WARNING)_/.test(name)) delete status[name];
+}
+const text = [
+    "// Generated from include/tenslice.h by web/build/bindings.mjs. Do not edit.\n",
+    `export const ABI_VERSION = ${/TENSLICE_ABI_VERSION (\d+)/.exec(clang('#include "tenslice.h"\n', "-E", "-dM"))[1]};\n`,
+    constant("STATUS", "The results of calls.", status),
+    constant("FORMAT_NAMES", "The kinds of files.", codes("FORMAT_", true)),
+    constant("LAYOUT", "How components make up a tensor.", codes("LAYOUT_", false)),
+    constant("ENCODING", "How the bytes of a component are stored.", codes("ENCODING_", false)),
+    constant("VALUE", "The kinds of values of attributes.", codes("VALUE_", false)),
+    constant("WARNING_TEXTS", "Warnings, by their bits.", codes("WARNING_", true)),
+    constant(
+        "STRUCTS",
+        "The structs: sizes, and the offset, the kind and the count of each field, on wasm32.",
+        structs(),
+    ),
+].join("\n");
+
+if (process.argv[2] === "--check") {
+    if (readFileSync(target, "utf8") !== text) {
+        console.error("web/src/abi.mjs is not what include/tenslice.h says: node web/build/bindings.mjs");
+        process.exit(1);
+    }
+} else {
+    writeFileSync(target, text);
+}

@@ -1,0 +1,38 @@
+// Puts the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each after
+// those that it imports; the WebAssembly modules are part of the page. No two modules may define one name.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const [folder, output] = process.argv.slice(2);
+const page = fileURLToPath(new URL("../page/", import.meta.url));
+const IMPORT = /^import \{[^}]*\} from "(\.[^"]+)";\n/gm;
+
+const done = new Set();
+
+/** The text of a module behind that of all that it imports. */
+function joined(path) {
+    if (done.has(path)) return "";
+    done.add(path);
+    const text = readFileSync(path, "utf8");
+    const before = Array.from(text.matchAll(IMPORT), ([, name]) => joined(resolve(dirname(path), name)));
+    const own = text.replaceAll(IMPORT, "").replaceAll(/^export \{[^}]*\};\n/gm, "").replaceAll(/^export /gm, "");
+    return `${before.join("")}${own}\n`;
+}
+
+const wasm = (name) => readFileSync(join(folder, `${name}.wasm`)).toString("base64");
+const modules = `const MODULES = {\n    tenslice: "${wasm("tenslice")}",\n    zstd: "${wasm("zstd")}",\n};\n`;
+const script = joined(join(page, "main.mjs"));
+
+const check = mkdtempSync(join(tmpdir(), "tenslice-"));
+writeFileSync(join(check, "page.mjs"), script);
+execFileSync("node", ["--check", join(check, "page.mjs")], { stdio: ["ignore", "ignore", "inherit"] });
+rmSync(check, { recursive: true });
+if (/<\/script/i.test(script)) throw new Error("a script cannot have the end of a script in it");
+
+const html = readFileSync(join(page, "index.html"), "utf8")
+    .replace("/* style */", () => readFileSync(join(page, "style.css"), "utf8").trim())
+    .replace("/* script */", () => modules + script.trim());
+writeFileSync(output, html);

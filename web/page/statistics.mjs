@@ -1,0 +1,64 @@
+// Statistics of a tensor: of all of it, or of a sample where it is large. Depends on nothing.
+
+/** Up to so many elements are read for statistics: from this machine, from a server. */
+const MOST = 2 ** 21, MOST_REMOTE = 2 ** 16;
+/** A sample is of so many runs of elements, evenly spread. */
+const RUNS = 32;
+export const BINS = 48;
+
+/** The elements that statistics are made of, as arrays, and whether they are all there are. */
+export async function sampleOf(tensor, isRemote) {
+    const most = isRemote ? MOST_REMOTE : MOST, elements = Number(tensor.elements);
+    if (elements <= most) return { parts: [await tensor.whole()], isAll: true };
+    const length = Math.floor(most / RUNS), parts = [];
+    for (let run = 0; run < RUNS; run++) {
+        parts.push(await tensor.read(Math.floor(run * (elements - length) / (RUNS - 1)), length));
+    }
+    return { parts, isAll: false };
+}
+
+/** Least, greatest, mean, standard deviation and what is not finite, and the counts of a histogram. */
+export function statisticsOf(parts) {
+    const found = { count: 0, finite: 0, nan: 0, infinite: 0, zeros: 0, min: Infinity, max: -Infinity, mean: 0, deviation: 0 };
+    let squares = 0; // sums of squared distances from the mean so far
+    for (const part of parts) {
+        for (let index = 0; index < part.length; index++) {
+            const value = Number(part[index]);
+            found.count += 1;
+            if (Number.isNaN(value)) found.nan += 1;
+            else if (!Number.isFinite(value)) found.infinite += 1;
+            else {
+                found.finite += 1;
+                if (value === 0) found.zeros += 1;
+                if (value < found.min) found.min = value;
+                if (value > found.max) found.max = value;
+                const distance = value - found.mean;
+                found.mean += distance / found.finite;
+                squares += distance * (value - found.mean);
+            }
+        }
+    }
+    found.deviation = found.finite ? Math.sqrt(squares / found.finite) : NaN;
+    found.histogram = histogramOf(parts, found);
+    return found;
+}
+
+function histogramOf(parts, { min, max, finite }) {
+    const counts = new Array(BINS).fill(0), width = (max - min) / BINS;
+    if (finite === 0 || !(width > 0) || !Number.isFinite(width)) return null;
+    for (const part of parts) {
+        for (let index = 0; index < part.length; index++) {
+            const value = Number(part[index]);
+            if (Number.isFinite(value)) counts[Math.min(BINS - 1, Math.floor((value - min) / width))] += 1;
+        }
+    }
+    return counts;
+}
+
+/** The values below and above which there is one in two hundred: what colours are spread over. */
+export function usualRange(values) {
+    const finite = Float64Array.from(values, Number).filter(Number.isFinite).sort();
+    if (finite.length === 0) return [0, 0];
+    const at = (share) => finite[Math.round(share * (finite.length - 1))];
+    return at(0.005) < at(0.995) ? [at(0.005), at(0.995)] : [at(0), at(1)];
+}

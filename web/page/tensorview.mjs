@@ -1,0 +1,220 @@
+// The view of a tensor: facts, statistics, histogram, heat map, values.
+import { HeatMap } from "./heat.mjs";
+import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
+import {
+    bytesText,
+    countText,
+    elementText,
+    h,
+    nameText,
+    numberText,
+    roundText,
+    shapeText,
+    valueText,
+} from "./text.mjs";
+
+/** How many values of a component are shown. */
+const FIRST_VALUES = 24;
+
+/** A list of terms and what they are; null leaves a line out. */
+export function facts(lines) {
+    return h(
+        "dl",
+        {},
+        ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
+    );
+}
+
+/** A table of a head and rows. */
+export function table(head, rows, className = "") {
+    return h(
+        "div",
+        { className: "scroll" },
+        h(
+            "table",
+            { className },
+            h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
+        ),
+    );
+}
+
+/** Fills `view` with a tensor. `isCurrent()` says whether it is still the one to show. */
+export async function showTensor(view, file, listed, isCurrent) {
+    const title = h("h2", {}, nameText(listed.name)),
+        busy = h("p", { className: "busy" }, "reading…");
+    view.replaceChildren(title, busy);
+    let tensor = listed;
+    try {
+        tensor = await listed.resolved();
+    } catch (error) {
+        busy.textContent = `What is inside cannot be read: ${error.message}`;
+    }
+    if (!isCurrent()) return;
+    view.replaceChildren(title, factsOf(listed, tensor), componentsOf(listed));
+    const rest = h("div");
+    view.append(rest);
+    await Promise.all([addAttributes(view, listed, isCurrent), addNumbers(rest, file, tensor, isCurrent)]);
+}
+
+function factsOf(listed, tensor) {
+    const { block, elements } = tensor;
+    return facts([
+        ["type", tensor.typeName + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
+        ["shape", shapeText(tensor.shape)],
+        ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
+        ["layout", listed.layout + (tensor.isColumnMajor ? ", column-major" : "")],
+        [
+            "stored",
+            bytesText(listed.storedBytes) +
+                (elements > 0 ? `, ${roundText((listed.storedBytes * 8) / Number(elements))} bits an element` : ""),
+        ],
+    ]);
+}
+
+function componentsOf(tensor) {
+    const rows = tensor.components
+        .slice(0, 200)
+        .map((component) => [
+            component.role,
+            component.dtype ?? "-",
+            component.byteOrder === 1 ? "big-endian" : "little-endian",
+            component.encodingName,
+            countText(component.offset),
+            bytesText(component.length),
+            component.shard ? `shard ${component.shard}` : (component.digest ?? "-"),
+        ]);
+    const more = tensor.components.length - rows.length;
+    return h(
+        "div",
+        {},
+        h("h3", {}, "Where it is"),
+        table(["component", "dtype", "byte order", "encoding", "offset", "length", "digest"], rows),
+        more > 0 ? h("p", { className: "quiet" }, `and ${countText(more)} more`) : "",
+    );
+}
+
+async function addAttributes(view, tensor, isCurrent) {
+    const attributes = await tensor.attributes().catch(() => []);
+    if (attributes.length === 0 || !isCurrent()) return;
+    view.append(
+        h("h3", {}, "Attributes"),
+        table(
+            ["key", "value"],
+            attributes.map(([key, value]) => [
+                h("span", { className: "key" }, valueText(key)),
+                h("span", { className: "value" }, valueText(value)),
+            ]),
+        ),
+    );
+}
+
+async function addNumbers(rest, file, tensor, isCurrent) {
+    const busy = h("p", { className: "busy" }, "reading values…");
+    rest.append(busy);
+    if (Number(tensor.elements) === 0)
+        return busy.replaceWith(h("p", { className: "quiet" }, "The tensor has no elements."));
+    const { isRemote } = file.ranges;
+    try {
+        const { parts, isAll } = await sampleOf(tensor, isRemote);
+        if (!isCurrent()) return;
+        busy.replaceWith(statisticsView(statisticsOf(parts), tensor, isAll));
+        if (tensor.shape.length === 0) {
+            rest.append(h("h3", {}, "Values"), table(["value"], [[elementText(tensor, parts[0], 0)]], "values"));
+        } else {
+            const map = new HeatMap(tensor, isRemote);
+            rest.append(h("h3", {}, "Heat map"), map.element);
+        }
+    } catch (error) {
+        if (!isCurrent()) return;
+        busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
+        rest.append(await firstValues(tensor));
+        // A tensor train that is too large as a whole still has slices.
+        if (tensor.layout === "tensor_train")
+            rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
+    }
+}
+
+/** The first values of each component, of a tensor that is not read as one. */
+async function firstValues(tensor) {
+    const rows = [];
+    for (const component of tensor.components.slice(0, 16)) {
+        const { values, about } = await tensor.readComponent(component, 0, FIRST_VALUES).catch(() => ({}));
+        if (values)
+            rows.push([
+                component.role,
+                Array.from({ length: values.length / about.lanes }, (_, index) =>
+                    elementText(about, values, index),
+                ).join("  "),
+            ]);
+    }
+    return rows.length
+        ? h("section", {}, h("h3", {}, "First values of its components"), table(["component", "values"], rows, "first"))
+        : "";
+}
+
+function statisticsView(found, tensor, isAll) {
+    const of = isAll
+        ? `of all ${countText(found.count)} numbers`
+        : `of a sample: ${countText(found.count)} numbers from all over the tensor`;
+    const isDouble = tensor.numberType === "f64";
+    const shown = (value) => (found.finite ? numberText(value, isDouble) : "-");
+    return h(
+        "section",
+        {},
+        h("h3", {}, "Statistics ", h("span", { className: "quiet" }, of)),
+        facts([
+            ["least", shown(found.min)],
+            ["greatest", shown(found.max)],
+            ["mean", found.finite ? roundText(found.mean) : "-"],
+            ["standard deviation", found.finite ? roundText(found.deviation) : "-"],
+            [
+                "zeros",
+                found.zeros ? `${countText(found.zeros)} (${roundText((100 * found.zeros) / found.count)} %)` : "none",
+            ],
+            ["NaN", found.nan ? countText(found.nan) : null],
+            ["infinite", found.infinite ? countText(found.infinite) : null],
+        ]),
+        histogramView(found),
+    );
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function histogramView({ histogram, min, max }) {
+    if (!histogram) return "";
+    const most = Math.max(...histogram),
+        svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("class", "bars");
+    svg.setAttribute("viewBox", `0 0 ${BINS} 100`);
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.setAttribute("role", "img");
+    const peak = histogram.indexOf(most),
+        width = (max - min) / BINS;
+    svg.setAttribute(
+        "aria-label",
+        `Histogram from ${roundText(min)} to ${roundText(max)}; most values are from ` +
+            `${roundText(min + peak * width)} to ${roundText(min + (peak + 1) * width)}`,
+    );
+    histogram.forEach((count, bin) => {
+        const bar = document.createElementNS(SVG, "rect"),
+            height = count ? Math.max(0.8, (100 * count) / most) : 0;
+        const title = document.createElementNS(SVG, "title");
+        title.textContent = `${roundText(min + bin * width)} to ${roundText(min + (bin + 1) * width)}: ${countText(count)}`;
+        for (const [name, value] of Object.entries({ x: bin + 0.06, y: 100 - height, width: 0.88, height }))
+            bar.setAttribute(name, value);
+        bar.append(title);
+        svg.append(bar);
+    });
+    return h(
+        "div",
+        {},
+        svg,
+        h(
+            "div",
+            { className: "axis", "aria-hidden": "true" },
+            h("span", {}, roundText(min)),
+            h("span", {}, roundText(max)),
+        ),
+    );
+}

@@ -1,0 +1,105 @@
+// Elements of the page, and texts for numbers. Depends on nothing.
+
+/** An element: its properties (attributes where they have a hyphen, or are a role), then children or texts. */
+export function h(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+        if (/^(aria-|data-|role$|for$|colspan$|scope$)/.test(name)) element.setAttribute(name, value);
+        else if (name === "style") element.style.cssText = value;
+        else element[name] = value;
+    }
+    element.append(...children);
+    return element;
+}
+
+const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"];
+
+/** A number of bytes, in powers of 1000 as disks have them. */
+export function bytesText(count) {
+    let value = Number(count), unit = 0;
+    while (value >= 999.5 && unit < UNITS.length - 1) {
+        value /= 1000;
+        unit += 1;
+    }
+    const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    return `${value.toFixed(digits)} ${unit === 0 && value === 1 ? "byte" : UNITS[unit]}`;
+}
+
+/** An integer with spaces between groups of three digits. */
+export function countText(count) {
+    return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** A count of things: "1 tensor", "2 tensors". */
+export function plural(count, thing) {
+    return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+export function shapeText(shape) {
+    return shape.length === 0 ? "scalar" : shape.join(" × ");
+}
+
+/** A number in as few digits as tell it from its neighbours; `isDouble` for one of 64 bits. */
+export function numberText(value, isDouble = false) {
+    if (Object.is(value, -0)) return "-0";
+    if (typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) < 1e15)) return String(value);
+    if (isDouble || !Number.isFinite(value)) return String(value);
+    for (let digits = 1; digits < 9; digits++) {
+        const short = Number(value.toPrecision(digits));
+        if (Math.fround(short) === value) return String(short);
+    }
+    return String(Number(value.toPrecision(9)));
+}
+
+/** Element `index` of a tensor's values: a complex number, or several numbers, where it has several lanes. */
+export function elementText({ numberType, lanes, dtype }, values, index) {
+    const parts = Array.from({ length: lanes }, (_, lane) => numberText(values[index * lanes + lane], numberType === "f64"));
+    if (lanes === 1) return parts[0];
+    if (dtype[0] === "c") return `${parts[0]}${/^[-]/.test(parts[1]) ? "" : "+"}${parts[1]}i`;
+    return `(${parts.join(", ")})`;
+}
+
+/** A number for people: six digits. */
+export function roundText(value) {
+    return String(Number(Number(value).toPrecision(6)));
+}
+
+/** A name with its control characters shown. */
+export function nameText(name) {
+    if (name === "") return "(no name)";
+    return name.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
+/** Of a longer text, and of a longer list, only the beginning is shown. */
+const LONGEST_TEXT_SHOWN = 20000, MOST_ITEMS_SHOWN = 1000;
+
+/** A value of an attribute. */
+export function valueText(value) {
+    const text = fullText(value);
+    if (text.length <= LONGEST_TEXT_SHOWN) return text;
+    return `${text.slice(0, LONGEST_TEXT_SHOWN)}… (${countText(text.length)} characters)`;
+}
+
+function fullText(value) {
+    if (value instanceof Uint8Array) return bytesAsText(value);
+    if (Array.isArray(value)) return `[${begun(value, quoted)}]`;
+    if (value instanceof Map) return `{${begun([...value], ([key, item]) => `${quoted(key)}: ${quoted(item)}`)}}`;
+    return String(value);
+}
+
+/** The first items of a list, and how many more there are. */
+function begun(items, text) {
+    const more = items.length - MOST_ITEMS_SHOWN;
+    return items.slice(0, MOST_ITEMS_SHOWN).map(text).join(", ") + (more > 0 ? `, … and ${countText(more)} more` : "");
+}
+
+function quoted(value) {
+    return typeof value === "string" ? JSON.stringify(value) : valueText(value);
+}
+
+/** Bytes that are no text: those that are letters as letters, others in hexadecimal. */
+function bytesAsText(bytes) {
+    const shown = Array.from(bytes.subarray(0, 256), (byte) =>
+        (byte > 31 && byte < 127 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`));
+    return shown.join("") + (bytes.length > 256 ? "…" : "");
+}

@@ -1,0 +1,81 @@
+// Which elements of a flat array make up a region, and in which few ranges they are read. Depends on nothing.
+
+/** Elements further apart than this are read one by one. */
+const WIDE_STEP = 2048;
+/** Ranges closer than this are read as one, of up to so many elements. */
+const GAP = 8192, LARGEST_READ = 1 << 20;
+
+/** The product of lengths. */
+export function product(lengths) {
+    return lengths.reduce((result, length) => result * length, 1);
+}
+
+/** How many indices there are from `start` to before `stop`, `step` apart, in each dimension. */
+export function regionShape(start, stop, step) {
+    return start.map((first, axis) => Math.max(0, Math.ceil((stop[axis] - first) / step[axis])));
+}
+
+/** The row-major strides of a shape. */
+export function stridesOf(shape) {
+    const strides = new Array(shape.length).fill(1);
+    for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = strides[axis + 1] * shape[axis + 1];
+    return strides;
+}
+
+/**
+ * The smallest region of whole rows around `count` elements from element `offset` on of a row-major array, and how many
+ * of its elements come before them.
+ */
+export function boxAround(shape, offset, count) {
+    const strides = stridesOf(shape);
+    const indexOf = (at) => shape.map((length, axis) => Math.floor(at / strides[axis]) % length);
+    const start = indexOf(offset), last = indexOf(offset + count - 1);
+    const apart = start.findIndex((first, axis) => first !== last[axis]);
+    const axis = apart < 0 ? shape.length : apart;
+    const first = start.map((index, at) => (at > axis ? 0 : index));
+    return {
+        start: first,
+        stop: last.map((index, at) => (at > axis ? shape[at] : index + 1)),
+        skipped: offset - first.reduce((sum, index, at) => sum + index * strides[at], 0),
+    };
+}
+
+/**
+ * The runs of elements of a region of a row-major array of `shape`, in order: each a position in the array, `count`
+ * elements that are `step` apart.
+ */
+export function* runs(shape, start, stop, step) {
+    const counts = regionShape(start, stop, step);
+    if (product(counts) === 0) return;
+    if (shape.length === 0) return yield { at: 0, count: 1, step: 1 };
+    const strides = stridesOf(shape), last = shape.length - 1, index = counts.map(() => 0);
+    for (;;) {
+        const at = index.reduce((sum, position, axis) => sum + (start[axis] + position * step[axis]) * strides[axis], 0);
+        const [count, apart] = [counts[last], step[last]];
+        if (apart <= WIDE_STEP) yield { at, count, step: apart };
+        else for (let position = 0; position < count; position++) yield { at: at + position * apart, count: 1, step: 1 };
+        let axis = last - 1;
+        while (axis >= 0 && ++index[axis] === counts[axis]) index[axis--] = 0;
+        if (axis < 0) return;
+    }
+}
+
+/** Puts runs together that are near each other: each group is one read of elements from `first` to before `end`. */
+export function groups(allRuns) {
+    const found = [];
+    for (const run of allRuns) {
+        const end = run.at + (run.count - 1) * run.step + 1, group = found.at(-1);
+        if (group && run.at >= group.first && run.at <= group.end + GAP && end - group.first <= LARGEST_READ) {
+            group.end = Math.max(group.end, end);
+            group.runs.push(run);
+        } else {
+            found.push({ first: run.at, end, runs: [run] });
+        }
+    }
+    return found;
+}
+
+/** An array like `values` for `length` numbers. */
+export function like(values, length) {
+    return Array.isArray(values) ? new Array(length) : new values.constructor(length);
+}

@@ -1,0 +1,223 @@
+// The C library in WebAssembly: its memory, its structs, its texts. Depends on abi.mjs alone.
+import { ABI_VERSION, FORMAT_NAMES, STATUS, STRUCTS } from "./abi.mjs";
+
+const WIDTHS = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, f64: 8 };
+const STATUS_NAMES = Object.fromEntries(Object.entries(STATUS).map(([name, code]) => [code, name]));
+/** A module that exports the function it imports, of the type of a tenslice_decode. */
+const TRAMPOLINE = Uint8Array.of(
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, // the magic number, version 1
+    1, 12, 1, 0x60, 7, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f, // a type: seven i32, result i32
+    2, 6, 1, 0, 1, 0x66, 0, 0, // imports "" "f" of type 0
+    7, 5, 1, 1, 0x66, 0, 0, // exports it as "f"
+);
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true }); // a BOM is part of a name
+
+/** What the C library means by "not stated": UINT64_MAX. */
+export const NOT_STATED = 2n ** 64n - 1n;
+
+/** Integers of 64 bits are numbers where a number can hold them, and bigints beyond. */
+export function toNumber(value) {
+    return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER) ? Number(value) : value;
+}
+
+/** An error of the library. `status` is a code of tenslice.h, `offset` the place in the file, where there is one. */
+export class TensliceError extends Error {
+    constructor(message, status, { offset = null, format = "" } = {}) {
+        super(message);
+        this.name = "TensliceError";
+        this.status = status;
+        this.statusName = STATUS_NAMES[status] ?? "";
+        this.offset = offset;
+        this.format = format;
+    }
+}
+
+/**
+ * One instance of the library. Its memory is handed out from the bottom up, and goes with the instance: nothing is
+ * freed, but all that was taken since a `mark()` can be given back.
+ */
+export class Library {
+    #exports;
+    #memory;
+    #end;
+    #view;
+
+    constructor(instance) {
+        this.#exports = instance.exports;
+        this.#memory = instance.exports.memory;
+        this.#end = instance.exports.__heap_base.value;
+        if (this.#exports.tenslice_abi_version() !== ABI_VERSION) throw new Error("tenslice.wasm has another ABI");
+        this.error = this.make("tenslice_error");
+    }
+
+    /** A function of the C library, or undefined. */
+    function(name) {
+        return this.#exports[name];
+    }
+
+    /** Calls a function that returns a status; throws unless that is 0 or among `accepted`. */
+    call(name, ...args) {
+        return this.checked(this.#exports[name](...args), null);
+    }
+
+    /** Calls a function whose last argument is a tenslice_error; the message tells what `source` has in memory. */
+    callWithError(source, accepted, name, ...args) {
+        const status = this.#exports[name](...args, this.error);
+        return accepted.includes(status) ? status : this.checked(status, source);
+    }
+
+    checked(status, source) {
+        if (status === STATUS.OK || status === STATUS.END) return status;
+        if (source === null) throw new TensliceError(this.cString(this.#exports.tenslice_status_text(status)), status);
+        const error = this.read("tenslice_error", this.error);
+        const place = { offset: error.offset === NOT_STATED ? null : error.offset, format: FORMAT_NAMES[error.format] };
+        throw new TensliceError(this.#message(source, status), status, place);
+    }
+
+    #message(source, status) {
+        const mark = this.mark();
+        try {
+            const length = 1 << 14, buffer = this.allocate(length);
+            const written = this.#exports.tenslice_error_text_source(this.error, source, buffer, length, 0);
+            return this.cString(written === STATUS.OK ? buffer : this.#exports.tenslice_status_text(status));
+        } finally {
+            this.release(mark);
+        }
+    }
+
+    /**
+     * Makes a function of JavaScript one that C can call: seven 32-bit arguments, a 32-bit result. A table of functions
+     * takes only those that a module exports, so one is exported by a module of a few bytes.
+     */
+    async pointerTo(callback) {
+        const { instance } = await WebAssembly.instantiate(TRAMPOLINE, { "": { f: callback } });
+        const table = this.#exports.__indirect_function_table;
+        const index = table.grow(1);
+        table.set(index, instance.exports.f);
+        return index;
+    }
+
+    /** Memory for `size` bytes, of any contents. */
+    allocate(size) {
+        const at = (this.#end + 15) & ~15;
+        if (at + size > 0xffff0000) throw new RangeError("more than 4 GiB of memory would be needed");
+        const missing = at + size - this.#memory.buffer.byteLength;
+        if (missing > 0) this.#memory.grow(Math.ceil(missing / 65536));
+        this.#end = at + size;
+        return at;
+    }
+
+    /** How much memory the instance has, in bytes. */
+    get size() {
+        return this.#memory.buffer.byteLength;
+    }
+
+    mark() {
+        return this.#end;
+    }
+
+    release(mark) {
+        this.#end = mark;
+    }
+
+    /** Copies bytes into the library's memory, and returns their address. */
+    place(bytes) {
+        const at = this.allocate(bytes.length);
+        this.bytes(at, bytes.length).set(bytes);
+        return at;
+    }
+
+    /** The bytes at an address: valid until memory is taken again. */
+    bytes(at, length) {
+        return new Uint8Array(this.#memory.buffer, at >>> 0, length);
+    }
+
+    #data() {
+        if (this.#view?.buffer !== this.#memory.buffer) this.#view = new DataView(this.#memory.buffer);
+        return this.#view;
+    }
+
+    /** Where in a struct a field is. */
+    offsetOf(struct, field) {
+        return STRUCTS[struct].fields[field][0];
+    }
+
+    /** Memory for a struct, its `struct_size` set where it has one. */
+    make(struct) {
+        const { size, fields } = STRUCTS[struct];
+        const at = this.allocate(size);
+        this.bytes(at, size).fill(0);
+        if (fields.struct_size) this.#data().setUint32(at, size, true);
+        return at;
+    }
+
+    /** The fields of the struct at an address. A tenslice_str is a string, null where there is none. */
+    read(struct, at) {
+        const found = {};
+        for (const [field, [offset, kind, count]] of Object.entries(STRUCTS[struct].fields)) {
+            found[field] = count
+                ? Array.from({ length: count }, (_, index) => this.#field(kind, at + offset + index * WIDTHS[kind]))
+                : this.#field(kind, at + offset);
+        }
+        return found;
+    }
+
+    #field(kind, at) {
+        const data = this.#data();
+        switch (kind) {
+            case "u8": return data.getUint8(at);
+            case "u16": return data.getUint16(at, true);
+            case "u32": return data.getUint32(at, true);
+            case "i32": return data.getInt32(at, true);
+            case "u64": return toNumber(data.getBigUint64(at, true));
+            case "f64": return data.getFloat64(at, true);
+            case "tenslice_str": return this.text(at);
+            default: return at; // a struct within: its address
+        }
+    }
+
+    /** The string that the tenslice_str at an address means. */
+    text(at) {
+        const raw = this.rawText(at);
+        return raw === null ? null : utf8.decode(raw);
+    }
+
+    /** The bytes of the tenslice_str at an address, escapes decoded. */
+    rawText(at) {
+        const data = this.#data();
+        const [start, length, isEscaped] = [0, 4, 8].map((offset) => data.getUint32(at + offset, true));
+        if (start === 0) return null;
+        if (!isEscaped) return this.bytes(start, length);
+        const mark = this.mark();
+        const buffer = this.allocate(length + 1), needed = this.allocate(4); // an escape means fewer bytes than it takes
+        this.call("tenslice_str_copy", at, buffer, length + 1, needed);
+        this.release(mark);
+        return this.bytes(buffer, this.#data().getUint32(needed, true) - 1).slice();
+    }
+
+    /** A text of the library, which ends before its NUL. */
+    cString(at) {
+        const bytes = new Uint8Array(this.#memory.buffer, at >>> 0);
+        return utf8.decode(bytes.subarray(0, bytes.indexOf(0)));
+    }
+
+    u32(at) {
+        return this.#data().getUint32(at, true);
+    }
+
+    u64(at) {
+        return toNumber(this.#data().getBigUint64(at, true));
+    }
+
+    /** Places an array of uint64_t. */
+    placeU64(numbers) {
+        const at = this.allocate(numbers.length * 8);
+        numbers.forEach((number, index) => this.#data().setBigUint64(at + index * 8, BigInt(number), true));
+        return at;
+    }
+
+    /** Reads an array of uint64_t. */
+    readU64(at, count) {
+        return Array.from({ length: count }, (_, index) => this.u64(at + index * 8));
+    }
+}

@@ -1,0 +1,121 @@
+// Where the bytes of a file come from: a Blob, an address, or memory. Depends on nothing.
+//
+// Each has `length`, `name`, and `read(offset, length)`, which resolves to exactly these bytes; `requests` and
+// `bytesRead` count what was asked for.
+
+class Ranges {
+    requests = 0;
+    bytesRead = 0;
+
+    constructor(name, length) {
+        this.name = name;
+        this.length = length;
+    }
+
+    /** The bytes of a range, which must be inside the file. */
+    async read(offset, length) {
+        if (!(offset >= 0 && length >= 0 && offset + length <= this.length)) throw new RangeError("outside the file");
+        if (length === 0) return new Uint8Array(0);
+        this.requests += 1;
+        this.bytesRead += length;
+        const bytes = await this.fetch(offset, length);
+        if (bytes.length !== length) throw new Error(`${bytes.length} bytes instead of ${length}: did the file change?`);
+        return bytes;
+    }
+}
+
+class BlobRanges extends Ranges {
+    isRemote = false;
+    #blob;
+
+    constructor(blob) {
+        super(blob.name ?? "", blob.size);
+        this.#blob = blob;
+    }
+
+    async fetch(offset, length) {
+        return new Uint8Array(await this.#blob.slice(offset, offset + length).arrayBuffer());
+    }
+}
+
+class MemoryRanges extends Ranges {
+    isRemote = false;
+    #bytes;
+
+    constructor(bytes) {
+        super("", bytes.length);
+        this.#bytes = bytes;
+    }
+
+    async fetch(offset, length) {
+        return this.#bytes.subarray(offset, offset + length);
+    }
+}
+
+class HttpRanges extends Ranges {
+    isRemote = true;
+    #url;
+    #first;
+    #tag;
+
+    constructor(url, length, first, tag) {
+        super(decodeURIComponent(new URL(url).pathname.split("/").pop()), length);
+        this.#url = url;
+        this.#first = first;
+        this.#tag = tag;
+        this.requests = 1;
+        this.bytesRead = first.length;
+    }
+
+    /** Asks for the first bytes: that also tells how long the file is, and whether the server has ranges. */
+    static async open(url) {
+        const answer = await fetchRange(url, 0, FIRST);
+        const stated = /\/(\d+)$/.exec(answer.headers.get("content-range") ?? "");
+        const first = new Uint8Array(await answer.arrayBuffer());
+        let length = stated ? Number(stated[1]) : NaN;
+        if (!stated && first.length < FIRST) length = first.length;
+        if (Number.isNaN(length)) { // a server may hide Content-Range from pages of other sites
+            const head = await fetch(url, { method: "HEAD" });
+            length = Number(head.headers.get("content-length") ?? NaN);
+        }
+        if (Number.isNaN(length)) throw new Error("the server does not say how long the file is");
+        return new HttpRanges(url, length, first, answer.headers.get("etag"));
+    }
+
+    async read(offset, length) {
+        if (offset + length <= this.#first.length) return this.#first.subarray(offset, offset + length);
+        return super.read(offset, length);
+    }
+
+    async fetch(offset, length) {
+        const answer = await fetchRange(this.#url, offset, length);
+        if (this.#tag !== answer.headers.get("etag")) throw new Error("the file has changed on the server");
+        return new Uint8Array(await answer.arrayBuffer());
+    }
+}
+
+/** How many bytes are asked for first: the header of most files. */
+const FIRST = 16384;
+
+async function fetchRange(url, offset, length) {
+    let answer;
+    try {
+        answer = await fetch(url, { headers: { range: `bytes=${offset}-${offset + length - 1}` } });
+    } catch (error) { // a browser does not say which
+        throw new Error("the server cannot be reached, or does not let pages of other sites read its files (CORS)", { cause: error });
+    }
+    if (answer.status === 416 && offset === 0) return new Response(new Uint8Array(0)); // an empty file
+    if (answer.status === 206) return answer;
+    await answer.body?.cancel(); // whatever it is, not all of it
+    if (answer.ok) throw new Error("the server sends whole files only, no ranges: download the file, and open that");
+    throw new Error(`the server answers ${answer.status} ${answer.statusText}`);
+}
+
+/** Ranges of a Blob or File, of an http address, or of a Uint8Array. */
+export async function rangesOf(file) {
+    if (file instanceof Uint8Array) return new MemoryRanges(file);
+    if (typeof file === "string" || file instanceof URL) return HttpRanges.open(String(file));
+    if (typeof file?.slice === "function" && typeof file.size === "number") return new BlobRanges(file);
+    if (typeof file?.read === "function" && typeof file.length === "number") return file;
+    throw new TypeError("a Blob, an address or a Uint8Array is expected");
+}

@@ -1,0 +1,515 @@
+// Tensors, and how their elements are read: straight from the file where they are stored plain, else by the library.
+import { ENCODING, LAYOUT, STATUS } from "./abi.mjs";
+import { readAttributes } from "./attributes.mjs";
+import { decode, dequantize, lanesOf } from "./elements.mjs";
+import { boxAround, groups, like, product, regionShape, runs } from "./grid.mjs";
+import { NOT_STATED, TensliceError } from "./library.mjs";
+import { compiledModule } from "./modules.mjs";
+import { Session } from "./session.mjs";
+
+/** What is decoded as a whole, compressed or sparse tensors for instance, has at most so many bytes before and after. */
+const LARGEST_WHOLE = 2 ** 28;
+/** What is fetched from a server as a whole. */
+const LARGEST_FETCHED = 2 ** 26;
+/** Blocks of chunked arrays are decoded as a whole, and may share their bytes: a call decodes at most so many bytes. */
+const MOST_WORK = 2 ** 29;
+/** What is lent to a call that cannot say how much memory it takes. */
+const SCRATCH = 2 ** 26;
+/** A source keeps 32 ranges; the metadata takes some of them. */
+const MOST_RANGES = 20;
+/** How many reads are under way at once from a server. */
+const AT_ONCE = 6;
+
+/** The byte order of this machine, as a TENSLICE_BYTE_ORDER_ code. */
+const BIG_ENDIAN = 1;
+
+/** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
+export class Tensor {
+    #file;
+    #lengths; // the shape, as numbers: beyond 2^53 nothing is read
+    #chunks = null;
+    #zstd = null;
+    #inside = null;
+
+    constructor(file, session, handle) {
+        this.#file = file;
+        const { library } = session;
+        const mark = library.mark();
+        const at = library.make("tenslice_tensor_info");
+        library.call("tenslice_tensor_get_info", handle, at);
+        const info = library.read("tenslice_tensor_info", at);
+        const dimensions = library.allocate(info.rank * 8);
+        library.call("tenslice_tensor_shape", handle, dimensions, info.rank, 0);
+        this.name = info.name ?? "";
+        this.index = info.index;
+        this.dtype = info.dtype === 0 ? null : file.dtypeName(info.dtype);
+        this.shape = library.readU64(dimensions, info.rank);
+        this.#lengths = this.shape.map(Number);
+        this.layout = info.layout_name;
+        this.layoutCode = info.layout;
+        this.isColumnMajor = info.order === 1;
+        this.elements = info.elements;
+        this.warnings = info.warnings;
+        this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
+        this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
+        this.block = blockOf(library, handle);
+        [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
+        this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
+        library.release(mark);
+    }
+
+    /** The type of ggml's blocks, such as `q4_k`; null for other tensors. */
+    get blockType() {
+        return this.block ? (/^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null) : null;
+    }
+
+    /** What a person would call the type: the dtype, else the name of the blocks, else "-". */
+    get typeName() {
+        return this.dtype ?? this.blockType ?? "-";
+    }
+
+    /** Whether a range of elements is read without the rest of the tensor. */
+    get isDirect() {
+        const [data, ...others] = this.components;
+        const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && data.shard === null;
+        if (!isStored || (this.block && data.byteOrder === BIG_ENDIAN)) return false;
+        return this.layoutCode === LAYOUT.DENSE ? this.dtype !== null : this.blockType !== null;
+    }
+
+    /**
+     * `count` elements from element `offset` on, in the order in which they are stored; where they are computed, row-major.
+     * Several lanes, as complex numbers have, are one number after the other.
+     *
+     * The array suits the dtype: Float32Array for floats of 32 bits and less and for quantized blocks, BigInt64Array for
+     * `i64`, an array of bigints for 128 bits, and so on.
+     */
+    async read(offset, count) {
+        if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
+            throw new RangeError("the tensor has fewer elements");
+        if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
+        const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
+        if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
+        if (this.isDirect) return this.#readStored(offset, count);
+        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
+            const { start, stop, skipped } = boxAround(this.#lengths, offset, count);
+            const values = await this.#regionOfChunks(
+                start,
+                stop,
+                start.map(() => 1),
+            );
+            return values.slice(skipped * this.lanes, (skipped + count) * this.lanes);
+        }
+        const all = await this.whole();
+        return all.slice(offset * this.lanes, (offset + count) * this.lanes);
+    }
+
+    /**
+     * Up to `count` elements of one component from element `offset` on, with what they are: for tensors whose layout is
+     * not read. The component must be stored plain, and have a dtype.
+     */
+    async readComponent(component, offset, count) {
+        const { dtype, byteOrder, encoding, shard } = component;
+        if (dtype === null || encoding !== ENCODING.RAW || shard !== null)
+            throw new TypeError("the component is not stored as plain numbers");
+        const { ranges, library } = this.#file,
+            [numberType, lanes] = lanesOf(dtype);
+        const bits = this.#file.dtypeBits(dtype),
+            first = Math.floor((offset * bits) / 8),
+            rest = (offset * bits) % 8;
+        const most = Math.min(count, Math.floor(((component.length - first) * 8) / bits));
+        if (!(offset >= 0 && most >= 0)) throw new RangeError("the component has fewer elements");
+        const stored = await ranges.read(component.offset + first, Math.ceil((rest + most * bits) / 8));
+        return {
+            values: decode(library, numberType, stored, byteOrder === BIG_ENDIAN, most * lanes, rest),
+            about: { dtype, numberType, lanes },
+        };
+    }
+
+    async #readStored(offset, count) {
+        const [data] = this.components;
+        const { ranges, library } = this.#file;
+        if (this.block) {
+            const { elements, bytes } = this.block;
+            const first = Math.floor(offset / elements),
+                end = Math.ceil((offset + count) / elements);
+            const blocks = await ranges.read(data.offset + first * bytes, (end - first) * bytes);
+            return dequantize(library, this.blockType, blocks, offset - first * elements, count);
+        }
+        const [whole, rest] =
+            this.bits % 8 === 0
+                ? [(this.bits / 8) * offset, 0]
+                : [Math.floor((offset * this.bits) / 8), (offset * this.bits) % 8];
+        const stored = await ranges.read(data.offset + whole, Math.ceil((rest + count * this.bits) / 8));
+        return decode(library, this.numberType, stored, data.byteOrder === BIG_ENDIAN, count * this.lanes, rest);
+    }
+
+    /**
+     * The elements from the indices `start` to before `stop`, `step` apart in each dimension, row-major whatever the file
+     * has. Of a large tensor that is stored plain, little more is read than that.
+     */
+    async region(start, stop, step = start.map(() => 1)) {
+        if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole())
+            return this.#sliceOfTrain(start, stop, step);
+        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) return this.#regionOfChunks(start, stop, step);
+        if (!this.isColumnMajor) return this.#regionOf(this.#lengths, start, stop, step);
+        const reversed = [this.#lengths, start, stop, step].map((list) => [...list].reverse());
+        const values = await this.#regionOf(...reversed);
+        return transposed(values, regionShape(...reversed.slice(1)), this.lanes);
+    }
+
+    async #regionOf(shape, start, stop, step) {
+        const reads = groups(runs(shape, start, stop, step)),
+            { lanes } = this;
+        const atOnce = this.#file.ranges.isRemote ? AT_ONCE : 1,
+            parts = new Array(reads.length);
+        let next = 0;
+        await Promise.all(
+            Array.from({ length: atOnce }, async () => {
+                while (next < reads.length) {
+                    const index = next++,
+                        { first, end } = reads[index];
+                    parts[index] = picked(await this.read(first, end - first), reads[index], lanes);
+                }
+            }),
+        );
+        const total = product(regionShape(start, stop, step)) * lanes;
+        if (parts.length === 0) return new Float32Array(0);
+        if (parts.length === 1) return parts[0];
+        const values = like(parts[0], total);
+        let at = 0;
+        for (const part of parts) {
+            for (let index = 0; index < part.length; index++) values[at + index] = part[index];
+            at += part.length;
+        }
+        return values;
+    }
+
+    /**
+     * All elements; refused where that would take too much memory. Those of the tensor that was read last are kept, so do
+     * not change them.
+     */
+    async whole() {
+        const file = this.#file;
+        if (file.kept?.tensor !== this) {
+            const kept = (file.kept = { tensor: this, values: this.#decodeWhole() });
+            kept.values.catch(() => {
+                if (file.kept === kept) file.kept = null;
+            });
+        }
+        return file.kept.values;
+    }
+
+    #canBeWhole() {
+        return Number(this.elements) * (this.bits / 8 || 4) <= LARGEST_WHOLE;
+    }
+
+    async #decodeWhole() {
+        if (this.isDirect) return this.#readStored(0, this.elements);
+        if (!this.#canBeWhole() || this.storedBytes > LARGEST_WHOLE) {
+            throw new RangeError(
+                `tensors that are stored as ${this.#howStored()} are decoded as a whole; this one is too large for that`,
+            );
+        }
+        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) {
+            return this.#regionOfChunks(
+                this.shape.map(() => 0),
+                this.#lengths,
+                this.shape.map(() => 1),
+            );
+        }
+        const session = await this.#file.sessionWith(await this.#stored());
+        try {
+            const handle = session.tensor(this.index),
+                decoder = await this.#decoder(session);
+            const isScaled = this.layoutCode === LAYOUT.MICROSCALING || this.block !== null;
+            return isScaled ? this.#floats(session, handle, decoder) : this.#elements(session, handle, decoder);
+        } finally {
+            session.close();
+        }
+    }
+
+    #howStored() {
+        const [data] = this.components;
+        return data && data.encoding !== ENCODING.RAW ? data.encodingName : this.layout;
+    }
+
+    /** The stored bytes of all components. */
+    async #stored() {
+        const { ranges } = this.#file;
+        const away = this.components.find(({ shard }) => shard !== null);
+        if (away) throw new Error(`the data is in another file, the shard "${away.shard}"`);
+        let wanted = this.components.map(({ offset, length }) => ({ offset, length }));
+        if (this.layoutCode === LAYOUT.CHUNKED) {
+            // chunks are all over the file
+            wanted = [{ offset: 0, length: ranges.length }];
+            if (ranges.isRemote && ranges.length > LARGEST_FETCHED)
+                throw new RangeError("chunked arrays of this size are read from the disk only: download the file");
+        }
+        // The cores of a train are read in one piece.
+        if (wanted.length > MOST_RANGES || this.layoutCode === LAYOUT.TENSOR_TRAIN) wanted = [around(wanted)];
+        if (wanted.some(({ length }) => length > LARGEST_WHOLE))
+            throw new RangeError("there is too much to decode at once");
+        return Promise.all(
+            wanted.map(async ({ offset, length }) => ({ offset, bytes: await ranges.read(offset, length) })),
+        );
+    }
+
+    /** The second module is loaded when something is compressed with Zstandard. */
+    async #decoder(session) {
+        const isWanted = this.components.some(({ encoding }) =>
+            [ENCODING.ZSTD, ENCODING.ZSTD_SEEKABLE].includes(encoding),
+        );
+        return isWanted ? session.decoder(await compiledModule("zstd")) : 0;
+    }
+
+    async #elements(session, handle, decoder) {
+        if (this.dtype === null) {
+            const what =
+                this.layoutCode === LAYOUT.DENSE ? "elements that are not single numbers" : `the layout ${this.layout}`;
+            throw new TypeError(`${what} cannot be read as an array`);
+        }
+        const { library } = session;
+        const lengths = library.allocate(16);
+        library.call("tenslice_tensor_lengths", handle, lengths, lengths + 8);
+        const [dense, scratch] = [library.u64(lengths), library.u64(lengths + 8)];
+        const room = dense === NOT_STATED ? (this.elements * this.bits) / 8 : dense;
+        const need = scratch === NOT_STATED ? SCRATCH : scratch;
+        if (room > LARGEST_WHOLE || need > 4 * LARGEST_WHOLE)
+            throw new RangeError("there is too much to decode at once");
+        const out = library.allocate(room),
+            work = library.allocate(need);
+        session.call("tenslice_tensor_read_into", handle, decoder, out, room, need ? work : 0, need, lengths);
+        return decode(library, this.numberType, library.bytes(out, room), false, this.elements * this.lanes);
+    }
+
+    async #floats(session, handle, decoder) {
+        const { library } = session;
+        const length = library.allocate(8);
+        library.call("tenslice_tensor_f32_scratch", handle, length);
+        const stated = library.u64(length),
+            need = stated === NOT_STATED ? SCRATCH : stated;
+        if (need > 4 * LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
+        const out = library.allocate(this.elements * 4),
+            work = library.allocate(need);
+        session.call("tenslice_tensor_read_f32_into", handle, decoder, out, this.elements, need ? work : 0, need, 0);
+        return new Float32Array(library.bytes(out, this.elements * 4).slice().buffer);
+    }
+
+    /**
+     * The tensor itself; of a compressed entry of an NPZ archive, whose dtype and shape are compressed with it, the array
+     * inside: decoded once.
+     */
+    async resolved() {
+        if (this.layout !== "npy") return this;
+        this.#inside ??= this.#unpacked();
+        return this.#inside;
+    }
+
+    async #unpacked() {
+        const [data] = this.components;
+        if (!(data.decodedLength <= LARGEST_WHOLE)) throw new RangeError("there is too much to decode at once");
+        const session = await this.#file.sessionWith(await this.#stored());
+        let bytes;
+        try {
+            const { library } = session,
+                handle = session.tensor(this.index);
+            const out = library.allocate(data.decodedLength),
+                length = library.allocate(8);
+            for (const component of session.components(handle)) {
+                session.call("tenslice_component_read_into", component, 0, out, data.decodedLength, length);
+            }
+            bytes = library.bytes(out, data.decodedLength).slice();
+        } finally {
+            session.close();
+        }
+        const [inside] = (await this.#file.openInside(bytes)).tensors();
+        return inside;
+    }
+
+    /** Part of a tensor train that has too many elements to contract it all: dimensions of one index are fixed. */
+    async #sliceOfTrain(start, stop, step) {
+        const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
+        const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
+        const width = this.bits / 8,
+            room = product(free) * width;
+        if (room > LARGEST_WHOLE)
+            throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
+        const { offset, length } = this.#cores();
+        const bytes = await this.#file.ranges.read(offset, length);
+        const values = this.#file.using((session) => {
+            const { library } = session;
+            const cores = library.place(bytes),
+                train = library.make("tenslice_train");
+            session.call("tenslice_blz_train_in", session.file, cores, length, train);
+            const needed = library.make("tenslice_blz_scratch");
+            library.call("tenslice_blz_get_scratch", train, needed);
+            const { slice } = library.read("tenslice_blz_scratch", needed);
+            if (slice > LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
+            const out = library.allocate(room),
+                work = library.allocate(slice);
+            session.call("tenslice_blz_slice", train, library.placeU64(fixed), fixed.length, out, room, work, slice, 0);
+            return decode(library, this.numberType, library.bytes(out, room), false, product(free) * this.lanes);
+        });
+        const inner = [start, stop, step].map((list) => list.filter((_, axis) => fixed[axis] === NOT_STATED));
+        const all = { first: 0, runs: [...runs(free, ...inner)] };
+        return picked(values, all, this.lanes);
+    }
+
+    /** Where the cores of a tensor train are. */
+    #cores() {
+        return this.#file.using(({ library, file }) => {
+            const at = library.make("tenslice_blz_info");
+            library.call("tenslice_blz_get_info", file, at);
+            return library.read("tenslice_blz_info", at);
+        });
+    }
+
+    /** Part of a chunked array: the blocks that it touches are decoded. The chunks are in memory from the first call on. */
+    async #regionOfChunks(start, stop, step) {
+        if (this.dtype === null) throw new TypeError("the elements are of a type that has no numbers");
+        this.#chunks ??= await this.#file.sessionWith(await this.#stored());
+        const session = this.#chunks;
+        try {
+            return this.#chunksOf(session, 0, start, stop, step);
+        } catch (error) {
+            // each chunk has a codec of its own
+            const zstd =
+                error.status === STATUS.UNSUPPORTED_CODEC &&
+                /"zstd"/.test(error.message) &&
+                (await compiledModule("zstd"));
+            if (!zstd) throw error;
+            this.#zstd ??= await session.decoder(zstd);
+            return this.#chunksOf(session, this.#zstd, start, stop, step);
+        }
+    }
+
+    #chunksOf(session, decoder, start, stop, step) {
+        const { library, file } = session,
+            mark = library.mark();
+        try {
+            const [from, to, lengths] = [library.placeU64(start), library.placeU64(stop), library.allocate(16)];
+            session.call("tenslice_b2nd_region_work", file, from, to, start.length, lengths);
+            const work = library.u64(lengths);
+            session.call("tenslice_b2nd_region_lengths", file, from, to, start.length, lengths, lengths + 8);
+            const [room, need] = [library.u64(lengths), library.u64(lengths + 8)];
+            if (!(work <= MOST_WORK && room <= LARGEST_WHOLE && need <= LARGEST_WHOLE))
+                throw new RangeError("there is too much to decode at once");
+            const out = library.allocate(room),
+                scratch = library.allocate(need);
+            session.call(
+                "tenslice_b2nd_read_region",
+                file,
+                from,
+                to,
+                start.length,
+                decoder,
+                out,
+                room,
+                scratch,
+                need,
+                lengths,
+            );
+            const box = stop.map((end, axis) => end - start[axis]),
+                isBig = this.components[0]?.byteOrder === BIG_ENDIAN;
+            const values = decode(library, this.numberType, library.bytes(out, room), isBig, product(box) * this.lanes);
+            return picked(
+                values,
+                {
+                    first: 0,
+                    runs: [
+                        ...runs(
+                            box,
+                            box.map(() => 0),
+                            box,
+                            step,
+                        ),
+                    ],
+                },
+                this.lanes,
+            );
+        } finally {
+            library.release(mark);
+        }
+    }
+
+    /** The attributes of the tensor, as pairs of key and value. */
+    async attributes() {
+        return this.#file.using((session) => {
+            const cursor = session.library.make("tenslice_cursor");
+            session.library.call("tenslice_tensor_attributes", session.tensor(this.index), cursor);
+            return readAttributes(session, cursor);
+        });
+    }
+}
+
+function componentOf(file, library, handle) {
+    const mark = library.mark();
+    const at = library.make("tenslice_component_info"),
+        shard = library.make("tenslice_str");
+    library.call("tenslice_component_get_info", handle, at);
+    library.call("tenslice_component_shard", handle, shard);
+    const info = library.read("tenslice_component_info", at);
+    const component = {
+        role: info.role,
+        dtype: info.dtype === 0 ? null : file.dtypeName(info.dtype),
+        storageDtype: info.storage_dtype === 0 ? null : file.dtypeName(info.storage_dtype),
+        byteOrder: info.byte_order,
+        encoding: info.encoding,
+        encodingName: info.encoding_name,
+        digest: info.digest,
+        shard: library.text(shard),
+        offset: info.offset,
+        length: info.length,
+        decodedLength: info.decoded_length === NOT_STATED ? null : info.decoded_length,
+    };
+    library.release(mark);
+    return component;
+}
+
+/** The range from the first byte of any range to the last. */
+function around(ranges) {
+    const [offset, end] = ranges.reduce(
+        ([first, last], range) => [Math.min(first, range.offset), Math.max(last, range.offset + range.length)],
+        [Infinity, 0],
+    );
+    return { offset, length: end - offset };
+}
+
+/** How many elements and bytes a block of a quantized tensor has; null for others. */
+function blockOf(library, handle) {
+    const at = library.allocate(16);
+    const status = library.function("tenslice_tensor_block")(handle, 0, at, at + 8);
+    if (status === STATUS.NOT_FOUND) return null;
+    if (status !== STATUS.OK) throw new TensliceError("the blocks of a tensor cannot be read", status);
+    return { elements: library.u64(at), bytes: library.u64(at + 8) };
+}
+
+/** The elements of a group's runs, from the `values` that were read for it. */
+function picked(values, { first, runs: wanted }, lanes) {
+    const total = wanted.reduce((sum, { count }) => sum + count, 0) * lanes;
+    if (total === values.length) return values;
+    const found = like(values, total);
+    let at = 0;
+    for (const { at: begin, count, step } of wanted) {
+        for (let index = 0; index < count; index++) {
+            for (let lane = 0; lane < lanes; lane++)
+                found[at++] = values[(begin - first + index * step) * lanes + lane];
+        }
+    }
+    return found;
+}
+
+/** A row-major array of `shape` with its dimensions in the reverse order. */
+function transposed(values, shape, lanes) {
+    const found = like(values, values.length),
+        rank = shape.length,
+        index = shape.map(() => 0);
+    const strides = new Array(rank).fill(1);
+    for (let axis = 1; axis < rank; axis++) strides[axis] = strides[axis - 1] * shape[axis - 1];
+    for (let from = 0; from < values.length; from += lanes) {
+        const to = index.reduce((sum, position, axis) => sum + position * strides[axis], 0) * lanes;
+        for (let lane = 0; lane < lanes; lane++) found[to + lane] = values[from + lane];
+        for (let axis = rank - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
+    }
+    return found;
+}

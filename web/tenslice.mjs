@@ -1,0 +1,157 @@
+// tenslice: opens tensor files of any size from a Blob, an address or memory, and reads only what is asked for.
+import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
+import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
+import { Library, TensliceError } from "./src/library.mjs";
+import { compiledModule, provideModule } from "./src/modules.mjs";
+import { rangesOf } from "./src/ranges.mjs";
+import { RememberedRanges, Session } from "./src/session.mjs";
+import { Tensor } from "./src/tensor.mjs";
+
+export { LongList, provideModule, rangesOf, Tensor, TensliceError };
+
+/** What a long text of the metadata that was passed over is fetched with, at first and at most. */
+const TEXT = 1 << 16, LONGEST_TEXT = 1 << 26;
+
+/** An open file. */
+class TensorFile {
+    #module;
+    #session;
+    #metadata;
+    #tensors = null;
+    #names = null;
+    #dtypes = new Map();
+    #bits = new Map();
+
+    constructor(module, ranges) {
+        this.ranges = ranges;
+        this.kept = null; // the tensor that was read as a whole last, and its values
+        this.#module = module;
+        this.#metadata = new RememberedRanges(ranges);
+    }
+
+    async open() {
+        const { library, file } = this.#session = await this.sessionWith([]);
+        const at = library.make("tenslice_file_info");
+        library.call("tenslice_file_get_info", file, at);
+        const info = library.read("tenslice_file_info", at);
+        this.name = this.ranges.name;
+        this.length = this.ranges.length;
+        this.format = FORMAT_NAMES[info.format];
+        this.version = info.version;
+        this.tensorCount = info.tensor_count;
+        this.warnings = Object.keys(WARNING_TEXTS).filter((bit) => info.warnings & bit).map((bit) => WARNING_TEXTS[bit]);
+        return this;
+    }
+
+    /** The instance of the library that lists the file: for conversions, too. */
+    get library() {
+        return this.#session.library;
+    }
+
+    /** Opens the file once more, with ranges of data in memory. */
+    sessionWith(data) {
+        return Session.open(this.#module, this.#metadata, data);
+    }
+
+    /** Opens a file that was inside this one. */
+    async openInside(bytes) {
+        return new TensorFile(this.#module, await rangesOf(bytes)).open();
+    }
+
+    /** What `use` makes of the session that lists the file; the memory that it takes is given back. */
+    using(use) {
+        const mark = this.library.mark();
+        try {
+            return use(this.#session);
+        } finally {
+            this.library.release(mark);
+        }
+    }
+
+    dtypeName(code) {
+        if (!this.#dtypes.has(code)) {
+            const name = this.library.cString(this.library.function("tenslice_dtype_name")(code));
+            this.#dtypes.set(code, name);
+            this.#bits.set(name, this.library.function("tenslice_dtype_bits")(code));
+        }
+        return this.#dtypes.get(code);
+    }
+
+    /** The bits of an element of a dtype that the file has. */
+    dtypeBits(name) {
+        return this.#bits.get(name);
+    }
+
+    /** All tensors, in the order of the file. */
+    tensors() {
+        this.#tensors ??= Array.from(this.#session.tensors(), (handle) => new Tensor(this, this.#session, handle));
+        return this.#tensors;
+    }
+
+    /** The first tensor of that name, or undefined. */
+    find(name) {
+        if (this.#names === null) {
+            this.#names = new Map();
+            for (const tensor of this.tensors()) if (!this.#names.has(tensor.name)) this.#names.set(tensor.name, tensor);
+        }
+        return this.#names.get(name);
+    }
+
+    /**
+     * The attributes of the file, as pairs of key and value. A list that is long is a LongList, which reads its items when
+     * they are asked for.
+     */
+    async attributes() {
+        const later = (index, offset, length) => async () => {
+            const session = await this.sessionWith([{ offset, bytes: await this.ranges.read(offset, length) }]);
+            try {
+                return readListAt(session, attributesOf(session), index);
+            } finally {
+                session.close();
+            }
+        };
+        const missing = new Map(); // texts that were passed over: where they begin, and how much is fetched
+        for (;;) {
+            try {
+                if (missing.size === 0) return this.using((session) => readAttributes(session, attributesOf(session), later));
+                return await this.#attributesWith(missing, later);
+            } catch (error) {
+                if (error.status !== STATUS.NOT_IN_MEMORY || error.offset === null) throw error;
+                const length = (missing.get(error.offset) ?? TEXT / 4) * 4;
+                if (length > LONGEST_TEXT) throw error;
+                missing.set(error.offset, Math.min(length, this.length - error.offset));
+            }
+        }
+    }
+
+    async #attributesWith(missing, later) {
+        const read = async ([offset, length]) => ({ offset, bytes: await this.ranges.read(offset, length) });
+        const session = await this.sessionWith(await Promise.all(Array.from(missing, read)));
+        try {
+            return readAttributes(session, attributesOf(session), later);
+        } finally {
+            session.close();
+        }
+    }
+}
+
+function attributesOf({ library, file }) {
+    const cursor = library.make("tenslice_cursor");
+    library.call("tenslice_file_attributes", file, cursor);
+    return cursor;
+}
+
+/**
+ * Opens a file: a Blob or File, an http address whose server has ranges, or a Uint8Array. Only the metadata is read.
+ * Rejects with a TensliceError that says which rule the file breaks, and where.
+ */
+export async function open(file) {
+    const [module, ranges] = await Promise.all([compiledModule("tenslice"), rangesOf(file)]);
+    return new TensorFile(module, ranges).open();
+}
+
+/** The version of the library. */
+export async function version() {
+    const library = new Library(await WebAssembly.instantiate(await compiledModule("tenslice"), {}));
+    return library.cString(library.function("tenslice_version")());
+}

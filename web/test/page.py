@@ -1,0 +1,345 @@
+"""The page of target/web in headless Chromium: page.py. Screenshots are kept in target/web-shots.
+
+Takes playwright (pip) and Chromium (in Debian: chromium), which is found on the PATH or by CHROMIUM.
+"""
+
+import http.server
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
+PACKAGE = ROOT / "target/web/tenslice"
+PAGE = (ROOT / "target/web/index.html").as_uri()
+SHOTS = ROOT / "target/web-shots"
+INSPECT = os.environ.get("TENSLICE_INSPECT", str(ROOT / "target/release/examples/inspect"))
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Serves files of a folder by ranges, and counts what it sends."""
+
+    folder = None
+    sent = []
+
+    def do_GET(self):
+        if self.path.startswith("/package/"):
+            self.send_whole(PACKAGE / self.path.removeprefix("/package/"))
+            return
+        path = self.folder / self.path.lstrip("/")
+        size = path.stat().st_size
+        wanted = re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if not wanted:
+            self.send_error(400)
+            return
+        first, last = int(wanted[1]), min(int(wanted[2]), size - 1)
+        with open(path, "rb") as file:
+            file.seek(first)
+            body = file.read(last - first + 1)
+        Server.sent.append(len(body))
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Access-Control-Expose-Headers", "Content-Range")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_whole(self, path):
+        """A file of the package, or a page that has nothing in it."""
+        kinds = {".mjs": "text/javascript", ".wasm": "application/wasm"}
+        body = path.read_bytes() if path.suffix in kinds else b"<!DOCTYPE html><link rel=icon href=data:,>"
+        self.send_response(200)
+        self.send_header("Content-Type", kinds.get(path.suffix, "text/html"))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_OPTIONS(self):
+        self.send_response(204)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Access-Control-Allow-Headers", "range")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def text_of(text):
+    return struct.pack("<Q", len(text)) + text.encode()
+
+
+def large_gguf(path, tokens=150_000):
+    """A file of 20 GB as a model is: a vocabulary, 80 layers, and a last tensor with known numbers."""
+    width, rows = 8192, 3662
+    names = [f"blk.{layer}.{part}.weight" for layer in range(80) for part in ("attn_q", "ffn_up")] + ["output.weight"]
+    header = struct.pack("<IIQQ", 0x46554747, 3, len(names), 2)
+    header = b"GGUF" + header[4:]
+    header += text_of("general.architecture") + struct.pack("<I", 8) + text_of("llama")
+    header += text_of("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, tokens) + b"".join(text_of(f"token-{n}") for n in range(tokens))
+    size, offset = width * rows * 4, 0
+    for name in names:
+        header += text_of(name) + struct.pack("<IQQIQ", 2, width, rows, 0, offset)
+        offset += size
+    start = (len(header) + 31) // 32 * 32
+    with open(path, "wb") as file:
+        file.write(header)
+        file.seek(start + offset - size)
+        file.write(struct.pack("<4f", 1.5, -2.0, 0.25, 1024.0))
+        file.truncate(start + offset)
+    return start
+
+
+def many_tensors(path, count=100_000):
+    header = {f"model.layers.{n // 100}.part{n % 100}.weight": {"dtype": "F16", "shape": [1], "data_offsets": [2 * n, 2 * n + 2]} for n in range(count)}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"\0\x3c" * count)
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        Server.folder = cls.folder
+        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        cls.address = f"http://127.0.0.1:{cls.server.server_port}"
+        cls.playwright = sync_playwright().start()
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        rights = ["--no-sandbox"] if os.geteuid() == 0 else []
+        cls.browser = cls.playwright.chromium.launch(executable_path=chromium, args=rights)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.playwright.stop()
+        cls.server.shutdown()
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        self.context = self.browser.new_context(color_scheme="light", viewport={"width": 1280, "height": 860})
+        self.page = self.context.new_page()
+        self.problems, self.asked = [], []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(PAGE)
+
+    def tearDown(self):
+        self.context.close()
+        self.assertEqual(self.problems, [])
+        strange = [url for url in self.asked if not url.startswith((PAGE, self.address, "data:", "blob:"))]
+        self.assertEqual(strange, [])
+
+    def ready(self):
+        self.page.wait_for_selector("#opened:not([hidden]) #view[data-ready]")
+        return self
+
+    def open(self, path):
+        self.page.set_input_files("#file", str(path))
+        return self.ready()
+
+    def choose(self, name):
+        """Searches for a tensor, and opens it."""
+        self.page.evaluate("delete document.getElementById('view').dataset.ready")
+        self.page.fill("#search", name)
+        self.page.locator("#tree .row:not(.folder)").first.click()
+        return self.ready()
+
+    def values(self):
+        self.page.wait_for_selector(".values td")
+        cells = self.page.locator(".values tr:has(th[scope=row]) td").all_text_contents()
+        return [float(cell.replace("Infinity", "inf")) for cell in cells or self.page.locator(".values td").all_text_contents()]
+
+    def shoot(self, name):
+        """Light and dark; the view of a tensor is drawn anew for dark."""
+        self.page.screenshot(path=SHOTS / f"{name}-light.png")
+        self.page.emulate_media(color_scheme="dark")
+        self.page.wait_for_timeout(600)
+        self.page.screenshot(path=SHOTS / f"{name}-dark.png")
+        self.page.emulate_media(color_scheme="light")
+        self.page.wait_for_timeout(200)
+
+    def test_start(self):
+        self.assertIn("Drop a tensor file here", self.page.inner_text("#start"))
+        self.shoot("start")
+
+    def test_formats_and_values(self):
+        """A file of each format: the first row of values is what the library reads on the host."""
+        cases = [
+            ("v0.1", None, None), ("v1.0/zstd.zt", "noise", None), ("v1.2/dense_all_dtypes.zt", "t.float64", None),
+            ("v2/dense_all_dtypes_4k.zt", None, None), ("v2/converted_safetensors.zt", "a.w", None),
+            ("safetensors/py_tiny_mlp.safetensors", "fc1.weight", None), ("gguf-blocks/q4_k.gguf", "q4_k.real", None),
+            ("gguf-blocks/iq2_xs.gguf", "iq2_xs.real", None), ("npy/dt_be_f4.npy", "", None), ("npz/stored.npz", "w", None),
+            ("b2nd/good/nd02_lz4_0.b2nd", "", None),
+        ]
+        for path, name, _ in cases:
+            with self.subTest(path):
+                file = FIXTURES / path
+                if file.is_dir():
+                    file = sorted(file.glob("*.zt"))[0]
+                self.page.goto(PAGE)
+                self.open(file)
+                if name is None:
+                    continue
+                self.choose(name)
+                shown = self.values()
+                told = subprocess.run([INSPECT, "--tensor", name, file], capture_output=True, text=True, check=True).stdout
+                expected = [float(word) for word in re.search(r"values: +([^\n]*)", told)[1].replace(" ...", "").split()]
+                for got, want in zip(shown, expected):
+                    self.assertTrue(math.isnan(want) and math.isnan(got) or got == want or abs(got - want) <= 1e-6 * abs(want), f"{path}: {got}, not {want}")
+                self.assertGreater(len(shown), 0)
+        for path in ("tens/good", "blz/good", "npz"):
+            with self.subTest(path):
+                self.page.goto(PAGE)
+                file = next(file for file in sorted((FIXTURES / path).iterdir()) if file.is_file() and file.suffix != ".json")
+                self.open(file)
+                self.choose("")
+
+    def test_compressed_npz(self):
+        self.open(FIXTURES / "npz/deflated.npz").choose("w")
+        deflated = self.values()
+        self.page.goto(PAGE)
+        self.open(FIXTURES / "npz/stored.npz").choose("w")
+        self.assertEqual(deflated, self.values())
+
+    def test_model(self):
+        """20 GB: open, search, a tensor, a long list; little of it is read."""
+        path = self.folder / "llama-70b.gguf"
+        header = large_gguf(path)
+        self.assertGreater(path.stat().st_size, 19e9)
+        self.open(path)
+        taken = int(self.page.evaluate("document.body.dataset.opened"))
+        self.assertLess(taken, 1000)
+        self.page.wait_for_timeout(300)
+        text = self.page.inner_text("#read")
+        amount, unit = re.match(r"([\d.]+) (\w+) read", text).groups()
+        self.assertLess(float(amount) * {"bytes": 1, "KB": 1e3, "MB": 1e6}[unit], header + 1e6, text)
+        print(f"\n20 GB: opened in {taken} ms; {text}; the header has {header} bytes")
+        self.shoot("file")
+        self.page.click("text=Show 150")
+        self.page.wait_for_selector(".items .row")
+        self.assertIn("token-0", self.page.inner_text(".items"))
+        self.assertLess(self.page.locator(".items .row").count(), 100)
+        self.page.eval_on_selector(".items", "list => { list.scrollTop = list.scrollHeight; }")
+        self.page.wait_for_selector(".items .row:has-text('token-149999')")
+        self.shoot("tokens")
+        self.choose("output")
+        self.assertEqual(self.values()[:4], [1.5, -2.0, 0.25, 1024.0])
+        self.shoot("large-tensor")
+
+    def test_url(self):
+        """By ranges from a server of another origin: a header, and what is shown of a tensor."""
+        large_gguf(self.folder / "remote.gguf", tokens=2000)
+        Server.sent.clear()
+        self.page.fill("#url", f"{self.address}/remote.gguf")
+        self.page.keyboard.press("Enter")
+        self.ready()
+        self.assertLess(sum(Server.sent), 1e6)
+        self.choose("output")
+        self.assertEqual(self.values()[:4], [1.5, -2.0, 0.25, 1024.0])
+        self.assertLess(sum(Server.sent), 2e7)
+
+    def test_package(self):
+        """The ES module by itself, as another page would load it; the second module where it is needed."""
+        shutil.copy(FIXTURES / "v1.0/zstd.zt", self.folder / "zstd.zt")
+        self.page.goto(f"{self.address}/package/")
+        found = self.page.evaluate("""async () => {
+            const { open } = await import("/package/tenslice.mjs");
+            const file = await open(location.origin + "/zstd.zt");
+            return [file.format, (await file.find("noise").read(0, 3)).length];
+        }""")
+        self.assertEqual(found, ["ztensor", 3])
+        self.assertIn(f"{self.address}/package/zstd.wasm", self.asked)
+
+    def test_drop(self):
+        data = list((FIXTURES / "gguf-blocks/q4_k.gguf").read_bytes())
+        self.page.evaluate("""(data) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([new Uint8Array(data)], "dropped.gguf"));
+            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+        }""", data)
+        self.ready()
+        self.assertEqual(self.page.inner_text("#view h2"), "dropped.gguf")
+
+    def test_link(self):
+        shutil.copy(FIXTURES / "gguf-blocks/q4_k.gguf", self.folder / "linked.gguf")
+        self.page.goto(f"{PAGE}?url={self.address}/linked.gguf")
+        self.ready()
+        self.assertEqual(self.page.inner_text("#view h2"), "linked.gguf")
+
+    def test_refused(self):
+        broken = self.folder / "broken.safetensors"
+        data = bytearray((FIXTURES / "safetensors/py_tiny_mlp.safetensors").read_bytes())
+        place = data.index(b'"dtype"') + 9
+        data[place + 1:place + 4] = b"Q99"
+        broken.write_bytes(data)
+        self.page.set_input_files("#file", str(broken))
+        self.page.wait_for_selector("#problem .hex mark")
+        told = subprocess.run([INSPECT, broken], capture_output=True, text=True).stderr
+        self.assertIn(self.page.inner_text("#problem .message").strip(), told)
+        self.shoot("refused")
+        self.page.set_input_files("#file", str(FIXTURES / "README.md"))
+        self.page.wait_for_selector("#problem :text('README.md')")
+
+    def test_many_tensors(self):
+        """The tree has only the rows in sight; keys move in it."""
+        path = self.folder / "many.safetensors"
+        many_tensors(path)
+        self.open(path)
+        self.assertLess(self.page.locator("#tree .row").count(), 80)
+        self.assertIn("100\u202f000 tensors", self.page.inner_text("#count"))
+        begin = time.monotonic()
+        self.page.fill("#search", "layers.77. part5")
+        self.page.wait_for_selector("#count:has-text('of 100')")
+        self.assertLess(time.monotonic() - begin, 3)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("h2:has-text('model.layers.77.part5.weight')")
+        self.page.fill("#search", "")
+        self.page.select_option("#sort", "size")
+        self.page.focus("#tree .list")
+        self.page.keyboard.press("End")
+        self.page.wait_for_selector("#tree .row.active")
+        self.assertEqual(self.page.get_attribute("#tree .row.active", "aria-posinset"), "100001")
+
+    def test_keys_alone(self):
+        """Without a mouse: along the tree, into a folder, to a tensor, into its heat map."""
+        self.open(FIXTURES / "safetensors/py_tiny_mlp.safetensors")
+        self.assertEqual(self.page.evaluate("document.activeElement.getAttribute('role')"), "tree")
+        for _ in range(2):
+            self.page.keyboard.press("ArrowDown")
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("canvas.heat[aria-label^='Heat map of rows']")
+        self.page.focus("canvas.heat")
+        before = self.page.get_attribute("canvas.heat", "aria-label")
+        self.page.keyboard.press("+")
+        self.page.wait_for_function("before => document.querySelector('canvas.heat').getAttribute('aria-label') !== before", arg=before)
+
+    def test_labels(self):
+        """Whatever can be used has a name for a screen reader."""
+        self.open(FIXTURES / "gguf-blocks/q4_k.gguf").choose("q4_k.real")
+        self.page.wait_for_selector(".values td")
+        self.shoot("tensor")
+        self.page.locator(".values").last.scroll_into_view_if_needed()
+        self.shoot("values")
+        nameless = self.page.evaluate("""() => [...document.querySelectorAll('button, input, select, canvas, svg, [role=tree]')]
+            .filter((item) => item.getAttribute('aria-hidden') !== 'true' && !item.hidden && !item.closest('[hidden]'))
+            .filter((item) => !item.getAttribute('aria-label') && !item.labels?.length && !item.textContent.trim())
+            .map((item) => item.outerHTML)""")
+        self.assertEqual(nameless, [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
