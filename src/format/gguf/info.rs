@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{product, to_u64, to_usize};
+#[cfg(target_pointer_width = "64")]
+use crate::bytes::source::Input;
 use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::gguf::{Encoding, Reader};
@@ -67,6 +69,28 @@ pub(super) struct Info<'a> {
     pub(super) offset_at: u64,
 }
 
+/// What a tensor needs of an info.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) shape: Shape<'a>,
+    ggml_type: u32,
+}
+
+impl Checked<'_> {
+    /// The dtype of the elements, if they are not in quantized blocks.
+    #[inline]
+    pub(super) fn dtype(&self) -> Option<DType> {
+        type_of(self.ggml_type)?.dtype
+    }
+
+    /// The type of the quantized blocks, if the elements are in such.
+    #[inline]
+    pub(super) const fn block(&self) -> Option<BlockType> {
+        BlockType::from_ggml(self.ggml_type)
+    }
+}
+
 /// Why an info was not read.
 struct Stop {
     item: Item,
@@ -106,6 +130,37 @@ impl<'a> Info<'a> {
                 }
             }
         }
+    }
+
+    /// Reads the info at that position if all of it is in memory and well. Also returns where it ends.
+    ///
+    /// For hosts: it has been read before, so that it nearly always is, and what [`read`](Self::read) needs to say what is
+    /// wrong, or missing, takes half of its time.
+    #[cfg(target_pointer_width = "64")]
+    #[inline(always)]
+    pub(super) fn at(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Self, u64)> {
+        let (window, at) = (input.available_from(at.into()), u64::from(at));
+        let (info, rest) = encoding.specialized(|encoding| Self::parse(window, encoding)).ok()?;
+        let end = at.wrapping_add(to_u64(window.len().wrapping_sub(rest.len())));
+        Some((Self { offset_at: at.wrapping_add(info.offset_at), ..info }, end))
+    }
+
+    /// Reads the info at that position, which has been checked, no further than a tensor needs. Also returns where it ends.
+    #[cfg(target_pointer_width = "64")]
+    #[inline(always)]
+    pub(super) fn checked(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Checked<'a>, u64)> {
+        let window = input.available_from(at.into());
+        let (info, rest) = encoding.specialized(|encoding| {
+            let (length, rest) = encoding.split_count(window)?;
+            let (name, rest) = rest.split_at_checked(to_usize(length)?)?;
+            let (rank, lengths) = encoding.split_u32(rest)?;
+            let size = u64::from(rank.min(MAX_RANK)).wrapping_mul(encoding.count_size());
+            let (lengths, rest) = lengths.split_at_checked(to_usize(size)?)?;
+            let (ggml_type, rest) = encoding.split_u32(rest)?;
+            let shape = Shape::new(lengths, rank, read_dimension(encoding));
+            Some((Checked { name, shape, ggml_type }, rest.get(8..)?))
+        })?;
+        Some((info, u64::from(at).wrapping_add(to_u64(window.len().wrapping_sub(rest.len())))))
     }
 
     /// Reads the info at the start of the bytes, and returns what follows. Its positions are relative to that.
@@ -159,12 +214,7 @@ impl<'a> Info<'a> {
         let Some(length) = product(blocks, found.bytes.into()) else {
             return Err(Stop::fault(Item::Shape, ErrorKind::ShapeOverflow, shape_at));
         };
-        let read: ReadDimension = match (encoding.is_short, encoding.is_big) {
-            (true, _) => last_of_32_bits,
-            (false, false) => last_of_64_bits,
-            (false, true) => last_swapped,
-        };
-        let shape = Shape::new(lengths, rank, read);
+        let shape = Shape::new(lengths, rank, read_dimension(encoding));
         let offset_at = to_u64(position(rest)).wrapping_add(4);
         Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
     }
@@ -174,9 +224,19 @@ impl<'a> Info<'a> {
         self.found.dtype
     }
 
-    /// The type of the quantized blocks, if the elements are in such.
-    pub(super) const fn block(&self) -> Option<BlockType> {
-        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
+    /// What a tensor needs of it.
+    #[inline]
+    pub(super) const fn for_tensor(&self) -> Checked<'a> {
+        Checked { name: self.name, shape: self.shape, ggml_type: self.ggml_type }
+    }
+}
+
+#[inline]
+fn read_dimension(encoding: Encoding) -> ReadDimension {
+    match (encoding.is_short, encoding.is_big) {
+        (true, _) => last_of_32_bits,
+        (false, false) => last_of_64_bits,
+        (false, true) => last_swapped,
     }
 }
 
