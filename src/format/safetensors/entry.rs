@@ -143,26 +143,14 @@ impl<'a> Entry<'a> {
             return Some(false);
         }
         self.at = reader.token_position();
-        self.member_any(reader, data_length)?;
+        self.member(reader, data_length)?;
         Some(true)
     }
 
-    /// Reads the member at [`at`](Self::at), where the reader is.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
-    pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
-        // As for `next`.
-        #[cfg(target_pointer_width = "64")]
-        if self.member_usual(reader, data_length).is_some() {
-            return Some(());
-        }
-        self.member_any(reader, data_length)
-    }
-
-    /// Reads the member in any spelling, or says what is wrong.
+    /// Reads the member at [`at`](Self::at), where the reader is, in any spelling, or says what is wrong.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
-    fn member_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
+    pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         (reader.record, reader.item) = (self.at, Item::Name);
         self.name = reader.key()?;
         self.position = reader.token_position();
