@@ -102,10 +102,18 @@ impl<'m, 'a> Index<'m, 'a> {
     #[cfg_attr(not(target_os = "none"), inline(never))]
     fn candidate(&self, name: &[u8]) -> Option<Candidate> {
         match self.order {
-            Order::Slots(seed) if !self.words.is_empty() => Slots::first(hash(seed, name), self.words),
+            Order::Slots(seed) if !self.words.is_empty() => match name.last_chunk() {
+                Some(last) => Slots::first(long_hash(seed, name, last), self.words),
+                None => self.candidate_of_short(seed, name),
+            },
             Order::Slots(_) => Some(Candidate::ONLY),
             Order::Sorted => self.sorted_candidate(name),
         }
+    }
+
+    #[inline(never)]
+    fn candidate_of_short(&self, seed: u64, name: &[u8]) -> Option<Candidate> {
+        Slots::first(short_hash(seed, name), self.words)
     }
 
     #[cold]
@@ -244,7 +252,9 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
     let bits = number_bits(slots);
     let mut cursor = Cursor::START;
     for number in 0..positions.len() {
-        let Named { name, name_at, tensor_at } = next_name(file, &mut cursor)?;
+        // Inline on a host: what it returns is large.
+        let named = file.next_name(&mut cursor)?;
+        let Named { name, name_at, tensor_at } = named.ok_or(Error::new(ErrorKind::Malformed))?;
         if name_at != tensor_at {
             return Ok(Filled::Apart);
         }
@@ -276,6 +286,7 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
 }
 
 /// Reads the next name of a file that had another one when it was opened.
+#[inline(never)]
 fn next_name<'a, F: FileFormat<'a>>(file: &F, cursor: &mut Cursor) -> Result<Named<'a>> {
     file.next_name(cursor)?.ok_or(Error::new(ErrorKind::Malformed))
 }
@@ -313,50 +324,60 @@ impl<'m> Slots<'m> {
 
     /// The first one.
     #[cfg(not(target_os = "none"))]
-    #[inline]
-    fn first(hash: u64, words: &[u32]) -> Option<Candidate> {
+    #[inline(always)]
+    fn first(hash: u64, words: &'m [u32]) -> Option<Candidate> {
         // Four slots at a time: in which of them a name is, or whether it is in none, cannot be foreseen, and a processor
         // that guesses it wrongly waits for memory instead of going on.
-        let Slots { positions, slots, slot, tag, bits, .. } = Slots::of(hash, words);
-        if let Some(four) = slots.get(slot..).and_then(<[u32]>::first_chunk::<4>) {
-            let (tag, others) = (tag.wrapping_shl(bits), u32::MAX.wrapping_shl(bits));
-            if is_any(four, |slot| (slot ^ tag) & others == 0) {
-                let found = first_of_four(four, tag, others);
-                if found != 0 {
-                    return Candidate::of(found, positions);
-                }
-            } else if is_any(four, |slot| slot == 0) {
+        let all = Self::of(hash, words);
+        if let Some(four) = all.four() {
+            let (tag, others) = all.tag_and_others();
+            // All at once, in a vector.
+            let is_any = |[a, b, c, d]: [bool; 4]| a | b | c | d;
+            if !is_any(four.map(|slot| (slot ^ tag) & others == 0)) && is_any(four.map(|slot| slot == 0)) {
                 return None;
             }
         }
-        first_of_any(hash, words)
+        first_from(words, all.slot, all.tag, all.bits)
+    }
+
+    /// The next four slots, if as many follow.
+    #[cfg(not(target_os = "none"))]
+    #[inline(always)]
+    fn four(&self) -> Option<&'m [u32; 4]> {
+        self.slots.get(self.slot..)?.first_chunk()
+    }
+
+    /// What is in a slot besides the number, and the bits of it.
+    #[cfg(not(target_os = "none"))]
+    #[inline(always)]
+    const fn tag_and_others(&self) -> (u32, u32) {
+        (self.tag.wrapping_shl(self.bits), u32::MAX.wrapping_shl(self.bits))
     }
 }
 
-/// The first one, in whichever slot.
+/// The first one from a slot on.
 #[cfg(not(target_os = "none"))]
-#[cold]
-#[inline(never)]
-fn first_of_any(hash: u64, words: &[u32]) -> Option<Candidate> {
-    Slots::of(hash, words).next()
-}
-
-/// Whether that holds for any of four slots: for all of them at once, in a vector.
-#[cfg(not(target_os = "none"))]
-#[inline(always)]
-fn is_any(four: &[u32; 4], is_it: impl Fn(u32) -> bool) -> bool {
-    let [a, b, c, d] = four.map(is_it);
-    a | b | c | d
-}
-
-/// The number in the first of four slots that has a part of the hash; 0 where there is an empty one before.
-#[cfg(not(target_os = "none"))]
-#[inline(never)]
-fn first_of_four(four: &[u32; 4], tag: u32, others: u32) -> u32 {
-    four.iter().rev().fold(0, |later, slot| {
-        let found = if (slot ^ tag) & others == 0 { slot & !others } else { later };
-        if *slot == 0 { 0 } else { found }
-    })
+#[inline(never)] // few arguments, so that the caller need not save registers
+fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candidate> {
+    let (positions, slots) = words.split_at_checked(third(words)).unwrap_or_default();
+    let mut all = Slots { positions, slots, slot, left: MAX_STEPS, tag, bits };
+    if let Some(four) = all.four() {
+        let (tag, others) = all.tag_and_others();
+        let [first, ..] = four;
+        // Without a branch, as above; but nearly always it is in the first.
+        let found = if (first ^ tag) & others == 0 {
+            *first
+        } else {
+            four.iter().rev().fold(0, |later, slot| {
+                let found = if (slot ^ tag) & others == 0 { *slot } else { later };
+                if *slot == 0 { 0 } else { found }
+            })
+        };
+        if found != 0 {
+            return Candidate::of(found & !others, positions);
+        }
+    }
+    all.next()
 }
 
 impl Iterator for Slots<'_> {
@@ -418,10 +439,18 @@ fn hash_of(seed: u64, name: Text<'_>) -> u64 {
     if name.is_escaped() { escaped_hash(seed, name) } else { hash(seed, name.raw()) }
 }
 
-/// The hash of bytes, sixteen at a time.
+/// The hash of bytes.
 #[inline]
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    let Some(last) = bytes.last_chunk() else { return short_hash(seed, bytes) };
+    match bytes.last_chunk() {
+        Some(last) => long_hash(seed, bytes, last),
+        None => short_hash(seed, bytes),
+    }
+}
+
+/// The hash of bytes, sixteen at a time; `last` are the last of them.
+#[inline]
+fn long_hash(seed: u64, bytes: &[u8], last: &[u8; 16]) -> u64 {
     let (mut hash, mut rest) = (Hash::new(seed), bytes);
     // Not the last sixteen, so that how often this is done depends less on the length.
     while let Some((block, after)) = rest.split_first_chunk().filter(|(_, after)| !after.is_empty()) {

@@ -157,6 +157,27 @@ impl<'a> SafetensorsFile<'a> {
         Ok(true)
     }
 
+    /// Reads the next name, however that and its tensor are spelled.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn name_of_any(&self, position: u32, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let mut reader = self.reader(position);
+        let mut next = || {
+            while reader.more(b'}')? {
+                let at = reader.token_position();
+                let name = reader.key()?;
+                reader.skip_value(1)?;
+                if !name.means(METADATA) {
+                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
+                }
+            }
+            Some(None)
+        };
+        let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(next)
+    }
+
     /// Reads the tensor at that position, however it is spelled.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
@@ -276,29 +297,18 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.next_of_any(position, cursor, tensor)
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let mut reader = self.reader(u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START));
-        let mut next = || {
-            loop {
-                // As for entries.
-                #[cfg(target_pointer_width = "64")]
-                if let Some((name, at)) = usual::pass_over(&mut reader) {
-                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
-                }
-                if !reader.more(b'}')? {
-                    return Some(None);
-                }
-                let at = reader.token_position();
-                let name = reader.key()?;
-                reader.skip_value(1)?;
-                if !name.means(METADATA) {
-                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
-                }
+        let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        #[cfg(target_pointer_width = "64")]
+        {
+            let mut reader = self.reader(position);
+            if let Some((name, at)) = usual::pass_over(&mut reader) {
+                *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+                return Ok(Some(Named { name, name_at: at, tensor_at: at }));
             }
-        };
-        let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
-        Ok(next)
+        }
+        self.name_of_any(position, cursor)
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
