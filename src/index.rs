@@ -11,8 +11,9 @@
 //!
 //! A name is in the slot that its hash chooses, or in one of the next few. Names may be made to choose the same slots:
 //! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, all are hashed once
-//! more, with a seed that depends on all of them. Where that is no better, the numbers are sorted by name instead, in time
-//! of the order of N log N, and looked up by bisection:
+//! more, with a seed that depends on all of them and on where the memory is, which who makes a file cannot know (on a chip,
+//! perhaps). Where that is no better, the numbers are sorted by name instead, in time of the order of N log N, and looked
+//! up by bisection:
 //!
 //! ```text
 //! N     where each tensor is
@@ -69,7 +70,9 @@ impl<'m, 'a> Index<'m, 'a> {
     pub(crate) fn new(file: AnyFile<'a>, warnings: Warnings, count: u64, words: &'m mut [u32]) -> Result<Self> {
         let words = length(count).and_then(|length| words.get_mut(..length));
         let words = words.ok_or(Error::new(ErrorKind::OutOfScratch))?;
-        let order = dispatch!(&file, file => fill(file, warnings, words))?;
+        // What the names of a file could not be made to collide with.
+        let salt = to_u64(words.as_ptr().addr());
+        let order = dispatch!(&file, file => fill(file, warnings, words, salt))?;
         Ok(Self { file, words, order })
     }
 
@@ -157,15 +160,15 @@ impl Candidate {
     }
 }
 
-/// Fills the words with an index of the file.
-fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) -> Result<Order> {
+/// Fills the words with an index of the file. The seed of the second hash depends on the salt, too.
+fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32], salt: u64) -> Result<Order> {
     let mut seed = 0;
     if !F::HAS_NAMES || words.is_empty() {
         return Ok(Order::Slots(seed));
     }
     let mut filled = fill_slots(file, words, seed)?;
     if filled == Filled::Crowded {
-        seed = seed_of(file, third(words))?;
+        seed = seed_of(file, salt, third(words))?;
         filled = fill_slots(file, words, seed)?;
     }
     let is_repeated = match filled {
@@ -181,10 +184,10 @@ fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) 
     Ok(Order::Sorted)
 }
 
-/// A seed that depends on all names.
+/// A seed that depends on the salt and on all names.
 #[inline(never)]
-fn seed_of<'a, F: FileFormat<'a>>(file: &F, count: usize) -> Result<u64> {
-    let (mut seed, mut cursor) = (0, Cursor::START);
+fn seed_of<'a, F: FileFormat<'a>>(file: &F, salt: u64, count: usize) -> Result<u64> {
+    let (mut seed, mut cursor) = (salt, Cursor::START);
     for _ in 0..count {
         seed = hash_of(seed, next_name(file, &mut cursor)?.name);
     }
@@ -333,8 +336,15 @@ impl<'m> Slots<'m> {
             let (tag, others) = all.tag_and_others();
             // All at once, in a vector.
             let is_any = |[a, b, c, d]: [bool; 4]| a | b | c | d;
-            if !is_any(four.map(|slot| (slot ^ tag) & others == 0)) && is_any(four.map(|slot| slot == 0)) {
+            let (has_it, has_empty) =
+                (is_any(four.map(|slot| (slot ^ tag) & others == 0)), is_any(four.map(|slot| slot == 0)));
+            if !has_it & has_empty {
                 return None;
+            }
+            // Most are in the first.
+            let [slot, ..] = four;
+            if has_it && (slot ^ tag) & others == 0 && *slot != 0 {
+                return Candidate::of(slot & !others, all.positions);
             }
         }
         first_from(words, all.slot, all.tag, all.bits)
@@ -363,16 +373,10 @@ fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candida
     let mut all = Slots { positions, slots, slot, left: MAX_STEPS, tag, bits };
     if let Some(four) = all.four() {
         let (tag, others) = all.tag_and_others();
-        let [first, ..] = four;
-        // Without a branch, as above; but nearly always it is in the first.
-        let found = if (first ^ tag) & others == 0 {
-            *first
-        } else {
-            four.iter().rev().fold(0, |later, slot| {
-                let found = if (slot ^ tag) & others == 0 { *slot } else { later };
-                if *slot == 0 { 0 } else { found }
-            })
-        };
+        let found = four.iter().rev().fold(0, |later, slot| {
+            let found = if (slot ^ tag) & others == 0 { *slot } else { later };
+            if *slot == 0 { 0 } else { found }
+        });
         if found != 0 {
             return Candidate::of(found & !others, positions);
         }

@@ -86,7 +86,7 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
     let read = Cell::new(0);
     let file = Names { names, read: &read, are_apart, may_repeat };
     let mut words = vec![0xaaaa_aaaa; length(names.len() as u64).unwrap()];
-    let order = fill(&file, Warnings::default(), &mut words)?;
+    let order = fill(&file, Warnings::default(), &mut words, 0)?;
     let made = read.replace(0);
     let find = |name: &str| {
         let (slots, sorted);
