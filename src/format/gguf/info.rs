@@ -255,3 +255,58 @@ fn last_of_32_bits(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let (rest, last) = lengths.split_last_chunk()?;
     Some((u32::from_le_bytes(*last).into(), rest))
 }
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// What is read of an info that has been checked is what reading it in full gives. Returns whether it is one.
+    fn agree(bytes: &[u8], encoding: Encoding) -> bool {
+        let Ok((info, rest)) = Info::parse(&bytes[3..], encoding) else { return false };
+        let end = (bytes.len() - rest.len()) as u64;
+        let (whole, whole_end) = Info::at(bytes.into(), encoding, 3).unwrap();
+        let (checked, checked_end) = Info::checked(bytes.into(), encoding, 3).unwrap();
+        assert_eq!((whole_end, checked_end, whole.offset_at), (end, end, info.offset_at + 3));
+        let all =
+            |info: &Info<'_>| format!("{:?}", (info.name, info.shape, info.shape.rank(), info.offset, info.length));
+        assert_eq!(all(&whole), all(&info));
+        assert_eq!(
+            (checked.name, checked.shape.rank(), checked.ggml_type),
+            (info.name, info.shape.rank(), info.ggml_type)
+        );
+        assert!(checked.shape.iter().eq(info.shape) && checked.dtype() == info.dtype());
+        assert!(checked.dtype().is_some() != checked.block().is_some());
+        true
+    }
+
+    #[test]
+    fn what_has_been_checked_is_read_as_before() {
+        let mut valid = 0;
+        for (is_big, is_short) in [(false, false), (true, false), (false, true)] {
+            let number = |number: u64, size: usize| {
+                let bytes = number.to_le_bytes();
+                let bytes: Vec<u8> = bytes[..size].to_vec();
+                if is_big { bytes.into_iter().rev().collect() } else { bytes }
+            };
+            let count = |length| number(length, if is_short { 4 } else { 8 });
+            for (lengths, kind) in [(&[][..], 0), (&[5], 1), (&[64, 3], 8), (&[256, 2, 3, 7], 12)] {
+                let mut info = [b"xyz".to_vec(), count(3), b"abc".to_vec(), number(lengths.len() as u64, 4)].concat();
+                lengths.iter().for_each(|length| info.extend(count(*length)));
+                info.extend([number(kind, 4), number(96, 8), b"and so on".to_vec()].concat());
+                let encoding = Encoding { is_big, is_short };
+                assert!(agree(&info, encoding));
+                for (at, byte) in (3..info.len()).flat_map(|at| (0..=0xff).map(move |byte| (at, byte))) {
+                    let mut info = info.clone();
+                    info[at] = byte;
+                    valid += u32::from(agree(&info, encoding));
+                }
+                let end = info.len() - b"and so on".len();
+                assert!((3..end).all(|length| !agree(&info[..length], encoding)));
+            }
+        }
+        assert!(valid > 50_000, "{valid}");
+    }
+}

@@ -490,6 +490,29 @@ mod tests {
         }
     }
 
+    /// Reads all tensors of a valid header, in the way of what has been checked where that can be or in the general one.
+    fn tensors(text: &[u8], usual: bool) -> Vec<String> {
+        let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
+        let _ = reader.begin(b'{');
+        loop {
+            let mut tensor = TensorRecord::blank();
+            if usual && super::super::usual::read_next(&mut reader, &mut tensor).is_some() {
+                let (mut alone, at) = (TensorRecord::blank(), u32::try_from(tensor.at - HEADER).unwrap());
+                super::super::usual::read_alone(&Reader::new(text, at), at, &mut alone).unwrap();
+                assert_eq!(format!("{alone:?}"), format!("{tensor:?}"));
+            } else if entry.next_any(&mut reader, 1 << 20) != Some(true) {
+                return all;
+            } else if entry.is_metadata() {
+                check_metadata(&mut reader).unwrap();
+                continue;
+            } else {
+                entry.fill(&mut tensor, 0);
+            }
+            let lengths = tensor.shape.iter().collect::<Vec<_>>();
+            all.push(format!("{tensor:?} {} {lengths:?} {:?}", reader.position(), tensor.shape.element_count()));
+        }
+    }
+
     #[test]
     fn both_ways_to_read_a_header_give_the_same() {
         let mut all = Vec::new();
@@ -516,6 +539,7 @@ mod tests {
                 assert_eq!(usual, members(&text, false), "{:?}", text.escape_ascii().to_string());
                 if usual.1.starts_with("Some") {
                     assert_eq!(names(&text, true), names(&text, false), "{:?}", text.escape_ascii().to_string());
+                    assert_eq!(tensors(&text, true), tensors(&text, false), "{:?}", text.escape_ascii().to_string());
                     valid += 1;
                 } else {
                     others += 1;
