@@ -11,8 +11,9 @@
 //!
 //! A name is in the slot that its hash chooses, or in one of the next few. Names may be made to choose the same slots:
 //! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, all are hashed once
-//! more, with a seed that depends on all of them. Where that is no better, the numbers are sorted by name instead, in time
-//! of the order of N log N, and looked up by bisection:
+//! more, with a seed that depends on all of them and on where the memory is, which who makes a file cannot know (on a chip,
+//! perhaps). Where that is no better, the numbers are sorted by name instead, in time of the order of N log N, and looked
+//! up by bisection:
 //!
 //! ```text
 //! N     where each tensor is
@@ -23,6 +24,8 @@
 //! So it is as well where a name does not stand at the start of its tensor (zTensor 0.1): there it may take long to read it
 //! from where the tensor is.
 #![forbid(unsafe_code)]
+
+use core::num::NonZeroU32;
 
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
@@ -67,7 +70,9 @@ impl<'m, 'a> Index<'m, 'a> {
     pub(crate) fn new(file: AnyFile<'a>, warnings: Warnings, count: u64, words: &'m mut [u32]) -> Result<Self> {
         let words = length(count).and_then(|length| words.get_mut(..length));
         let words = words.ok_or(Error::new(ErrorKind::OutOfScratch))?;
-        let order = dispatch!(&file, file => fill(file, warnings, words))?;
+        // What the names of a file could not be made to collide with.
+        let salt = to_u64(words.as_ptr().addr());
+        let order = dispatch!(&file, file => fill(file, warnings, words, salt))?;
         Ok(Self { file, words, order })
     }
 
@@ -77,51 +82,93 @@ impl<'m, 'a> Index<'m, 'a> {
     /// # Errors
     /// `NotFound`, also where the bytes have changed since the index was made and another name is where this one was;
     /// another error where the tensor itself has changed.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         self.find_bytes(name.as_bytes())
     }
 
     /// Like [`find`](Self::find), for a name that need not be UTF-8.
-    #[inline]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
-        let candidates = self.candidates(name)?;
+        let Some(candidate) = self.candidate(name) else { return Err(Error::new(ErrorKind::NotFound)) };
+        // Where all this is inlined on a host, a tensor is not copied. It is large: none is made for a name that is nowhere.
         let mut record = TensorRecord::blank();
-        dispatch!(&self.file, file => read(file, candidates, name, &mut record))?;
-        Ok(Tensor::new(self.file, record))
+        match dispatch!(&self.file, file => read(file, candidate, name, &mut record)) {
+            Ok(true) => return Ok(Tensor::new(self.file, record)),
+            Ok(false) => {}
+            Err(error) => return Err(error),
+        }
+        self.find_among_others(name)
     }
 
-    /// Where a tensor of that name may be. A tensor is large: none is made for a name that is nowhere.
+    /// Where the tensor of that name is, if there is one.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn candidate(&self, name: &[u8]) -> Option<Candidate> {
+        match self.order {
+            Order::Slots(seed) if !self.words.is_empty() => match name.last_chunk() {
+                Some(last) => Slots::first(long_hash(seed, name, last), self.words),
+                None => self.candidate_of_short(seed, name),
+            },
+            Order::Slots(_) => Some(Candidate::ONLY),
+            Order::Sorted => self.sorted_candidate(name),
+        }
+    }
+
+    #[inline(never)]
+    fn candidate_of_short(&self, seed: u64, name: &[u8]) -> Option<Candidate> {
+        Slots::first(short_hash(seed, name), self.words)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sorted_candidate(&self, name: &[u8]) -> Option<Candidate> {
+        dispatch!(&self.file, file => find_sorted(file, self.words, name))
+    }
+
+    /// Looks further, where the first tensor whose name has the same part of its hash has another name. No tensor is read
+    /// twice: this costs no more than looking at all of them.
+    #[cold]
+    #[inline(never)]
+    fn find_among_others(&self, name: &[u8]) -> Result<Tensor<'a>> {
+        let Order::Slots(seed) = self.order else { return Err(Error::new(ErrorKind::NotFound)) };
+        for candidate in Slots::of(hash(seed, name), self.words).skip(1) {
+            let mut record = TensorRecord::blank();
+            if dispatch!(&self.file, file => read(file, candidate, name, &mut record))? {
+                return Ok(Tensor::new(self.file, record));
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+}
+
+/// Where a tensor may be: its position, and its number, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Candidate {
+    position: u32,
+    number: NonZeroU32,
+}
+
+impl Candidate {
+    /// The only tensor of a file, wherever that is.
+    const ONLY: Self = Self { position: u32::MAX, number: NonZeroU32::MAX };
+
+    /// The tensor with that number among those at these positions.
     #[inline]
-    fn candidates(&self, name: &[u8]) -> Result<Candidates<'m>> {
-        let found = match self.order {
-            _ if self.words.is_empty() => Some(Candidates::Only),
-            Order::Slots(seed) => Slots::of(hash(seed, name), self.words).some(),
-            Order::Sorted => dispatch!(&self.file, file => find_sorted(file, self.words, name)),
-        };
-        found.ok_or(Error::new(ErrorKind::NotFound))
+    fn of(number: u32, positions: &[u32]) -> Option<Self> {
+        let position = positions.get(to_usize(number.into())?.checked_sub(1)?)?;
+        Some(Self { position: *position, number: NonZeroU32::new(number)? })
     }
 }
 
-/// Where a tensor of a name may be.
-#[derive(Clone, Copy)]
-enum Candidates<'m> {
-    /// It is the only one of the file.
-    Only,
-    /// There; and its index.
-    One(u32, u32),
-    /// In one of these slots.
-    Slots(Slots<'m>),
-}
-
-/// Fills the words with an index of the file.
-fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) -> Result<Order> {
+/// Fills the words with an index of the file. The seed of the second hash depends on the salt, too.
+fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32], salt: u64) -> Result<Order> {
     let mut seed = 0;
     if !F::HAS_NAMES || words.is_empty() {
         return Ok(Order::Slots(seed));
     }
     let mut filled = fill_slots(file, words, seed)?;
     if filled == Filled::Crowded {
-        seed = seed_of(file, third(words))?;
+        seed = seed_of(file, salt, third(words))?;
         filled = fill_slots(file, words, seed)?;
     }
     let is_repeated = match filled {
@@ -137,45 +184,30 @@ fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32]) 
     Ok(Order::Sorted)
 }
 
-/// A seed that depends on all names.
+/// A seed that depends on the salt and on all names.
 #[inline(never)]
-fn seed_of<'a, F: FileFormat<'a>>(file: &F, count: usize) -> Result<u64> {
-    let (mut seed, mut cursor) = (0, Cursor::START);
+fn seed_of<'a, F: FileFormat<'a>>(file: &F, salt: u64, count: usize) -> Result<u64> {
+    let (mut seed, mut cursor) = (salt, Cursor::START);
     for _ in 0..count {
         seed = hash_of(seed, next_name(file, &mut cursor)?.name);
     }
     Ok(seed)
 }
 
-/// Reads the first of the candidates that has the name into `tensor`, a blank record.
+/// Reads a candidate into `tensor`, a blank record; `false` where it has another name. The name is read as a part of the
+/// tensor, so that it is compared once.
+#[inline]
 fn read<'a, F: FileFormat<'a>>(
     file: &F,
-    candidates: Candidates<'_>,
+    candidate: Candidate,
     name: &[u8],
     tensor: &mut TensorRecord<'a>,
-) -> Result<()> {
-    let mut slots = match candidates {
-        Candidates::Only => {
-            let is_it = file.next_tensor(&mut { Cursor::START }, tensor)? && tensor.name().means(name);
-            return if is_it { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) };
-        }
-        Candidates::One(position, index) => {
-            file.tensor_at(position, index, tensor)?;
-            // The name, which is elsewhere, has been compared there.
-            return if tensor.name().means(name) { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) };
-        }
-        Candidates::Slots(slots) => slots,
-    };
-    // Nearly always it is the first: so that the name is compared once, it is read as a part of the tensor. No tensor is
-    // read twice: this costs no more than looking at all of them.
-    while let Some((position, index)) = slots.next() {
-        file.tensor_at(position, index, tensor)?;
-        if tensor.name().means(name) {
-            return Ok(());
-        }
-        *tensor = TensorRecord::blank();
+) -> Result<bool> {
+    if candidate == Candidate::ONLY {
+        return Ok(file.next_tensor(&mut { Cursor::START }, tensor)? && tensor.name().means(name));
     }
-    Err(Error::new(ErrorKind::NotFound))
+    file.tensor_at(candidate.position, candidate.number.get().wrapping_sub(1), tensor)?;
+    Ok(tensor.name().means(name))
 }
 
 /// How many tensors are in an index of these words.
@@ -223,7 +255,9 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
     let bits = number_bits(slots);
     let mut cursor = Cursor::START;
     for number in 0..positions.len() {
-        let Named { name, name_at, tensor_at } = next_name(file, &mut cursor)?;
+        // Inline on a host: what it returns is large.
+        let named = file.next_name(&mut cursor)?;
+        let Named { name, name_at, tensor_at } = named.ok_or(Error::new(ErrorKind::Malformed))?;
         if name_at != tensor_at {
             return Ok(Filled::Apart);
         }
@@ -231,7 +265,7 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
         let (mut left, mut met) = (MAX_STEPS, 0_u32);
         while let Some(slot) = slots.get(at).copied().filter(|slot| *slot != 0) {
             if slot.wrapping_shr(bits) == tag {
-                let other = positions.get(self::number(slot, bits)).copied().unwrap_or(0);
+                let other = Candidate::of(self::number(slot, bits), positions).map_or(0, |other| other.position);
                 if file.name_at(other).is(name) {
                     return Ok(Filled::Repeated);
                 }
@@ -255,17 +289,17 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
 }
 
 /// Reads the next name of a file that had another one when it was opened.
+#[inline(never)]
 fn next_name<'a, F: FileFormat<'a>>(file: &F, cursor: &mut Cursor) -> Result<Named<'a>> {
     file.next_name(cursor)?.ok_or(Error::new(ErrorKind::Malformed))
 }
 
-/// The number in a slot that is not empty, counted from 0.
-fn number(slot: u32, bits: u32) -> usize {
-    let number = slot & !u32::MAX.wrapping_shl(bits);
-    to_usize(number.into()).unwrap_or(0).wrapping_sub(1)
+/// The number in a slot, counted from 1; 0 in an empty one.
+const fn number(slot: u32, bits: u32) -> u32 {
+    slot & !u32::MAX.wrapping_shl(bits)
 }
 
-/// The slots that a name may be in, as far as they are not empty.
+/// The slots that a name may be in, as far as they are not empty: an iterator over those with the same part of the hash.
 #[derive(Clone, Copy)]
 struct Slots<'m> {
     positions: &'m [u32],
@@ -285,45 +319,86 @@ impl<'m> Slots<'m> {
         Self { positions, slots, slot, left: MAX_STEPS, tag, bits: number_bits(slots) }
     }
 
-    /// Those from the first on that has the same part of the hash; nothing where none has.
-    #[inline]
-    fn some(mut self) -> Option<Candidates<'m>> {
-        self.seek()?;
-        Some(Candidates::Slots(self))
+    /// The first one.
+    #[cfg(target_os = "none")]
+    fn first(hash: u64, words: &[u32]) -> Option<Candidate> {
+        Slots::of(hash, words).next()
     }
 
-    /// Moves on to a slot that has the same part of the hash, and returns what is in it.
-    #[inline]
-    fn seek(&mut self) -> Option<u32> {
-        loop {
-            self.left = self.left.checked_sub(1)?;
-            let slot = *self.slots.get(self.slot)?;
-            if slot == 0 {
+    /// The first one.
+    #[cfg(not(target_os = "none"))]
+    #[inline(always)]
+    fn first(hash: u64, words: &'m [u32]) -> Option<Candidate> {
+        // Four slots at a time: in which of them a name is, or whether it is in none, cannot be foreseen, and a processor
+        // that guesses it wrongly waits for memory instead of going on.
+        let all = Self::of(hash, words);
+        if let Some(four) = all.four() {
+            let (tag, others) = all.tag_and_others();
+            // All at once, in a vector.
+            let is_any = |[a, b, c, d]: [bool; 4]| a | b | c | d;
+            let (has_it, has_empty) =
+                (is_any(four.map(|slot| (slot ^ tag) & others == 0)), is_any(four.map(|slot| slot == 0)));
+            if !has_it & has_empty {
                 return None;
             }
-            if slot.wrapping_shr(self.bits) == self.tag {
-                self.left = self.left.wrapping_add(1);
-                return Some(slot);
+            // Most are in the first.
+            let [slot, ..] = four;
+            if has_it && (slot ^ tag) & others == 0 && *slot != 0 {
+                return Candidate::of(slot & !others, all.positions);
             }
-            self.skip();
         }
+        first_from(words, all.slot, all.tag, all.bits)
     }
 
-    #[inline]
-    fn skip(&mut self) {
-        self.slot = self.slot.wrapping_add(1);
-        if self.slot == self.slots.len() {
-            self.slot = 0;
-        }
+    /// The next four slots, if as many follow.
+    #[cfg(not(target_os = "none"))]
+    #[inline(always)]
+    fn four(&self) -> Option<&'m [u32; 4]> {
+        self.slots.get(self.slot..)?.first_chunk()
     }
 
-    /// The position of the next tensor that has the same part of the hash, and its index.
-    #[inline]
-    fn next(&mut self) -> Option<(u32, u32)> {
-        let number = number(self.seek()?, self.bits);
-        self.left = self.left.saturating_sub(1);
-        self.skip();
-        Some((*self.positions.get(number)?, u32::try_from(number).unwrap_or(u32::MAX)))
+    /// What is in a slot besides the number, and the bits of it.
+    #[cfg(not(target_os = "none"))]
+    #[inline(always)]
+    const fn tag_and_others(&self) -> (u32, u32) {
+        (self.tag.wrapping_shl(self.bits), u32::MAX.wrapping_shl(self.bits))
+    }
+}
+
+/// The first one from a slot on.
+#[cfg(not(target_os = "none"))]
+#[inline(never)] // few arguments, so that the caller need not save registers
+fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candidate> {
+    let (positions, slots) = words.split_at_checked(third(words)).unwrap_or_default();
+    let mut all = Slots { positions, slots, slot, left: MAX_STEPS, tag, bits };
+    if let Some(four) = all.four() {
+        let (tag, others) = all.tag_and_others();
+        let found = four.iter().rev().fold(0, |later, slot| {
+            let found = if (slot ^ tag) & others == 0 { *slot } else { later };
+            if *slot == 0 { 0 } else { found }
+        });
+        if found != 0 {
+            return Candidate::of(found & !others, positions);
+        }
+    }
+    all.next()
+}
+
+impl Iterator for Slots<'_> {
+    type Item = Candidate;
+
+    fn next(&mut self) -> Option<Candidate> {
+        loop {
+            self.left = self.left.checked_sub(1)?;
+            let slot = *self.slots.get(self.slot).filter(|slot| **slot != 0)?;
+            self.slot = self.slot.wrapping_add(1);
+            if self.slot == self.slots.len() {
+                self.slot = 0;
+            }
+            if slot.wrapping_shr(self.bits) == self.tag {
+                return Candidate::of(number(slot, self.bits), self.positions);
+            }
+        }
     }
 }
 
@@ -346,7 +421,8 @@ fn fill_sorted<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32]) -> Result<boo
 }
 
 /// Looks a name up among those sorted.
-fn find_sorted<'m, 'a, F: FileFormat<'a>>(file: &F, words: &'m [u32], name: &[u8]) -> Option<Candidates<'m>> {
+#[inline(never)]
+fn find_sorted<'a, F: FileFormat<'a>>(file: &F, words: &[u32], name: &[u8]) -> Option<Candidate> {
     let (positions, others) = words.split_at_checked(third(words))?;
     let (names, order) = others.split_at_checked(positions.len())?;
     let at = |list: &[u32], index: u32| to_usize(index.into()).and_then(|index| list.get(index)).copied();
@@ -356,7 +432,7 @@ fn find_sorted<'m, 'a, F: FileFormat<'a>>(file: &F, words: &'m [u32], name: &[u8
     if name_of(index).compare(name).is_ne() {
         return None;
     }
-    Some(Candidates::One(at(positions, index)?, index))
+    Candidate::of(index.wrapping_add(1), positions)
 }
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -367,56 +443,89 @@ fn hash_of(seed: u64, name: Text<'_>) -> u64 {
     if name.is_escaped() { escaped_hash(seed, name) } else { hash(seed, name.raw()) }
 }
 
-/// The hash of bytes, eight at a time.
+/// The hash of bytes.
 #[inline]
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    let (mut hash, mut rest) = (Hash(seed, FACTOR), bytes);
-    while let Some((word, after)) = rest.split_first_chunk() {
-        hash.add(u64::from_le_bytes(*word));
+    match bytes.last_chunk() {
+        Some(last) => long_hash(seed, bytes, last),
+        None => short_hash(seed, bytes),
+    }
+}
+
+/// The hash of bytes, sixteen at a time; `last` are the last of them.
+#[inline]
+fn long_hash(seed: u64, bytes: &[u8], last: &[u8; 16]) -> u64 {
+    let (mut hash, mut rest) = (Hash::new(seed), bytes);
+    // Not the last sixteen, so that how often this is done depends less on the length.
+    while let Some((block, after)) = rest.split_first_chunk().filter(|(_, after)| !after.is_empty()) {
+        hash.add(u128::from_le_bytes(*block));
         rest = after;
     }
-    let last = match bytes.last_chunk() {
-        // Those that have not been added, in the low bytes: the last word without the others.
-        Some(word) => {
-            let others = u32::try_from(rest.len()).map_or(0, |left| 64_u32.wrapping_sub(left.wrapping_shl(3)));
-            u64::from_le_bytes(*word).checked_shr(others).unwrap_or(0)
-        }
-        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    hash.add(last);
+    hash.add(u128::from_le_bytes(*last)); // some of its bytes for the second time
     hash.finish(to_u64(bytes.len()))
+}
+
+#[inline(never)]
+fn short_hash(seed: u64, bytes: &[u8]) -> u64 {
+    let mut hash = Hash::new(seed);
+    hash.add(short(bytes));
+    hash.finish(to_u64(bytes.len()))
+}
+
+/// Less than sixteen bytes as the last of a number that has as many.
+fn short(bytes: &[u8]) -> u128 {
+    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return bytes.iter().fold(0, |before, byte| last_sixteen(before, *byte));
+    };
+    // From eight on: the last eight, and the first as far as they are none of those.
+    let others = u32::try_from(bytes.len()).map_or(0, |length| 128_u32.wrapping_sub(length.wrapping_shl(3)));
+    let low = u64::from_le_bytes(*first).checked_shl(others).unwrap_or(0);
+    u128::from(u64::from_le_bytes(*last)).wrapping_shl(64) | u128::from(low)
+}
+
+/// The bytes of a number without the lowest, and one more, which is the highest then.
+#[inline]
+fn last_sixteen(before: u128, byte: u8) -> u128 {
+    before.wrapping_shr(8) | u128::from(byte).wrapping_shl(120)
 }
 
 /// The hash of a name that has escapes, character by character.
 #[inline(never)]
 fn escaped_hash(seed: u64, name: Text<'_>) -> u64 {
-    let (mut hash, mut word, mut length) = (Hash(seed, FACTOR), 0, 0_u64);
+    let (mut hash, mut last, mut length) = (Hash::new(seed), 0_u128, 0_u64);
     for character in name.chars() {
         for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-            word |= u64::from(byte) << (length & 7).wrapping_shl(3);
-            length = length.wrapping_add(1);
-            if length & 7 == 0 {
-                hash.add(word);
-                word = 0;
+            if length & 15 == 0 && length > 0 {
+                hash.add(last);
             }
+            last = last_sixteen(last, byte);
+            length = length.wrapping_add(1);
         }
     }
-    hash.add(word);
+    hash.add(last);
     hash.finish(length)
 }
 
-/// Two hashes, of every other word each: a processor works on both at a time. The first one begins with a seed.
+/// Two hashes, of every other word each: a processor works on both at a time. Both begin with a seed.
 struct Hash(u64, u64);
 
 impl Hash {
     #[inline]
-    const fn add(&mut self, word: u64) {
-        *self = Self(self.1, mixed(self.0, word));
+    const fn new(seed: u64) -> Self {
+        Self(seed, seed ^ FACTOR)
+    }
+
+    #[inline]
+    fn add(&mut self, block: u128) {
+        let [low, high] = [block, block.wrapping_shr(64)].map(|word| word & u128::from(u64::MAX));
+        let word = |word| u64::try_from(word).unwrap_or(0);
+        *self = Self(mixed(self.0, word(low)), mixed(self.1, word(high)));
     }
 
     #[inline]
     const fn finish(&self, length: u64) -> u64 {
-        let hash = (mixed(self.0, self.1) ^ length).wrapping_mul(LAST_FACTOR);
+        // Mixed once more, the first: one byte that differs in each of the two may otherwise make no difference.
+        let hash = (mixed(mixed(self.0, 0), self.1) ^ length).wrapping_mul(LAST_FACTOR);
         hash ^ hash.wrapping_shr(32)
     }
 }

@@ -42,8 +42,8 @@ impl Format {
             Self::Ztensor1 => ztensor1(size),
             Self::Ztensor2 => ztensor2(size),
             Self::Safetensors => safetensors(size),
-            Self::Gguf => gguf::file(size, 0),
-            Self::Vocabulary => gguf::file(size, TOKENS),
+            Self::Gguf => gguf::file(&gguf::names(size), 0),
+            Self::Vocabulary => gguf::file(&gguf::names(size), TOKENS),
         }
     }
 }

@@ -38,8 +38,17 @@ const NUMBERS: [(&str, u32); 11] = [
 const PARTS: [&str; 9] =
     ["attn_norm", "ffn_down", "ffn_gate", "ffn_up", "ffn_norm", "attn_k", "attn_output", "attn_q", "attn_v"];
 
-/// A file of `tensors` tensors of 32 numbers in Q8_0, and of a vocabulary of `tokens` tokens if that is not 0.
-pub fn file(tensors: usize, tokens: usize) -> Vec<u8> {
+/// The names of so many tensors.
+pub fn names(tensors: usize) -> Vec<String> {
+    let name = |i| match i {
+        0 => "token_embd.weight".to_string(),
+        i => format!("blk.{}.{}.weight", (i - 1) / PARTS.len(), PARTS[(i - 1) % PARTS.len()]),
+    };
+    (0..tensors).map(name).collect()
+}
+
+/// A file of tensors of these names, of 32 numbers each in Q8_0, and of a vocabulary of `tokens` tokens if that is not 0.
+pub fn file(names: &[String], tokens: usize) -> Vec<u8> {
     let mut pairs = Pairs::default();
     for (key, text) in TEXTS {
         pairs.key(key, STRING).string(text);
@@ -64,22 +73,19 @@ pub fn file(tensors: usize, tokens: usize) -> Vec<u8> {
 
     let mut file = b"GGUF".to_vec();
     file.extend(3_u32.to_le_bytes());
-    file.extend((tensors as u64).to_le_bytes());
+    file.extend((names.len() as u64).to_le_bytes());
     file.extend(pairs.count.to_le_bytes());
     file.extend(pairs.bytes);
     let mut infos = Pairs::default();
-    for i in 0..tensors {
-        match i {
-            0 => infos.string("token_embd.weight"),
-            i => infos.string(&format!("blk.{}.{}.weight", (i - 1) / PARTS.len(), PARTS[(i - 1) % PARTS.len()])),
-        }
+    for (i, name) in names.iter().enumerate() {
+        infos.string(name);
         infos.number(2); // the rank
         infos.bytes.extend([32_u64, 1].map(u64::to_le_bytes).concat());
         infos.number(8); // Q8_0
         infos.bytes.extend((i as u64 * 64).to_le_bytes()); // 34 bytes, padded
     }
     file.extend(infos.bytes);
-    file.resize(file.len().next_multiple_of(32) + tensors * 64, 0);
+    file.resize(file.len().next_multiple_of(32) + names.len() * 64, 0);
     file
 }
 

@@ -1,5 +1,6 @@
 //! Opening, listing and looking up, beside the readers that the formats come from: see benches/README.md.
 
+mod collisions;
 mod files;
 mod gguf;
 mod work;
@@ -17,6 +18,7 @@ Compares how long it takes to open, to list and to look up, in nanoseconds per t
 
     cargo run --release                             everything
     cargo run --release -- MODE                     a part of it: open, open-list, list, hit, miss, index, find
+    cargo run --release -- collisions               making and using an index of names that were made to collide
     cargo run --release -- MODE FORMAT N TIMES      does that to a file of N tensors so many times and nothing else,
                                                     after the same preparations for any number of TIMES: to be run
                                                     under a profiler. FORMAT is ztensor1 (1.2), ztensor2, safetensors,
@@ -25,9 +27,9 @@ Compares how long it takes to open, to list and to look up, in nanoseconds per t
                                                     the same by what ours is compared with";
 
 /// Every time is the shortest of so many, taken in turns.
-const ROUNDS: usize = 15;
-/// So many tensors are worked on as one time.
-const TENSORS: usize = 50_000;
+const ROUNDS: usize = 75;
+/// So many tensors are worked on as one time: few, so that one of the times is likely to be without an interruption.
+const TENSORS: usize = 10_000;
 const SIZES: [usize; 5] = [1, 10, 300, 3000, 30_000];
 
 fn main() -> ExitCode {
@@ -36,10 +38,15 @@ fn main() -> ExitCode {
     let is_done = match *arguments {
         [] => {
             Mode::ALL.into_iter().for_each(compare);
+            collisions::compare(&SIZES);
             Some(())
         }
         ["--help" | "-h"] => {
             println!("{HELP}");
+            Some(())
+        }
+        ["collisions"] => {
+            collisions::compare(&SIZES);
             Some(())
         }
         [mode] => mode_of(mode).map(compare),
@@ -83,7 +90,7 @@ fn compare(mode: Mode) {
                 assert_eq!(ours(), peer(), "{} {}", mode.name(), format.name());
             }
             // A vocabulary takes much longer than its tensors do.
-            let tensors = if format == Format::Vocabulary { 10 * size } else { TENSORS };
+            let tensors = if format == Format::Vocabulary { 2 * size } else { TENSORS };
             let count = (tensors / size).max(1);
             let mut shortest = [Duration::MAX; 2];
             for _ in 0..ROUNDS {

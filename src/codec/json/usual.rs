@@ -54,10 +54,23 @@ pub(crate) fn after(text: &[u8], byte: u8) -> Option<&[u8]> {
     rest.get(place.wrapping_add(1)..)
 }
 
+/// Marks the highest bits of the bytes that are `byte`.
+#[inline(always)]
+pub(crate) fn places(bytes: &[u8; 8], byte: u8) -> u64 {
+    let other = u64::from_le_bytes(*bytes) ^ u64::from(byte).wrapping_mul(ONES);
+    !((other & !HIGH).wrapping_add(!HIGH) | other) & HIGH
+}
+
+/// How many bytes are marked.
+#[inline(always)]
+pub(crate) const fn count(marked: u64) -> u64 {
+    marked.wrapping_shr(7).wrapping_mul(ONES).wrapping_shr(56)
+}
+
 /// How many bytes of a word are before the first that is marked. Counted one by one: what follows need not wait for a
 /// count that is guessed rightly, as most are.
 #[inline(always)]
-fn bytes_before(marked: u64) -> usize {
+pub(crate) fn bytes_before(marked: u64) -> usize {
     let (mut rest, mut count) = (marked, 0_usize);
     while rest & 0x80 == 0 && count < 8 {
         rest = rest.wrapping_shr(8);

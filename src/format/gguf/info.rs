@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{product, to_u64, to_usize};
+#[cfg(target_pointer_width = "64")]
+use crate::bytes::source::Input;
 use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::gguf::{Encoding, Reader};
@@ -67,6 +69,28 @@ pub(super) struct Info<'a> {
     pub(super) offset_at: u64,
 }
 
+/// What a tensor needs of an info.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) shape: Shape<'a>,
+    ggml_type: u32,
+}
+
+impl Checked<'_> {
+    /// The dtype of the elements, if they are not in quantized blocks.
+    #[inline]
+    pub(super) fn dtype(&self) -> Option<DType> {
+        type_of(self.ggml_type)?.dtype
+    }
+
+    /// The type of the quantized blocks, if the elements are in such.
+    #[inline]
+    pub(super) const fn block(&self) -> Option<BlockType> {
+        BlockType::from_ggml(self.ggml_type)
+    }
+}
+
 /// Why an info was not read.
 struct Stop {
     item: Item,
@@ -106,6 +130,37 @@ impl<'a> Info<'a> {
                 }
             }
         }
+    }
+
+    /// Reads the info at that position if all of it is in memory and well. Also returns where it ends.
+    ///
+    /// For hosts: it has been read before, so that it nearly always is, and what [`read`](Self::read) needs to say what is
+    /// wrong, or missing, takes half of its time.
+    #[cfg(target_pointer_width = "64")]
+    #[inline(always)]
+    pub(super) fn at(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Self, u64)> {
+        let (window, at) = (input.available_from(at.into()), u64::from(at));
+        let (info, rest) = encoding.specialized(|encoding| Self::parse(window, encoding)).ok()?;
+        let end = at.wrapping_add(to_u64(window.len().wrapping_sub(rest.len())));
+        Some((Self { offset_at: at.wrapping_add(info.offset_at), ..info }, end))
+    }
+
+    /// Reads the info at that position, which has been checked, no further than a tensor needs. Also returns where it ends.
+    #[cfg(target_pointer_width = "64")]
+    #[inline(always)]
+    pub(super) fn checked(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Checked<'a>, u64)> {
+        let window = input.available_from(at.into());
+        let (info, rest) = encoding.specialized(|encoding| {
+            let (length, rest) = encoding.split_count(window)?;
+            let (name, rest) = rest.split_at_checked(to_usize(length)?)?;
+            let (rank, lengths) = encoding.split_u32(rest)?;
+            let size = u64::from(rank.min(MAX_RANK)).wrapping_mul(encoding.count_size());
+            let (lengths, rest) = lengths.split_at_checked(to_usize(size)?)?;
+            let (ggml_type, rest) = encoding.split_u32(rest)?;
+            let shape = Shape::new(lengths, rank, read_dimension(encoding));
+            Some((Checked { name, shape, ggml_type }, rest.get(8..)?))
+        })?;
+        Some((info, u64::from(at).wrapping_add(to_u64(window.len().wrapping_sub(rest.len())))))
     }
 
     /// Reads the info at the start of the bytes, and returns what follows. Its positions are relative to that.
@@ -159,12 +214,7 @@ impl<'a> Info<'a> {
         let Some(length) = product(blocks, found.bytes.into()) else {
             return Err(Stop::fault(Item::Shape, ErrorKind::ShapeOverflow, shape_at));
         };
-        let read: ReadDimension = match (encoding.is_short, encoding.is_big) {
-            (true, _) => last_of_32_bits,
-            (false, false) => last_of_64_bits,
-            (false, true) => last_swapped,
-        };
-        let shape = Shape::new(lengths, rank, read);
+        let shape = Shape::new(lengths, rank, read_dimension(encoding));
         let offset_at = to_u64(position(rest)).wrapping_add(4);
         Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
     }
@@ -174,9 +224,19 @@ impl<'a> Info<'a> {
         self.found.dtype
     }
 
-    /// The type of the quantized blocks, if the elements are in such.
-    pub(super) const fn block(&self) -> Option<BlockType> {
-        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
+    /// What a tensor needs of it.
+    #[inline]
+    pub(super) const fn for_tensor(&self) -> Checked<'a> {
+        Checked { name: self.name, shape: self.shape, ggml_type: self.ggml_type }
+    }
+}
+
+#[inline]
+fn read_dimension(encoding: Encoding) -> ReadDimension {
+    match (encoding.is_short, encoding.is_big) {
+        (true, _) => last_of_32_bits,
+        (false, false) => last_of_64_bits,
+        (false, true) => last_swapped,
     }
 }
 
@@ -194,4 +254,59 @@ fn last_swapped(lengths: &[u8]) -> Option<(u64, &[u8])> {
 fn last_of_32_bits(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let (rest, last) = lengths.split_last_chunk()?;
     Some((u32::from_le_bytes(*last).into(), rest))
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// What is read of an info that has been checked is what reading it in full gives. Returns whether it is one.
+    fn agree(bytes: &[u8], encoding: Encoding) -> bool {
+        let Ok((info, rest)) = Info::parse(&bytes[3..], encoding) else { return false };
+        let end = (bytes.len() - rest.len()) as u64;
+        let (whole, whole_end) = Info::at(bytes.into(), encoding, 3).unwrap();
+        let (checked, checked_end) = Info::checked(bytes.into(), encoding, 3).unwrap();
+        assert_eq!((whole_end, checked_end, whole.offset_at), (end, end, info.offset_at + 3));
+        let all =
+            |info: &Info<'_>| format!("{:?}", (info.name, info.shape, info.shape.rank(), info.offset, info.length));
+        assert_eq!(all(&whole), all(&info));
+        assert_eq!(
+            (checked.name, checked.shape.rank(), checked.ggml_type),
+            (info.name, info.shape.rank(), info.ggml_type)
+        );
+        assert!(checked.shape.iter().eq(info.shape) && checked.dtype() == info.dtype());
+        assert!(checked.dtype().is_some() != checked.block().is_some());
+        true
+    }
+
+    #[test]
+    fn what_has_been_checked_is_read_as_before() {
+        let mut valid = 0;
+        for (is_big, is_short) in [(false, false), (true, false), (false, true)] {
+            let number = |number: u64, size: usize| {
+                let bytes = number.to_le_bytes();
+                let bytes: Vec<u8> = bytes[..size].to_vec();
+                if is_big { bytes.into_iter().rev().collect() } else { bytes }
+            };
+            let count = |length| number(length, if is_short { 4 } else { 8 });
+            for (lengths, kind) in [(&[][..], 0), (&[5], 1), (&[64, 3], 8), (&[256, 2, 3, 7], 12)] {
+                let mut info = [b"xyz".to_vec(), count(3), b"abc".to_vec(), number(lengths.len() as u64, 4)].concat();
+                lengths.iter().for_each(|length| info.extend(count(*length)));
+                info.extend([number(kind, 4), number(96, 8), b"and so on".to_vec()].concat());
+                let encoding = Encoding { is_big, is_short };
+                assert!(agree(&info, encoding));
+                for (at, byte) in (3..info.len()).flat_map(|at| (0..=0xff).map(move |byte| (at, byte))) {
+                    let mut info = info.clone();
+                    info[at] = byte;
+                    valid += u32::from(agree(&info, encoding));
+                }
+                let end = info.len() - b"and so on".len();
+                assert!((3..end).all(|length| !agree(&info[..length], encoding)));
+            }
+        }
+        assert!(valid > 50_000, "{valid}");
+    }
 }

@@ -18,7 +18,7 @@ mod explain;
 mod info;
 mod split;
 
-use self::info::Info;
+use self::info::{Checked, Info};
 pub use self::split::{PartName, Split, check_parts};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
@@ -266,7 +266,49 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Reads the info at that position; also returns where it ends.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
+        #[cfg(target_pointer_width = "64")]
+        if let Some(info) = Info::at(self.input, self.encoding, at) {
+            return Ok(info);
+        }
+        self.info_anywhere(at)
+    }
+
+    /// Reads the tensor whose info is at that position, and which has that index. Returns where the info ends.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    fn read_tensor(&self, at: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<u64> {
+        let (info, end) = self.checked_info(at)?;
+        tensor.name = Utf8::of(Text::new(info.name, false)); // UTF-8, which was checked when the file was opened
+        tensor.at = at.into();
+        tensor.components = at;
+        tensor.index = index;
+        tensor.shape = info.shape;
+        tensor.dtype = info.dtype();
+        if tensor.dtype.is_none() {
+            if let Some(block) = info.block() {
+                tensor.layout = Layout::Blocks;
+                tensor.layout_name = Utf8::new(block.layout_name());
+            }
+        }
+        Ok(end)
+    }
+
+    /// Reads what a tensor needs of the info at that position, which has been checked.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    fn checked_info(&self, at: u32) -> Result<(Checked<'a>, u64)> {
+        // As above.
+        #[cfg(target_pointer_width = "64")]
+        if let Some(info) = Info::checked(self.input, self.encoding, at) {
+            return Ok(info);
+        }
+        self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
+    }
+
+    /// Reads the info at that position, or says what is wrong.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn info_anywhere(&self, at: u32) -> Result<(Info<'a>, u64)> {
         let opening = ParseContext::of(self.input);
         let mut reader = self.reader(&opening, at);
         let info = Info::read(&mut reader).map_err(|stop| opening.error(stop))?;
@@ -429,29 +471,24 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
             return Ok(false);
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
-        let (info, end) = self.info(at)?;
-        tensor.name = Utf8::of(Text::new(info.name, false)); // UTF-8, which was checked when the file was opened
-        tensor.at = at.into();
-        tensor.components = at;
-        tensor.index = cursor.index;
-        tensor.shape = info.shape;
-        tensor.dtype = info.dtype();
-        if let Some(block) = info.block() {
-            tensor.layout = Layout::Blocks;
-            tensor.layout_name = Utf8::new(block.layout_name());
-        }
+        let end = self.read_tensor(at, cursor.index, tensor)?;
         *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
         Ok(true)
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         if cursor.index >= self.tensors {
             return Ok(None);
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
-        let (info, end) = self.info(at)?;
+        let (Checked { name, .. }, end) = self.checked_info(at)?;
         *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
-        Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
+        Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        self.read_tensor(position, index, tensor).map(drop)
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {

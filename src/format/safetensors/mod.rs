@@ -144,6 +144,67 @@ impl<'a> SafetensorsFile<'a> {
         Ok(is_one)
     }
 
+    /// Reads the next tensor, however it is spelled.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn next_of_any(&self, mut position: u32, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let mut entry = Entry::blank();
+        if !self.next_entry(&mut position, &mut entry)? {
+            return Ok(false);
+        }
+        entry.fill(tensor, cursor.index);
+        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(true)
+    }
+
+    /// Reads the next name, however that and its tensor are spelled.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn name_of_any(&self, position: u32, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let mut reader = self.reader(position);
+        let mut next = || {
+            while reader.more(b'}')? {
+                let at = reader.token_position();
+                let name = reader.key()?;
+                reader.skip_value(1)?;
+                if !name.means(METADATA) {
+                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
+                }
+            }
+            Some(None)
+        };
+        let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+        Ok(next)
+    }
+
+    /// Reads the tensor at that position, however it is spelled.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn any_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let (mut reader, mut entry) = (self.reader(position), Entry::blank());
+        entry.at = position;
+        let read = entry.member(&mut reader, self.data().length);
+        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        entry.fill(tensor, index);
+        Ok(())
+    }
+
+    /// Reads the component of a tensor, however that is spelled.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    fn component_of_any(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Result<()> {
+        let (mut reader, data) = (self.reader(tensor.components), self.data());
+        let mut entry = Entry::blank();
+        let read = entry.reread(&mut reader, tensor).and_then(|()| entry.check(&mut reader, data.length));
+        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        part.dtype = entry.dtype;
+        part.storage = entry.dtype;
+        let Extent { offset, length } = entry.data();
+        part.set_extent(Extent::new(data.offset.saturating_add(offset), length));
+        Ok(())
+    }
+
     /// Looks for equal names and overlapping data, with the caller's memory or the little that is available on opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
@@ -223,39 +284,31 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
-        let mut position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        let mut entry = Entry::blank();
-        if !self.next_entry(&mut position, &mut entry)? {
-            return Ok(false);
+        let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        #[cfg(target_pointer_width = "64")]
+        {
+            let mut reader = self.reader(position);
+            if usual::read_next(&mut reader, tensor).is_some() {
+                tensor.index = cursor.index;
+                *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+                return Ok(true);
+            }
         }
-        entry.fill(tensor, cursor.index);
-        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
-        Ok(true)
+        self.next_of_any(position, cursor, tensor)
     }
 
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let mut reader = self.reader(u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START));
-        let mut next = || {
-            loop {
-                // As for entries.
-                #[cfg(target_pointer_width = "64")]
-                if let Some((name, at)) = usual::pass_over(&mut reader) {
-                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
-                }
-                if !reader.more(b'}')? {
-                    return Some(None);
-                }
-                let at = reader.token_position();
-                let name = reader.key()?;
-                reader.skip_value(1)?;
-                if !name.means(METADATA) {
-                    return Some(Some(Named { name, name_at: at, tensor_at: at }));
-                }
+        let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        #[cfg(target_pointer_width = "64")]
+        {
+            let mut reader = self.reader(position);
+            if let Some((name, at)) = usual::pass_over(&mut reader) {
+                *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+                return Ok(Some(Named { name, name_at: at, tensor_at: at }));
             }
-        };
-        let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
-        Ok(next)
+        }
+        self.name_of_any(position, cursor)
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
@@ -263,12 +316,12 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        let (mut reader, mut entry) = (self.reader(position), Entry::blank());
-        entry.at = position;
-        let read = entry.member(&mut reader, self.data().length);
-        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        entry.fill(tensor, index);
-        Ok(())
+        #[cfg(target_pointer_width = "64")]
+        if usual::read_alone(&self.reader(position), position, tensor).is_some() {
+            tensor.index = index;
+            return Ok(());
+        }
+        self.any_at(position, index, tensor)
     }
 
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
@@ -283,14 +336,14 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let mut reader = self.reader(tensor.components);
-        let (mut entry, data) = (Entry::blank(), self.data());
-        let read = entry.reread(&mut reader, tensor).and_then(|()| entry.check(&mut reader, data.length));
-        read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        part.dtype = entry.dtype;
-        part.storage = entry.dtype;
-        let Extent { offset, length } = entry.data();
-        part.set_extent(Extent::new(data.offset.saturating_add(offset), length));
+        #[cfg(target_pointer_width = "64")]
+        if let Some(extent) = usual::checked_extent(&self.reader(tensor.components), self.data()) {
+            part.dtype = tensor.dtype;
+            part.storage = tensor.dtype;
+            part.set_extent(extent);
+            return Ok(cursor.is_first());
+        }
+        self.component_of_any(tensor, part)?;
         Ok(cursor.is_first())
     }
 

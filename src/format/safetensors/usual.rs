@@ -5,11 +5,13 @@
 //! Depends on `super::entry`, `codec::json`, `bytes`, `vocab`, `shape`.
 #![forbid(unsafe_code)]
 
-use super::METADATA;
 use super::entry::{DTYPES, Entry, SHORT_DTYPES};
+use super::{HEADER, METADATA};
+use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
-use crate::codec::json::usual::{after, number, string};
+use crate::codec::json::usual::{after, bytes_before, count, number, places, string};
+use crate::format::TensorRecord;
 use crate::shape::{ElementCount, Shape, decimal_dimension};
 use crate::vocab::DType;
 
@@ -32,6 +34,62 @@ fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (name != METADATA).then_some((name, value))
 }
 
+/// A tensor that has been checked, as far as its offsets.
+struct Checked<'a> {
+    name: &'a [u8],
+    dtype: DType,
+    shape: Shape<'a>,
+    /// From the offsets on.
+    offsets: &'a [u8],
+}
+
+impl<'a> Checked<'a> {
+    /// Reads the tensor whose name is that. It is not judged again: what is not a number was refused before.
+    #[inline(always)]
+    fn read(name: &'a [u8], value: &'a [u8]) -> Option<Self> {
+        let (dtype, rest) = dtype(value.strip_prefix(b"{\"dtype\":\"")?)?;
+        let lengths = rest.strip_prefix(b",\"shape\":[")?;
+        let (rank, rest) = skip_lengths(lengths)?;
+        let offsets = rest.strip_prefix(b",\"data_offsets\":")?;
+        Some(Self { name, dtype, shape: Shape::new(lengths, rank, dimension), offsets })
+    }
+
+    /// What follows it.
+    #[inline(always)]
+    fn after(&self) -> Option<&'a [u8]> {
+        after(self.offsets.strip_prefix(b"[")?, b']')?.strip_prefix(b"}")
+    }
+
+    /// Fills in a blank record.
+    #[inline(always)]
+    fn store(&self, reader: &Reader<'a>, at: u32, tensor: &mut TensorRecord<'a>) {
+        tensor.set_name(Text::new(self.name, false));
+        tensor.at = HEADER.saturating_add(at.into());
+        tensor.dtype = Some(self.dtype);
+        tensor.shape = self.shape;
+        tensor.components = reader.position_of(self.offsets);
+    }
+}
+
+/// Reads the next member into `tensor`, a blank record, if that is a tensor, and moves past it. It has been checked.
+#[inline(always)]
+pub(super) fn read_next<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<()> {
+    let (name, at, value) = next_name(reader)?;
+    let tensor_here = Checked::read(name, value)?;
+    let rest = tensor_here.after()?;
+    tensor_here.store(reader, at, tensor);
+    reader.skip_to(rest);
+    Some(())
+}
+
+/// Reads the member at the reader's position `at` into `tensor`, a blank record, if that is a tensor. It has been checked.
+#[inline(always)]
+pub(super) fn read_alone<'a>(reader: &Reader<'a>, at: u32, tensor: &mut TensorRecord<'a>) -> Option<()> {
+    let (name, value) = name(reader.rest().strip_prefix(b"\"")?)?;
+    Checked::read(name, value)?.store(reader, at, tensor);
+    Some(())
+}
+
 /// Moves past the next member, which has been read before, and returns its name and where that is.
 #[inline(always)]
 pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
@@ -43,19 +101,45 @@ pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> 
     Some((Text::new(name, false), at))
 }
 
+/// Moves past the lengths of a shape and the bracket after them, and counts them: by the commas, eight bytes at a time.
+#[inline(always)]
+fn skip_lengths(lengths: &[u8]) -> Option<(u32, &[u8])> {
+    match lengths.first()? {
+        b']' => return Some((0, lengths.get(1..)?)),
+        b'0'..=b'9' => {}
+        _ => return None, // white space, perhaps in a list without lengths
+    }
+    let (mut rank, mut rest) = (1_u64, lengths);
+    loop {
+        let (bytes, after) = rest.split_first_chunk()?;
+        let (ends, commas) = (places(bytes, b']'), places(bytes, b','));
+        let before_end = commas & ends.wrapping_sub(1) & !ends;
+        rank = rank.wrapping_add(count(before_end));
+        if ends != 0 {
+            return Some((u32::try_from(rank).ok()?, rest.get(bytes_before(ends).wrapping_add(1)..)?));
+        }
+        rest = after;
+    }
+}
+
+/// Reads a length that has been checked, with anything but digits before it.
+fn dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
+    // After another one, or the first.
+    let digits = lengths.strip_prefix(b",").unwrap_or(lengths);
+    let (mut length, mut rest) = (0_u64, digits);
+    while let [digit @ b'0'..=b'9', after @ ..] = rest {
+        length = length.wrapping_mul(10).wrapping_add(u64::from(digit & 15));
+        rest = after;
+    }
+    if rest.len() < digits.len() { Some((length, rest)) } else { decimal_dimension(lengths) }
+}
+
 impl<'a> Entry<'a> {
     /// Reads the next member of the header if that is a valid tensor, and returns what follows.
     #[inline(always)]
     pub(super) fn next_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
         let (name, at, value) = next_name(reader)?;
         self.at = at;
-        self.named_usual(reader, name, value, data_length)
-    }
-
-    /// Reads the member at [`at`](Self::at), where the reader is, if that is a valid tensor.
-    #[inline(always)]
-    pub(super) fn member_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
-        let (name, value) = name(reader.rest().strip_prefix(b"\"")?)?;
         self.named_usual(reader, name, value, data_length)
     }
 
@@ -92,13 +176,23 @@ impl<'a> Entry<'a> {
                 rest = after;
             }
         }
-        (self.shape, self.count) = (Shape::new(lengths, rank, decimal_dimension), count.total());
+        (self.shape, self.count) = (Shape::new(lengths, rank, dimension), count.total());
         let at = rest.strip_prefix(b"],\"data_offsets\":")?;
         self.offsets_at = reader.position_of(at);
         let rest;
         ((self.begin, self.end), rest) = offsets(at)?;
         rest.strip_prefix(b"}")
     }
+}
+
+/// Reads the offsets where the reader is, those of a tensor that has been checked. `data` is that of the file.
+#[inline(always)]
+pub(super) fn checked_extent(reader: &Reader<'_>, data: Extent) -> Option<Extent> {
+    let ((begin, end), _) = offsets(reader.rest())?;
+    if end > data.length {
+        return None; // the bytes have changed since
+    }
+    Some(Extent::new(data.offset.saturating_add(begin), end.checked_sub(begin)?))
 }
 
 /// Splits the offsets of a tensor off the front.

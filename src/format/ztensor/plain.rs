@@ -105,6 +105,18 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Start<'a> {
+    /// Moves past it, of whichever dtype.
+    #[inline(always)]
+    fn pass_over(mut rest: Rest<'a>) -> Option<Self> {
+        let start = rest.chunk()?;
+        let has_digest = start == DATA_WITH_DIGEST;
+        if start != DATA && !has_digest {
+            return None;
+        }
+        rest.short_text()?;
+        Some(Self { dtype: DType::U8, size: 1, has_digest, rest })
+    }
+
     #[inline(always)]
     fn read(mut rest: Rest<'a>) -> Option<Self> {
         let start = rest.chunk()?;
@@ -172,7 +184,7 @@ pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&
         return None;
     }
     let entry = Entry::at(manifest, position)?;
-    let data = Data::read(&Start::read(entry.components)?)?;
+    let data = Data::read(&Start::pass_over(entry.components)?)?;
     Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
