@@ -66,17 +66,11 @@ fn fold(a: u64, b: u64) -> u64 {
     fold
 }
 
-/// Mixes the 16 bytes at `at` with those of the secret at `key`.
+/// Mixes 16 bytes with as many of the secret.
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-fn mix(bytes: &[u8], at: usize, key: usize) -> u64 {
-    let words = |bytes: &[u8]| -> [u64; 2] {
-        let Some(words) = bytes.first_chunk::<16>() else { return [0; 2] };
-        [word(words, 0), word(words, 8)]
-    };
-    let [a, b] = words(bytes.get(at..).unwrap_or_default());
-    let [first, second] = words(SECRET.get(key..).unwrap_or_default());
-    fold(a ^ first, b ^ second)
+fn mix(block: &[u8], key: &[u8]) -> u64 {
+    fold(word(block, 0) ^ word(key, 0), word(block, 8) ^ word(key, 8))
 }
 
 #[cfg_attr(target_pointer_width = "64", inline)]
@@ -124,32 +118,36 @@ fn hash_short(bytes: &[u8]) -> u64 {
             let hash = length.wrapping_add(first.swap_bytes()).wrapping_add(last).wrapping_add(fold(first, last));
             avalanche(hash)
         }
+        17..=128 => {
+            // From both ends to the middle, which the last two may both have.
+            let keys = SECRET.get(..bytes.len().div_ceil(32).wrapping_mul(32)).unwrap_or_default();
+            let blocks = bytes.chunks_exact(16).zip(bytes.rchunks_exact(16)).zip(keys.chunks_exact(32));
+            avalanche(blocks.fold(length.wrapping_mul(PRIME64_1), |hash, ((first, last), keys)| {
+                let (key, last_key) = keys.split_at_checked(16).unwrap_or_default();
+                hash.wrapping_add(mix(first, key)).wrapping_add(mix(last, last_key))
+            }))
+        }
         _ => {
-            let mut hash = length.wrapping_mul(PRIME64_1);
-            let last = bytes.len().saturating_sub(16);
-            let is_long = length > 128;
-            let mut at = 0_usize;
-            // The whole 16 bytes from the front on; up to 128 of them only up to the middle, beside as many from the end.
-            while if is_long { at <= last } else { at.wrapping_mul(2) < bytes.len() } {
-                if is_long {
-                    let key = if at < 128 { at } else { at.wrapping_sub(125) };
-                    hash = hash.wrapping_add(mix(bytes, at, key));
-                    if at == 112 {
-                        hash = avalanche(hash);
-                    }
-                } else {
-                    let key = at.wrapping_mul(2);
-                    hash = hash.wrapping_add(mix(bytes, at, key));
-                    hash = hash.wrapping_add(mix(bytes, last.wrapping_sub(at), key.wrapping_add(16)));
-                }
-                at = at.wrapping_add(16);
-            }
-            if is_long {
-                hash = hash.wrapping_add(mix(bytes, last, 119));
-            }
-            avalanche(hash)
+            let (head, tail) = bytes.split_at_checked(128).unwrap_or_default();
+            let (keys, later_keys) = (&SECRET, SECRET.get(3..).unwrap_or_default());
+            let hash = mixed(head, keys).wrapping_add(length.wrapping_mul(PRIME64_1));
+            let last = bytes.last_chunk::<16>().zip(SECRET.get(119..)).map_or(0, |(last, key)| mix(last, key));
+            avalanche(avalanche(hash).wrapping_add(mixed(tail, later_keys)).wrapping_add(last))
         }
     }
+}
+
+/// The sum of the whole 16 bytes of `bytes`, mixed.
+fn mixed(mut bytes: &[u8], mut keys: &[u8]) -> u64 {
+    let mut sum = 0_u64;
+    // No loop over chunks: as vectors, which have no such products, it takes twice as long.
+    while let (Some((block, after)), Some((key, keys_after))) =
+        (bytes.split_first_chunk::<16>(), keys.split_first_chunk::<16>())
+    {
+        sum = sum.wrapping_add(mix(block, key));
+        (bytes, keys) = (after, keys_after);
+    }
+    sum
 }
 
 /// What is kept of the stripes read so far.
