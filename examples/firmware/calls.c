@@ -28,9 +28,16 @@ int main(void)
                                    sizeof why, NULL);
     print(why);
 #endif
-#ifdef VERIFY
+#if defined VERIFY || defined VERIFY_FILE
     tenslice_verified verified;
     verified.struct_size = sizeof verified;
+#endif
+#ifdef VERIFY
+    tenslice_component data;
+    failed |= tenslice_tensor_data(&tensor, &data, &error);
+    failed |= tenslice_component_verify(&data, &verified, &error);
+#endif
+#ifdef VERIFY_FILE
     failed |= tenslice_file_verify(&file, &verified, &error);
 #endif
     return failed;

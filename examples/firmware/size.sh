@@ -41,10 +41,11 @@ for board in $boards; do
         limit "$board.$features.ram" "$ram"
     done
     # The fewest calls that use a tensor of zTensor 1.2, and with one more: texts, digests.
-    for call in none status_text error_text expect_text crc32c sha256; do
+    for call in none status_text error_text expect_text crc32c file_crc32c sha256; do
         case $call in
         none) features=ztensor define= ;;
         crc32c | sha256) features=ztensor,$call define=-DVERIFY ;;
+        file_crc32c) features=ztensor,crc32c define=-DVERIFY_FILE ;;
         *) features=ztensor define=-D${call^^} ;;
         esac
         elf=$(FEATURES=$features DEFINES=$define BUILD_ONLY=1 LIBS= ./build.sh $board calls model/digits.zt)

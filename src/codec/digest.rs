@@ -60,7 +60,7 @@ pub(crate) fn spelled_strictly(text: &[u8]) -> Spelled {
     } else {
         return Spelled::Unknown;
     };
-    let is_upper = text.iter().any(u8::is_ascii_uppercase);
+    let is_upper = text.iter().fold(false, |is_upper, byte| is_upper | byte.is_ascii_uppercase());
     known.filter(|_| !is_upper).map_or(Spelled::Invalid, Spelled::Known)
 }
 
@@ -68,19 +68,16 @@ pub(crate) fn spelled_strictly(text: &[u8]) -> Spelled {
 fn bytes<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let pairs = digits.chunks_exact(2);
-    if pairs.len() != N || !pairs.remainder().is_empty() {
-        return None;
-    }
-    let digit = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit & 0xf),
-        b'a'..=b'f' | b'A'..=b'F' => Some((digit & 0xf).wrapping_add(9)),
-        _ => None,
-    };
+    let mut is_valid = pairs.len() == N && pairs.remainder().is_empty();
+    // Without a branch for each digit, of which there are up to 64.
+    let digit = |digit: u8| (digit & 0xf).wrapping_add(digit.wrapping_shr(6).wrapping_mul(9));
     for (byte, pair) in bytes.iter_mut().zip(pairs) {
-        let &[high, low] = pair else { return None };
-        *byte = digit(high)? << 4 | digit(low)?;
+        if let &[high, low] = pair {
+            is_valid &= high.is_ascii_hexdigit() & low.is_ascii_hexdigit();
+            *byte = digit(high) << 4 | digit(low) & 0xf;
+        }
     }
-    Some(bytes)
+    is_valid.then_some(bytes)
 }
 
 impl Digest {
