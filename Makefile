@@ -55,7 +55,7 @@ lib-zstd:
 
 demo: lib ## build examples/load.c and read a file that a real ztensor release wrote
 	@mkdir -p target/demo
-	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c $(LIB)/libtenslice.a -o target/demo/load
+	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c -Wl,--gc-sections $(LIB)/libtenslice.a -o target/demo/load
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
 
 test: test-rust test-c test-install cli ## everything that can be tested on this machine

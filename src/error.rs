@@ -11,21 +11,32 @@ use crate::place::{Format, Item};
 /// The result of every fallible call.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// What a message contains besides the text of its kind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shown {
-    /// Whether the item precedes the text; `false` where the text mentions it already.
-    pub(crate) item: bool,
-    pub(crate) detail: Detail,
-}
+/// What a message contains besides the text of its kind, in a byte.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown(u8);
 
 impl Shown {
-    const ITEM: bool = true;
-    const ALONE: bool = false;
+    const ITEM: u8 = 0x80;
+    const ALONE: u8 = 0;
+
+    const fn new(item: u8, detail: Detail) -> Self {
+        #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
+        Self(item | detail as u8)
+    }
+
+    /// Whether the item precedes the text; `false` where the text mentions it already.
+    pub(crate) const fn has_item(self) -> bool {
+        self.0 & Self::ITEM != 0
+    }
+
+    pub(crate) fn detail(self) -> Detail {
+        let mut details = Detail::ALL.into_iter();
+        details.nth(usize::from(self.0 & !Self::ITEM)).unwrap_or(Detail::Nothing)
+    }
 }
 
 /// What follows the text of a kind, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Nothing,
     /// Offset and length, before the text.
@@ -41,9 +52,16 @@ pub(crate) enum Detail {
     FileSize,
 }
 
+impl Detail {
+    const ALL: [Self; 7] =
+        [Self::Nothing, Self::Place, Self::Sizes, Self::Encoding, Self::Missing, Self::Found, Self::FileSize];
+}
+
 /// The kinds, as `pinned` declares them, with what a message contains besides their text where that is not just the
 /// item.
 macro_rules! kinds {
+    (shown) => { Shown::new(Shown::ITEM, Detail::Nothing) };
+    (shown $item:ident $detail:ident) => { Shown::new(Shown::$item, Detail::$detail) };
     ($(#[$meta:meta])* $name:ident { $($variant:ident = $code:literal, $text:literal $(, $item:ident $detail:ident)?;)* }) => {
         pinned! {
             $(#[$meta])*
@@ -52,11 +70,9 @@ macro_rules! kinds {
 
         impl $name {
             /// What a message contains besides the text.
-            pub(crate) const fn shown(self) -> Shown {
-                match self {
-                    $($(Self::$variant => Shown { item: Shown::$item, detail: Detail::$detail },)?)*
-                    _ => Shown { item: Shown::ITEM, detail: Detail::Nothing },
-                }
+            pub(crate) fn shown(self) -> Shown {
+                static SHOWN: [Shown; $name::ALL.len()] = [$(kinds!(shown $($item $detail)?)),*];
+                SHOWN.get(self.place()).copied().unwrap_or(kinds!(shown))
             }
         }
     };
@@ -185,6 +201,38 @@ kinds! {
     }
 }
 
+/// How many kinds each hundred of codes has: they follow each other, from the first on.
+const COUNTS: [u16; 5] = {
+    let (mut counts, mut kinds) = ([0_u16; 5], ErrorKind::ALL);
+    while let [kind, rest @ ..] = kinds {
+        let mut code = kind.code();
+        let mut hundreds = counts.as_mut_slice();
+        while let [count, rest @ ..] = hundreds {
+            code = code.saturating_sub(100);
+            if code < 100 {
+                *count = count.saturating_add(1);
+                break;
+            }
+            hundreds = rest;
+        }
+        kinds = rest;
+    }
+    counts
+};
+
+impl ErrorKind {
+    /// Returns which of [`ALL`](Self::ALL) it is.
+    pub(crate) fn place(self) -> usize {
+        let mut code = self.code().saturating_sub(100);
+        let mut place = 0_u16;
+        for count in COUNTS {
+            let Some(next) = code.checked_sub(100) else { break };
+            (code, place) = (next, place.saturating_add(count));
+        }
+        place.saturating_add(code).into()
+    }
+}
+
 /// An error: which rule was broken, by which part of the file, at which byte.
 ///
 /// 16 bytes, `Copy`, and without a string of its own: [`Display`](core::fmt::Display) prints format, rule, item and
@@ -280,3 +328,25 @@ impl fmt::Debug for Error {
 }
 
 impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_place() {
+        for (place, kind) in ErrorKind::ALL.iter().enumerate() {
+            assert_eq!(kind.place(), place, "{kind:?}");
+        }
+        assert_eq!(COUNTS.map(usize::from).iter().sum::<usize>(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn details_fit_their_bytes() {
+        for detail in Detail::ALL {
+            let (alone, item) = (Shown::new(Shown::ALONE, detail), Shown::new(Shown::ITEM, detail));
+            assert_eq!((alone.detail(), item.detail()), (detail, detail));
+            assert!(!alone.has_item() && item.has_item());
+        }
+    }
+}

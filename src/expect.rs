@@ -3,13 +3,13 @@
 //! Depends on `error`, `bytes`, `vocab`, `component`, `tensor`, `file`, `explain`.
 #![forbid(unsafe_code)]
 
-use core::fmt::{self, Write};
+use core::fmt;
 
 use crate::bytes::num::to_u64;
 use crate::bytes::text::Text;
 use crate::component::Component;
 use crate::error::{Error, ErrorKind, Result};
-use crate::explain::{decimal, plain, quoted};
+use crate::explain::{Formatted, Out, kind_text, plain, quoted, shape};
 use crate::file::File;
 use crate::tensor::Tensor;
 use crate::vocab::{DType, Layout};
@@ -120,69 +120,52 @@ pub struct Mismatch<'e, 'a> {
 
 impl fmt::Display for Mismatch<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_to(f)
+        Formatted::write(f, |out| self.write_to(out))
     }
 }
 
 impl Mismatch<'_, '_> {
-    pub(crate) fn write_to(&self, out: &mut impl Write) -> fmt::Result {
+    pub(crate) fn write_to(&self, out: &mut impl Out) {
         let Self { expected, file, error } = self;
         let tensor = match search(file, expected.name) {
             Ok(tensor) => tensor,
             Err(nearest) => {
-                out.write_str("no tensor ")?;
-                name(out, expected.name)?;
+                name(out, "no tensor \"", expected.name);
                 if let Some(nearest) = nearest {
-                    out.write_str("; the nearest name is ")?;
-                    quoted(out, nearest)?;
+                    quoted(out, "; the nearest name is ", nearest);
                 }
-                return Ok(());
+                return;
             }
         };
-        out.write_str("tensor ")?;
-        name(out, expected.name)?;
-        out.write_str(": ")?;
+        name(out, "tensor \"", expected.name);
+        out.text(": ");
         if !matches!(error.kind(), ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape) {
-            return out.write_str(error.kind().text());
+            return kind_text(out, error.kind());
         }
-        out.write_str("expected ")?;
-        out.write_str(expected.dtype.map_or("a dense tensor", DType::name_for_c))?;
+        out.text("expected ");
+        out.text(expected.dtype.map_or("a dense tensor", DType::name_for_c));
         if let Some(lengths) = expected.shape {
-            shape(out, lengths.iter().copied())?;
+            shape(out, lengths.iter().copied());
         }
-        out.write_str("; the file has ")?;
-        out.write_str(tensor.dtype().map_or("numbers", DType::name_for_c))?;
-        shape(out, tensor.shape().iter())?;
+        out.text("; the file has ");
+        out.text(tensor.dtype().map_or("numbers", DType::name_for_c));
+        shape(out, tensor.shape().iter());
         if tensor.layout() != Layout::Dense {
-            out.write_str(" in the layout ")?;
-            quoted(out, tensor.layout_name().into())?;
+            quoted(out, " in the layout ", tensor.layout_name().into());
         }
-        Ok(())
     }
 }
 
-/// Writes ` [2, 3]`.
-fn shape(out: &mut impl Write, lengths: impl Iterator<Item = u64>) -> fmt::Result {
-    out.write_str(" [")?;
-    let mut between = "";
-    for length in lengths {
-        out.write_str(between)?;
-        decimal(out, length)?;
-        between = ", ";
-    }
-    out.write_str("]")
-}
-
-/// Writes the name that was asked for, in quotation marks: of one that is not UTF-8, what is.
-fn name(out: &mut impl Write, name: &[u8]) -> fmt::Result {
-    out.write_str("\"")?;
+/// Writes what comes `before`, then the name that was asked for, and a quotation mark: of one that is not UTF-8, what is.
+fn name(out: &mut impl Out, before: &str, name: &[u8]) {
+    out.text(before);
     for chunk in name.utf8_chunks() {
-        plain(out, chunk.valid().into())?;
+        plain(out, chunk.valid().into());
         if !chunk.invalid().is_empty() {
-            out.write_str("\u{fffd}")?;
+            out.text("\u{fffd}");
         }
     }
-    out.write_str("\"")
+    out.text("\"");
 }
 
 /// The longest part in which two names are compared byte by byte, so that a byte of a name costs no more than this many

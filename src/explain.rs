@@ -4,11 +4,13 @@
 //! contains none of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
 #![forbid(unsafe_code)]
 
+mod packed;
+
 use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
-use crate::error::{Detail, Error, ErrorKind, Shown};
+use crate::error::{Detail, Error, ErrorKind};
 use crate::format::{self, Context};
 use crate::place::{Format, Item};
 
@@ -38,171 +40,213 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write(f, self, &Context::default(), None)
+        Formatted::write(f, |out| write(out, self, &Context::default(), None))
     }
 }
 
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_to(f)
+        Formatted::write(f, |out| self.write_to(out))
+    }
+}
+
+/// Where a message goes. Nothing is returned, which would be asked for after every piece: where no more can be taken,
+/// what follows is left out.
+pub(crate) trait Out {
+    /// Writes a piece.
+    fn text(&mut self, text: &str);
+
+    /// Writes a character of one byte.
+    fn ascii(&mut self, byte: u8);
+}
+
+/// A formatter, until it has failed.
+pub(crate) struct Formatted<'f, 'g> {
+    f: &'f mut fmt::Formatter<'g>,
+    result: fmt::Result,
+}
+
+impl<'f, 'g> Formatted<'f, 'g> {
+    pub(crate) fn write(f: &'f mut fmt::Formatter<'g>, write: impl FnOnce(&mut Self)) -> fmt::Result {
+        let mut out = Self { f, result: Ok(()) };
+        write(&mut out);
+        out.result
+    }
+}
+
+impl Out for Formatted<'_, '_> {
+    fn text(&mut self, text: &str) {
+        if self.result.is_ok() {
+            self.result = self.f.write_str(text);
+        }
+    }
+
+    fn ascii(&mut self, byte: u8) {
+        if self.result.is_ok() {
+            self.result = self.f.write_char(byte.into());
+        }
     }
 }
 
 impl Explanation<'_> {
-    pub(crate) fn write_to(&self, out: &mut impl Write) -> fmt::Result {
+    pub(crate) fn write_to(&self, out: &mut impl Out) {
         let context = format::context(self.input, &self.error);
-        write(out, &self.error, &context, Some(self.input.length()))
+        write(out, &self.error, &context, Some(self.input.length()));
     }
 }
 
-fn write(out: &mut impl Write, error: &Error, context: &Context<'_>, file_length: Option<u64>) -> fmt::Result {
+#[inline(never)]
+fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let kind = error.kind();
-    let Shown { item, detail } = kind.shown();
+    let (has_item, detail) = (kind.shown().has_item(), kind.shown().detail());
     if error.format() != Format::Unknown {
-        out.write_str(error.format().text())?;
+        packed::format(out, error.format());
         if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
-            out.write_str(" ")?;
-            plain(out, version.into())?;
+            out.text(" ");
+            plain(out, version.into());
         }
-        out.write_str(": ")?;
+        colon(out);
     }
     if let Some(role) = context.role {
-        out.write_str("component ")?;
-        quoted(out, role.into())?;
-        out.write_str(if context.tensor.is_some() { " of " } else { ": " })?;
+        quoted(out, "component ", role.into());
+        out.text(if context.tensor.is_some() { " of " } else { ": " });
     }
     if let Some(tensor) = context.tensor {
-        out.write_str("tensor ")?;
-        quoted(out, tensor)?;
-        out.write_str(": ")?;
+        quoted(out, "tensor ", tensor);
+        colon(out);
     }
-    if item && !matches!(error.item(), Item::File | Item::Tensor | Item::Component) {
-        out.write_str(error.item().text())?;
-        out.write_str(": ")?;
+    if has_item && !matches!(error.item(), Item::File | Item::Tensor | Item::Component) {
+        packed::item(out, error.item());
+        colon(out);
     }
-    let rule = context.rule.unwrap_or(kind.text());
-    match (detail, context.offset, context.length, file_length) {
-        (Detail::Place, Some(offset), Some(length), Some(file_length)) if kind == ErrorKind::OutOfFile => {
-            place(out, offset, length)?;
-            out.write_str(" exceeds the file (")?;
-            decimal(out, file_length)?;
-            out.write_str(" bytes)")?;
+    let is_placed = match (detail, context.offset, context.length) {
+        // Outside a file whose length is not known, it says nothing.
+        (Detail::Place, Some(offset), Some(length)) if kind != ErrorKind::OutOfFile || file_length.is_some() => {
+            number(out, "offset ", offset);
+            number(out, " + length ", length);
+            true
         }
-        (Detail::Place, Some(offset), Some(length), _) if kind != ErrorKind::OutOfFile => {
-            place(out, offset, length)?;
-            out.write_str(": ")?;
-            out.write_str(rule)?;
+        _ => false,
+    };
+    match (is_placed, context.rule, file_length) {
+        (true, _, Some(file_length)) if kind == ErrorKind::OutOfFile => {
+            number(out, " exceeds the file (", file_length);
+            out.text(" bytes)");
         }
-        _ => out.write_str(rule)?,
+        (_, rule, _) => {
+            if is_placed {
+                colon(out);
+            }
+            match rule {
+                Some(rule) => out.text(rule),
+                None => packed::kind(out, kind),
+            }
+        }
     }
     match detail {
         Detail::Nothing | Detail::Place => {}
         Detail::Sizes => {
-            sizes(out, context)?;
+            sizes(out, context);
             if let (ErrorKind::SizeMismatch, Some(expected)) = (kind, context.expected_length) {
-                out.write_str(", which takes ")?;
-                decimal(out, expected)?;
+                number(out, ", which takes ", expected);
             }
         }
         Detail::Encoding => {
             if let Some(encoding) = context.encoding {
-                out.write_str(": ")?;
-                quoted(out, encoding.into())?;
+                quoted(out, ": ", encoding.into());
             }
         }
-        Detail::Missing => {
-            out.write_str(": ")?;
-            quoted(out, context.missing.unwrap_or(error.item().text()).into())?;
-        }
+        Detail::Missing => match context.missing {
+            Some(missing) => quoted(out, ": ", missing.into()),
+            None => {
+                out.text(": \"");
+                packed::item(out, error.item());
+                out.text("\"");
+            }
+        },
         Detail::Found => match (context.text, context.number) {
-            (Some(text), _) => {
-                out.write_str(": ")?;
-                quoted(out, text)?;
-            }
-            (None, Some(number)) => {
-                out.write_str(": ")?;
-                decimal(out, number)?;
-            }
+            (Some(text), _) => quoted(out, ": ", text),
+            (None, Some(found)) => number(out, ": ", found),
             (None, None) => {}
         },
         Detail::FileSize => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
-                out.write_str(": ")?;
-                decimal(out, size)?;
-                out.write_str(" bytes in a file of ")?;
-                decimal(out, file_length)?;
+                number(out, ": ", size);
+                number(out, " bytes in a file of ", file_length);
             }
         }
     }
     if let Some(hint) = context.hint {
-        out.write_str(" (")?;
-        out.write_str(hint)?;
-        out.write_str(")")?;
+        out.text(" (");
+        out.text(hint);
+        out.text(")");
     }
     if let Some(at) = error.offset() {
-        out.write_str(" [at byte ")?;
-        decimal(out, at)?;
-        out.write_str("]")?;
+        number(out, " [at byte ", at);
+        out.text("]");
     }
-    Ok(())
 }
 
-fn place(out: &mut impl Write, offset: u64, length: u64) -> fmt::Result {
-    out.write_str("offset ")?;
-    decimal(out, offset)?;
-    out.write_str(" + length ")?;
-    decimal(out, length)
-}
-
-fn sizes(out: &mut impl Write, context: &Context<'_>) -> fmt::Result {
+#[inline(never)]
+fn sizes(out: &mut impl Out, context: &Context<'_>) {
     let mut separator = ": ";
     if let Some(length) = context.length {
-        out.write_str(": length ")?;
-        decimal(out, length)?;
+        number(out, ": length ", length);
         separator = ", ";
     }
     if let Some(length) = context.decoded_length {
-        out.write_str(separator)?;
-        out.write_str("decoded length ")?;
-        decimal(out, length)?;
+        out.text(separator);
+        number(out, "decoded length ", length);
         separator = ", ";
     }
-    if let Some(shape) = context.shape {
-        out.write_str(separator)?;
-        out.write_str("shape [")?;
-        let mut between = "";
-        for dimension in shape {
-            out.write_str(between)?;
-            decimal(out, dimension)?;
-            between = ", ";
-        }
-        out.write_str("]")?;
+    if let Some(lengths) = context.shape {
+        out.text(separator);
+        out.text("shape");
+        shape(out, lengths.iter());
         separator = ", ";
     }
     if let Some(dtype) = context.dtype {
-        out.write_str(separator)?;
-        out.write_str("dtype ")?;
-        plain(out, dtype.into())?;
+        out.text(separator);
+        out.text("dtype ");
+        plain(out, dtype.into());
     }
-    Ok(())
 }
 
-/// Writes a string of the file in quotation marks.
-pub(crate) fn quoted(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
-    out.write_str("\"")?;
-    plain(out, text)?;
-    out.write_str("\"")
+#[inline(never)]
+fn colon(out: &mut impl Out) {
+    out.text(": ");
+}
+
+/// Writes ` [2, 3]`.
+pub(crate) fn shape(out: &mut impl Out, lengths: impl Iterator<Item = u64>) {
+    let mut before = " [";
+    for length in lengths {
+        number(out, before, length);
+        before = ", ";
+    }
+    out.text(if before == ", " { "]" } else { " []" });
+}
+
+/// Writes the text of a kind.
+pub(crate) fn kind_text(out: &mut impl Out, kind: ErrorKind) {
+    packed::kind(out, kind);
+}
+
+/// Writes what comes `before`, then a string of the file in quotation marks.
+#[inline(never)]
+pub(crate) fn quoted(out: &mut impl Out, before: &str, text: Text<'_>) {
+    out.text(before);
+    out.text("\"");
+    plain(out, text);
+    out.text("\"");
 }
 
 /// Writes a string of the file, its quotation marks, backslashes and control characters escaped, so that no file can
 /// forge a line or send codes to a terminal.
-pub(crate) fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
+#[inline(never)]
+pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
     for character in text.chars() {
         match character {
-            '"' | '\\' => {
-                out.write_char('\\')?;
-                out.write_char(character)?;
-            }
             // Besides the C0 and C1 codes, those that reverse the direction of a line.
             '\0'..='\x1f'
             | '\x7f'..='\u{9f}'
@@ -210,24 +254,30 @@ pub(crate) fn plain(out: &mut impl Write, text: Text<'_>) -> fmt::Result {
             | '\u{200f}'
             | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' => {
-                out.write_str("\\u{")?;
+                out.text("\\u{");
                 let code = u32::from(character);
                 for shift in [12, 8, 4, 0] {
                     let digit = code.wrapping_shr(shift) & 0xf;
                     if code.wrapping_shr(shift) > 0 || shift == 0 {
-                        out.write_char(char::from_digit(digit, 16).unwrap_or('?'))?;
+                        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
                     }
                 }
-                out.write_str("}")?;
+                out.text("}");
             }
-            _ => out.write_char(character)?,
+            _ => {
+                if matches!(character, '"' | '\\') {
+                    out.ascii(b'\\');
+                }
+                out.text(character.encode_utf8(&mut [0; 4]));
+            }
         }
     }
-    Ok(())
 }
 
-/// Writes a number in decimal digits.
-pub(crate) fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
+/// Writes what comes `before`, then a number in decimal digits.
+#[inline(never)]
+pub(crate) fn number(out: &mut impl Out, before: &str, number: u64) {
+    out.text(before);
     let mut rest = number;
     let mut begun = false;
     for exponent in (0..20).rev() {
@@ -239,32 +289,39 @@ pub(crate) fn decimal(out: &mut impl Write, number: u64) -> fmt::Result {
         }
         begun |= digit != b'0' || place == 1;
         if begun {
-            out.write_char(char::from(digit))?;
+            out.ascii(digit);
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::prelude::v1::*;
-    use std::string::ToString;
 
     use super::*;
 
     #[test]
-    fn decimal_prints_every_number() {
-        for number in [0, 7, 10, 99, 100, 4213, u64::from(u32::MAX), 10_000_000_000_000_000_000, u64::MAX] {
+    fn numbers_of_any_size_are_printed() {
+        for value in [0, 7, 10, 99, 100, 4213, u64::from(u32::MAX), 10_000_000_000_000_000_000, u64::MAX] {
             let mut text = String::new();
-            decimal(&mut text, number).unwrap();
-            assert_eq!(text, number.to_string());
+            number(&mut text, "is ", value);
+            assert_eq!(text, std::format!("is {value}"));
+        }
+    }
+
+    #[test]
+    fn shapes_of_any_rank_are_printed() {
+        for (lengths, expected) in [(&[][..], " []"), (&[7], " [7]"), (&[2, 3, 0], " [2, 3, 0]")] {
+            let mut text = String::new();
+            shape(&mut text, lengths.iter().copied());
+            assert_eq!(text, expected);
         }
     }
 
     #[test]
     fn control_characters_are_escaped() {
         let mut text = String::new();
-        quoted(&mut text, "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü".into()).unwrap();
+        quoted(&mut text, "", "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü".into());
         assert_eq!(text, r#""a\"b\\c\u{a}\u{1b}[31m\u{9b}\u{202e}ü""#);
     }
 }

@@ -41,15 +41,14 @@ macro_rules! pinned {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The names of all values for C, each NUL-terminated, then the texts.
+            /// The names of all values, each NUL-terminated as C takes them, then the texts.
             ///
             /// One string for all: linkers keep either every NUL-terminated string of a library or none of them.
             #[cfg(feature = "capi")]
             #[allow(dead_code)] // not every enum has both in C
-            pub(crate) const NAMES_FOR_C: &'static str = concat!($(stringify!($variant), "\0"),*);
-            #[cfg(feature = "capi")]
-            #[allow(dead_code)]
-            pub(crate) const TEXTS_FOR_C: &'static str = concat!($($text, "\0"),*);
+            pub(crate) const NAMES: &'static str = concat!($(stringify!($variant), "\0"),*);
+            #[allow(dead_code)] // not every enum is in messages
+            pub(crate) const TEXTS: &'static str = concat!($($text, "\0"),*);
 
             /// Returns the value with that pinned number.
             #[allow(dead_code)] // not every enum is converted back

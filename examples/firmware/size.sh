@@ -2,7 +2,7 @@
 # Flash, stack and instructions that the library takes on chips, as a table; with --check held against limits.txt.
 #
 # Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
-# finds and reads from C: no text of an error, no floating point but in `quantized`. Stack and instructions are measured
+# finds and reads from C: no text of an error but in `minimal`, no floating point but in `quantized`. Stack and instructions are measured
 # in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -39,6 +39,19 @@ for board in $boards; do
         read -r flash ram <<< "$(flash "$elf.map")"
         limit "$board.$features.flash" "$flash"
         limit "$board.$features.ram" "$ram"
+    done
+    # The fewest calls that use a tensor of zTensor 1.2, and with one more: texts, digests.
+    for call in none status_text error_text expect_text crc32c file_crc32c sha256; do
+        case $call in
+        none) features=ztensor define= ;;
+        crc32c | sha256) features=ztensor,$call define=-DVERIFY ;;
+        file_crc32c) features=ztensor,crc32c define=-DVERIFY_FILE ;;
+        *) features=ztensor define=-D${call^^} ;;
+        esac
+        elf=$(FEATURES=$features DEFINES=$define BUILD_ONLY=1 LIBS= ./build.sh $board minimal model/digits.zt)
+        read -r flash ram <<< "$(flash "$elf.map")"
+        limit "$board.minimal-${call/_/-}.flash" "$flash"
+        limit "$board.minimal-${call/_/-}.ram" "$ram"
     done
     # A model in quantized blocks of two types, read as numbers.
     elf=$(FEATURES=gguf,dequantize BUILD_ONLY=1 ./build.sh $board quantized model/digits.gguf)

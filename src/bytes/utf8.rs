@@ -3,7 +3,6 @@
 //! Depends on `text`. The check in `core` takes 620 bytes of flash, including a table.
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "safetensors", feature = "gguf"))]
 use super::text::Text;
 
 /// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
@@ -18,7 +17,6 @@ impl<'a> Utf8<'a> {
     }
 
     /// Wraps bytes that are known to be UTF-8.
-    #[cfg(any(feature = "ztensor2", all(feature = "ztensor", target_pointer_width = "64")))]
     pub(crate) const fn known(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -43,6 +41,12 @@ impl<'a> Utf8<'a> {
             Ok(text) => text,
             Err(_) => "", // the bytes have changed since
         }
+    }
+}
+
+impl<'a> From<Utf8<'a>> for Text<'a> {
+    fn from(text: Utf8<'a>) -> Self {
+        Self::new(text.0, false)
     }
 }
 

@@ -138,13 +138,13 @@ pub extern "C" fn tenslice_version() -> *const c_char {
 /// Returns the name of a status, such as "NotFound".
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_name(status: tenslice_status) -> *const c_char {
-    static_text(status, "Ok\0End\0Need\0", ErrorKind::NAMES_FOR_C)
+    static_text(status, "Ok\0End\0Need\0", ErrorKind::NAMES)
 }
 
 /// Returns a description of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_status_text(status: tenslice_status) -> *const c_char {
-    static_text(status, "success\0there are no more items\0bytes must be fetched first\0", ErrorKind::TEXTS_FOR_C)
+    static_text(status, "success\0there are no more items\0bytes must be fetched first\0", ErrorKind::TEXTS)
 }
 
 fn static_text(status: tenslice_status, success: &'static str, kinds: &'static str) -> *const c_char {
@@ -152,7 +152,7 @@ fn static_text(status: tenslice_status, success: &'static str, kinds: &'static s
         OK => nth_text(success, Some(0)),
         END => nth_text(success, Some(1)),
         NEED => nth_text(success, Some(2)),
-        code => nth_text(kinds, ErrorKind::ALL.iter().position(|kind| tenslice_status::from(kind.code()) == code)),
+        code => nth_text(kinds, u16::try_from(code).ok().and_then(ErrorKind::from_code).map(ErrorKind::place)),
     }
 }
 

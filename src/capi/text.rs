@@ -1,7 +1,6 @@
 //! Strings: those of the file, and the message of an error.
 
 use core::ffi::{c_char, c_void};
-use core::fmt::{self, Write};
 
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Writable};
@@ -12,6 +11,7 @@ use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
+use crate::explain::Out;
 
 /// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. Print it
 /// with printf("%.*s", (int)name.length, name.data). It is in the bytes that the file was opened from or, where the
@@ -65,6 +65,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    #[inline(never)] // it is called for every piece of a message
     fn write_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if let Some(place) = self.dst.get_mut(self.length) {
@@ -75,10 +76,21 @@ impl Writer<'_> {
     }
 }
 
-impl Write for Writer<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.write_bytes(text.as_bytes());
+#[cfg(feature = "gguf")]
+impl core::fmt::Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.text(text);
         Ok(())
+    }
+}
+
+impl Out for Writer<'_> {
+    fn text(&mut self, text: &str) {
+        self.write_bytes(text.as_bytes());
+    }
+
+    fn ascii(&mut self, byte: u8) {
+        self.write_bytes(&[byte]);
     }
 }
 
@@ -96,10 +108,10 @@ pub extern "C" fn tenslice_str_copy(
         let buffer = buffer.with_capacity(capacity, &[text.memory(), memory, needed.memory()])?;
         write_whole(buffer, needed.writable()?, |out| {
             if meaning.is_escaped() {
-                return meaning.chars().try_for_each(|next| out.write_char(next));
+                meaning.chars().for_each(|next| out.text(next.encode_utf8(&mut [0; 4])));
+            } else {
+                out.write_bytes(meaning.raw()); // they need not be UTF-8
             }
-            out.write_bytes(meaning.raw()); // they need not be UTF-8
-            Ok(())
         })
     })
 }
@@ -166,10 +178,11 @@ fn write_text(
 pub(super) fn write_whole(
     buffer: &mut [u8],
     needed: Option<Writable<'_, usize>>,
-    write: impl Fn(&mut Writer<'_>) -> fmt::Result,
+    write: impl Fn(&mut Writer<'_>),
 ) -> Result<tenslice_status> {
     let mut counter = Writer { dst: &mut [], length: 0 };
-    let _ = write(&mut counter).and_then(|()| counter.write_str("\0")); // cannot fail: `Writer` does not
+    write(&mut counter);
+    counter.ascii(0);
     if let Some(needed) = needed {
         needed.set(counter.length);
     }
@@ -177,7 +190,8 @@ pub(super) fn write_whole(
         return Err(Error::new(ErrorKind::TooSmall));
     }
     let mut writer = Writer { dst: buffer, length: 0 };
-    let _ = write(&mut writer).and_then(|()| writer.write_str("\0"));
+    write(&mut writer);
+    writer.ascii(0);
     Ok(OK)
 }
 

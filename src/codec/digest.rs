@@ -27,23 +27,23 @@ pub(crate) enum Spelled {
 
 /// Returns whether a digest is of a known kind, by its prefix; the digits are parsed when it is verified.
 pub(crate) fn is_of_known_kind(text: &[u8]) -> bool {
-    KNOWN_KINDS.iter().any(|kind| text.starts_with(kind.as_bytes()))
+    KNOWN_KINDS.iter().any(|kind| text.starts_with(kind))
 }
 
 /// The prefixes of known kinds.
-const KNOWN_KINDS: [&str; 3] = [CRC32C, CRC32C_UPPER, SHA256];
-const CRC32C: &str = "crc32c:0x";
-const CRC32C_UPPER: &str = "crc32c:0X";
-const SHA256: &str = "sha256:";
+const KNOWN_KINDS: [&[u8]; 3] = [CRC32C, CRC32C_UPPER, SHA256];
+const CRC32C: &[u8] = b"crc32c:0x";
+const CRC32C_UPPER: &[u8] = b"crc32c:0X";
+const SHA256: &[u8] = b"sha256:";
 
 /// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, upper or lower case (1.0 section 4.3). The
 /// reference readers also accept `0x` before a SHA-256, and reject a CRC-32C without it.
-pub(crate) fn spelled(text: &str) -> Spelled {
+pub(crate) fn spelled(text: &[u8]) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
     if let Some(digits) = text.strip_prefix(CRC32C).or_else(|| text.strip_prefix(CRC32C_UPPER)) {
         known(bytes::<4>(digits).map(|bytes| Digest::Crc32c(u32::from_be_bytes(bytes))))
     } else if let Some(digits) = text.strip_prefix(SHA256) {
-        let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);
+        let digits = digits.strip_prefix(b"0x").or_else(|| digits.strip_prefix(b"0X")).unwrap_or(digits);
         known(bytes::<32>(digits).map(Digest::Sha256))
     } else {
         Spelled::Unknown
@@ -52,28 +52,32 @@ pub(crate) fn spelled(text: &str) -> Spelled {
 
 /// Parses a digest of zTensor 2: `xxh3:` with 16 hexadecimal digits or `sha256:` with 64, in lower case (section 3.4).
 #[cfg(feature = "ztensor2")]
-pub(crate) fn spelled_strictly(text: &str) -> Spelled {
-    let is_upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let known = if let Some(digits) = text.strip_prefix("xxh3:") {
+pub(crate) fn spelled_strictly(text: &[u8]) -> Spelled {
+    let known = if let Some(digits) = text.strip_prefix(b"xxh3:") {
         bytes::<8>(digits).map(|bytes| Digest::Xxh3(u64::from_be_bytes(bytes)))
     } else if let Some(digits) = text.strip_prefix(SHA256) {
         bytes::<32>(digits).map(Digest::Sha256)
     } else {
         return Spelled::Unknown;
     };
+    let is_upper = text.iter().fold(false, |is_upper, byte| is_upper | byte.is_ascii_uppercase());
     known.filter(|_| !is_upper).map_or(Spelled::Invalid, Spelled::Known)
 }
 
 /// Parses two hexadecimal digits per byte.
-fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
+fn bytes<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    let mut pairs = digits.as_bytes().chunks_exact(2);
-    for byte in &mut bytes {
-        let &[high, low] = pairs.next()? else { return None };
-        let digit = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        *byte = digit(high)? << 4 | digit(low)?;
+    let pairs = digits.chunks_exact(2);
+    let mut is_valid = pairs.len() == N && pairs.remainder().is_empty();
+    // Without a branch for each digit, of which there are up to 64.
+    let digit = |digit: u8| (digit & 0xf).wrapping_add(digit.wrapping_shr(6).wrapping_mul(9));
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        if let &[high, low] = pair {
+            is_valid &= high.is_ascii_hexdigit() & low.is_ascii_hexdigit();
+            *byte = digit(high) << 4 | digit(low) & 0xf;
+        }
     }
-    (pairs.next().is_none() && pairs.remainder().is_empty()).then_some(bytes)
+    is_valid.then_some(bytes)
 }
 
 impl Digest {
@@ -156,8 +160,8 @@ mod tests {
 
     #[test]
     fn spellings() {
-        assert_eq!(spelled("crc32c:0x0000ABcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
-        assert_eq!(spelled("crc32c:0X0000abcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        assert_eq!(spelled(b"crc32c:0x0000ABcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        assert_eq!(spelled(b"crc32c:0X0000abcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
         for invalid in [
             "crc32c:0x",
             "crc32c:0x123",
@@ -167,19 +171,19 @@ mod tests {
             "sha256:",
             "sha256:00",
         ] {
-            assert_eq!(spelled(invalid), Spelled::Invalid, "{invalid}");
+            assert_eq!(spelled(invalid.as_bytes()), Spelled::Invalid, "{invalid}");
         }
         for unknown in ["", "crc32c:12345678", "CRC32C:0x12345678", "md5:00", "sha256"] {
-            assert_eq!(spelled(unknown), Spelled::Unknown, "{unknown}");
+            assert_eq!(spelled(unknown.as_bytes()), Spelled::Unknown, "{unknown}");
         }
     }
 
     #[cfg(all(feature = "ztensor2", feature = "sha256"))]
     #[test]
     fn spellings_of_version_2() {
-        assert_eq!(spelled_strictly("xxh3:00000000000ab0cd"), Spelled::Known(Digest::Xxh3(0xab0cd)));
+        assert_eq!(spelled_strictly(b"xxh3:00000000000ab0cd"), Spelled::Known(Digest::Xxh3(0xab0cd)));
         let sha256 = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        let Spelled::Known(digest) = spelled_strictly(sha256) else { panic!() };
+        let Spelled::Known(digest) = spelled_strictly(sha256.as_bytes()) else { panic!() };
         assert!(digest.is_of(b""));
         for invalid in [
             "xxh3:",
@@ -191,10 +195,10 @@ mod tests {
             "sha256:00",
             &sha256.to_uppercase().replace("SHA", "sha"),
         ] {
-            assert_eq!(spelled_strictly(invalid), Spelled::Invalid, "{invalid}");
+            assert_eq!(spelled_strictly(invalid.as_bytes()), Spelled::Invalid, "{invalid}");
         }
         for unknown in ["", ":", "xxh3", "XXH3:00000000000ab0cd", "crc32c:0x00000000", "blake3:00"] {
-            assert_eq!(spelled_strictly(unknown), Spelled::Unknown, "{unknown}");
+            assert_eq!(spelled_strictly(unknown.as_bytes()), Spelled::Unknown, "{unknown}");
         }
     }
 
@@ -243,7 +247,7 @@ mod tests {
         #[cfg(feature = "npz")]
         assert!(Digest::Crc32(0xcbf4_3926).is_of(b"123456789") && !Digest::Crc32(0xcbf4_3926).is_of(b"123456788"));
         let Spelled::Known(empty) =
-            spelled("sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+            spelled(b"sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         else {
             panic!()
         };

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::Component;
+use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::digest::{self, Digest, Spelled};
 use crate::decode::Decoder;
@@ -103,14 +104,14 @@ impl<'a> Component<'a> {
             let stored = stored.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))?;
             return Ok(Check::Stored(self.built_in(Digest::Crc32(sum))?, stored));
         }
-        let spelled = |text: &str| {
+        let spelled = |text: Utf8<'_>| {
             #[cfg(feature = "ztensor2")]
             if self.record.decoded.is_some() {
-                return digest::spelled_strictly(text);
+                return digest::spelled_strictly(text.bytes());
             }
-            digest::spelled(text)
+            digest::spelled(text.bytes())
         };
-        let digest = match self.digest().map(spelled) {
+        let digest = match self.record.digest.map(spelled) {
             None => None,
             Some(Spelled::Known(digest)) => Some(self.built_in(digest)?),
             Some(Spelled::Unknown) => return Ok(Check::Nothing(Verification::UnknownDigest)),

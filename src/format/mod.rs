@@ -269,14 +269,15 @@ macro_rules! any_file {
 
         /// What is in the file where an error of that format happened.
         pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
-            match error.format() {
-                $(#[cfg(feature = $feature)] Format::$variant => $module::$file::context(input, error),)*
+            let hint = match error.format() {
+                $(#[cfg(feature = $feature)] Format::$variant => return $module::$file::context(input, error),)*
                 #[cfg(feature = "safetensors")]
-                Format::SafetensorsIndex => safetensors::Index::context(input, error),
-                Format::Unknown => context_of_unknown(input),
-                Format::Zip => Context { hint: Some("no entry of the archive is an array"), ..Context::default() },
-                _ => Context::default(),
-            }
+                Format::SafetensorsIndex => return safetensors::Index::context(input, error),
+                Format::Unknown => hint_of_unknown(input),
+                Format::Zip => Some("no entry of the archive is an array"),
+                _ => None,
+            };
+            Context { hint, ..Context::default() }
         }
 
         /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
@@ -340,9 +341,9 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     }
 }
 
-/// The context of an error for a file that no module reads.
-pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
-    let hint = match input.get(Extent::new(0, HEAD.min(input.length()))) {
+/// What a user should know of a file that no module reads.
+fn hint_of_unknown(input: Input<'_>) -> Option<&'static str> {
+    match input.get(Extent::new(0, HEAD.min(input.length()))) {
         Some([b'B', b'L', b'Z', b'1', ..]) => {
             Some("it begins like a BLZ1 tensor train, but not like one of version 1 in f64 or c128")
         }
@@ -351,8 +352,7 @@ pub(crate) fn context_of_unknown<'a>(input: Input<'a>) -> Context<'a> {
             Some("if this is safetensors: its header must begin with `{`, without white space before it")
         }
         _ => None,
-    };
-    Context { hint, ..Context::default() }
+    }
 }
 
 /// The error for a file that no module reads and that begins with `head`.

@@ -252,21 +252,21 @@ fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context<'a> {
     /// The version that the file states.
-    pub(crate) version: Option<&'a str>,
+    pub(crate) version: Option<Utf8<'a>>,
     /// The name of the tensor concerned.
     pub(crate) tensor: Option<Text<'a>>,
     /// The role of the component concerned.
-    pub(crate) role: Option<&'a str>,
+    pub(crate) role: Option<Utf8<'a>>,
     pub(crate) offset: Option<u64>,
     pub(crate) length: Option<u64>,
     pub(crate) decoded_length: Option<u64>,
-    pub(crate) encoding: Option<&'a str>,
+    pub(crate) encoding: Option<Utf8<'a>>,
     pub(crate) shape: Option<Shape<'a>>,
-    pub(crate) dtype: Option<&'a str>,
+    pub(crate) dtype: Option<Utf8<'a>>,
     /// How many bytes the shape and the dtype require.
     pub(crate) expected_length: Option<u64>,
     /// The key or the role that is missing.
-    pub(crate) missing: Option<&'a str>,
+    pub(crate) missing: Option<Utf8<'a>>,
     /// The string or number at the offset of the error.
     pub(crate) text: Option<Text<'a>>,
     pub(crate) number: Option<u64>,

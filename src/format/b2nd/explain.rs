@@ -9,6 +9,7 @@ use super::{frame, version};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -18,7 +19,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
     let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of);
-    context.version = header.and_then(|header| version(header.version()));
+    context.version = header.and_then(|header| version(header.version())).map(Utf8::new);
     let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
     match (error.kind(), error.item()) {
         (ErrorKind::WrongMarker, _) => {

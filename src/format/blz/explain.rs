@@ -7,13 +7,14 @@
 use super::{Cores, NUMBER, Tables, role};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
+use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
-    let mut context = Context { version: Some("1"), ..Context::default() };
+    let mut context = Context { version: Some(Utf8::new("1")), ..Context::default() };
     let Some(at) = error.offset() else { return context };
     if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) {
         context.hint = Some("other formats begin in the same way: this may be one of them");
@@ -37,7 +38,7 @@ fn core(input: Input<'_>, context: &mut Context<'_>) {
     let numbers = tables.bonds.get(k).zip(tables.lengths.get(k)).zip(tables.bonds.get(k.saturating_add(1)));
     let Some(((left, length), right)) = numbers else { return };
     let count = left.get().saturating_mul(length.get()).saturating_mul(right.get());
-    context.role = Some(role(cores.index));
+    context.role = Some(Utf8::new(role(cores.index)));
     context.offset = Some(cores.at);
     context.length = Some(count.saturating_mul(tables.number_size()));
 }

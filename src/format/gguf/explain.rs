@@ -8,6 +8,7 @@ use super::GgufFile;
 use super::info::Info;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, Reader};
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
@@ -31,7 +32,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let opening = ParseContext::of(input);
     let head = GgufFile::read_head(&opening).ok();
     let encoding = head.as_ref().map_or(Encoding { is_big: false, is_short: false }, |(file, _)| file.encoding);
-    context.version = head.and_then(|(file, _)| crate::format::FileFormat::version(&file));
+    context.version = head.and_then(|(file, _)| crate::format::FileFormat::version(&file)).map(Utf8::new);
     let Some(at) = error.offset() else { return context };
     let mut reader = Reader::new(&opening, encoding, at);
     match error.kind() {

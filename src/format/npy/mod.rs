@@ -10,6 +10,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::npy::{self, Fault, Header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
@@ -109,7 +110,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         let start = input.get(Extent::new(0, input.length().min(npy::START))).unwrap_or_default();
         let Some((_, name, before)) = npy::version(start) else { return Context::default() };
-        let version = Some(name);
+        let version = Some(Utf8::new(name));
         let Some(length) = npy::stated_length(start) else { return Context { version, ..Context::default() } };
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
         let npy::Explained { rule, text, hint, needed } =

@@ -8,6 +8,7 @@ use super::{Entry, NpzFile, directory};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::codec::npy;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
@@ -52,7 +53,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
         if has(record) || has(place) || is_at_end {
             context.tensor = core::str::from_utf8(entry.name).ok().map(Text::from);
-            context.encoding = Some(entry.encoding().1);
+            context.encoding = Some(Utf8::new(entry.encoding().1));
             if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
                 array(&mut context, input, error, data, at);
             }

@@ -9,6 +9,7 @@ use super::{HEADER, METADATA, header};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;
+use crate::bytes::utf8::Utf8;
 use crate::codec::json::Reader;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
@@ -63,7 +64,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.kind() == ErrorKind::MissingKey {
         let mut fields = if is_index { super::index::FIELDS } else { FIELDS };
         let key = fields.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
-        context.missing = key.and_then(|key| core::str::from_utf8(key).ok());
+        context.missing = key.map(Utf8::known);
     }
     let Some(record) = error.entry().and_then(position).filter(|_| !is_index) else { return context };
     let mut reader = Reader::new(text, record);
@@ -75,7 +76,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.offset = data.checked_add(entry.begin);
         context.length = entry.end.checked_sub(entry.begin);
         context.shape = Some(entry.shape);
-        context.dtype = entry.dtype.map(DType::name);
+        context.dtype = entry.dtype.map(DType::name).map(Utf8::new);
         context.expected_length = entry.expected_length();
         if error.kind() == ErrorKind::SizeMismatch && !entry.fills_bytes() {
             context.rule = Some("the elements do not fill whole bytes");

@@ -10,6 +10,7 @@ use super::{BYTES_PER_NUMBER_AT, DIMENSION, HEADER, Header, INDEX, Types, VERSIO
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
+use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::place::Item;
@@ -44,12 +45,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.kind() == ErrorKind::ManifestTooLarge {
         context.number = context.number.map(|order| order.saturating_mul(DIMENSION));
     }
-    context.version = Some(if header.version.get() == VERSION_1_0 { "1.0" } else { "0.9" });
+    context.version = Some(Utf8::new(if header.version.get() == VERSION_1_0 { "1.0" } else { "0.9" }));
     let order = header.order.get();
     let dimensions = Extent::new(HEADER, u64::from(order).saturating_mul(DIMENSION));
     context.shape = input.get(dimensions).map(|bytes| Shape::new(bytes, order, read_dimension));
     let dtype = Types::of(&ParseContext::of(input), header).ok().and_then(|types| types.element);
-    context.dtype = dtype.map(DType::name);
+    context.dtype = dtype.map(DType::name).map(Utf8::new);
     if let (ErrorKind::OutOfFile, Some(number)) = (error.kind(), context.number) {
         (context.offset, context.length) = match (error.item(), dtype) {
             (Item::Chunk, _) => (at.checked_sub(super::chunk::SIZE_AT), Some(number)),

@@ -25,26 +25,33 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         },
         ..Context::default()
     };
-    let Some(at) = error.offset() else { return context };
+    let _ = fill(&mut context, input, error);
+    context
+}
+
+/// Reads what stands in the file, up to what cannot be read.
+#[inline(never)]
+fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Option<()> {
+    let at = error.offset()?;
     if error.item() == Item::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = size.map(|size| u64::from_le_bytes(*size));
         context.hint = Some("was the file cut off, or something appended?");
     }
-    let Ok(manifest) = Manifest::locate(&ParseContext::of(input)) else { return context };
+    let manifest = Manifest::locate(&ParseContext::of(input)).ok()?;
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
-    let Some(at) = position(at) else { return context };
-    context.text = sound(&mut manifest.reader(at), text).map(Text::from);
+    let at = position(at)?;
+    context.text = text(&mut manifest.reader(at)).map(Text::from);
     if context.text.is_none() {
-        context.number = sound(&mut manifest.reader(at), Reader::unsigned);
+        context.number = number(&mut manifest.reader(at));
     }
     let mut fields = match manifest.generation {
         Generation::V0_1 => {
-            context.version = Some("0.1");
+            context.version = Some(Utf8::new("0.1"));
             entry::tensor_fields(Generation::V0_1)
         }
         generation => {
-            root(manifest, &mut context, error);
+            root(manifest, context, error);
             v1::root_fields(generation)
         }
     };
@@ -54,13 +61,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         if !manifest.is_list() {
             fields = entry::tensor_fields(manifest.generation);
         }
-        tensor(manifest, &mut context, start, at, fields);
+        tensor(manifest, context, start, at, fields);
         if context.role.is_some() {
             fields = entry::component_fields(manifest.generation);
         }
     }
-    let dtype = context.dtype.map(Utf8::new);
-    let dtype = dtype.and_then(|name| {
+    let dtype = context.dtype.and_then(|name| {
         layout::dtype_of(layout::LONG_DTYPES, name).or(layout::dtype_of(layout::SHORT_DTYPES, name))
     });
     let elements = context.shape.and_then(|shape| shape.element_count());
@@ -68,9 +74,9 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.kind() == ErrorKind::MissingKey {
         let mut keys = fields.keys;
         let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
-        context.missing = key.and_then(|key| core::str::from_utf8(key).ok());
+        context.missing = key.map(Utf8::known);
     }
-    context
+    Some(())
 }
 
 /// Reads the entry of a tensor, and that of its component that contains position `at`.
@@ -78,14 +84,10 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
     if manifest.generation != Generation::V0_1 {
-        context.tensor = sound(&mut reader, text).map(Text::from);
+        context.tensor = text(&mut reader).map(Text::from);
     }
-    each_field(&mut reader, fields, |reader, item| match item {
-        Item::Name => context.tensor = sound(reader, text).map(Text::from),
-        Item::Offset => context.offset = sound(reader, Reader::unsigned),
-        Item::Length => context.length = sound(reader, Reader::unsigned),
-        Item::DType => context.dtype = sound(reader, text),
-        Item::Encoding => context.encoding = sound(reader, text),
+    each_field(&mut reader, fields, &mut |reader, item| match item {
+        Item::Name => context.tensor = text(reader).map(Text::from),
         Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
         Item::Shape => {
             let mut tensor = TensorRecord::blank();
@@ -93,17 +95,30 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
             context.shape = reader.check().ok().map(|()| tensor.shape);
         }
         Item::Components => {
-            let is_missing = |role: &&str| !has_role(&mut reader.clone(), role);
-            context.missing =
-                layout::required(layout).filter_map(|role| core::str::from_utf8(role).ok()).find(is_missing);
+            let is_missing = |role: &Utf8<'_>| !has_role(&mut reader.clone(), *role);
+            context.missing = layout::required(layout).map(Utf8::known).find(is_missing);
             components(manifest.generation, reader, at, context);
         }
-        _ => {}
+        _ => part(reader, item, context),
     });
 }
 
+/// Reads a field of a component, which the entry of a tensor has itself where components have none.
+#[inline(never)]
+fn part<'a>(reader: &mut Reader<'a>, item: Item, context: &mut Context<'a>) {
+    match item {
+        Item::Offset => context.offset = number(reader),
+        Item::Length => context.length = number(reader),
+        Item::DecodedLength => context.decoded_length = number(reader),
+        Item::Encoding => context.encoding = text(reader),
+        Item::DType => context.dtype = text(reader),
+        _ => {}
+    }
+}
+
 /// Calls `f` for each field of the record at the reader's position, as far as it can be read.
-fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl FnMut(&mut Reader<'a>, Item)) {
+#[inline(never)] // one function for all
+fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn FnMut(&mut Reader<'a>, Item)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);
@@ -112,10 +127,10 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, mut f: impl 
 }
 
 /// Whether one of the components at the reader's position has that role.
-fn has_role(reader: &mut Reader<'_>, role: &str) -> bool {
+fn has_role(reader: &mut Reader<'_>, role: Utf8<'_>) -> bool {
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
-        if text(reader) == role {
+        if reader.text() == role {
             return true;
         }
         reader.skip_record();
@@ -123,22 +138,25 @@ fn has_role(reader: &mut Reader<'_>, role: &str) -> bool {
     false
 }
 
-/// Reads a string.
-fn text<'a>(reader: &mut Reader<'a>) -> &'a str {
-    reader.text().as_str()
+/// Reads a string, if there is one.
+#[inline(never)]
+fn text<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
+    let text = reader.text();
+    reader.check().ok().map(|()| text)
 }
 
-/// What `read` returns, if the reader has found no fault.
-fn sound<'a, T>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> T) -> Option<T> {
-    let value = read(reader);
-    reader.check().ok().map(|()| value)
+/// Reads a number, if there is one.
+#[inline(never)]
+fn number(reader: &mut Reader<'_>) -> Option<u64> {
+    let number = reader.unsigned();
+    reader.check().ok().map(|()| number)
 }
 
 /// Reads the version, and whether the tensors are under the key of another version.
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
-    each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), |reader, item| {
+    each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), &mut |reader, item| {
         if item == Item::Version {
-            context.version = sound(reader, text);
+            context.version = text(reader);
         }
     });
     if error.kind() != ErrorKind::MissingKey || error.item() != Item::Tensors {
@@ -150,7 +168,7 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
         }
         _ => (Generation::V1_0, "they are under \"tensors\", as in 1.0, which has no magic at the end"),
     };
-    each_field(&mut manifest.reader(0), v1::root_fields(other), |_, item| {
+    each_field(&mut manifest.reader(0), v1::root_fields(other), &mut |_, item| {
         if item == Item::Tensors {
             context.hint = Some(hint);
         }
@@ -162,19 +180,14 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
         let from = reader.position();
-        let Some(role) = sound(reader, text) else { return };
+        let Some(role) = text(reader) else { return };
         let mut record = reader.clone();
         reader.skip_record();
         let is_whole = reader.check().is_ok();
         if from <= at && (at < reader.position() || !is_whole) {
             context.role = Some(role);
-            each_field(&mut record, entry::component_fields(generation), |reader, item| match item {
-                Item::Offset => context.offset = sound(reader, Reader::unsigned),
-                Item::Length => context.length = sound(reader, Reader::unsigned),
-                Item::DecodedLength => context.decoded_length = sound(reader, Reader::unsigned),
-                Item::Encoding => context.encoding = sound(reader, text),
-                Item::DType => context.dtype = sound(reader, text),
-                _ => {}
+            each_field(&mut record, entry::component_fields(generation), &mut |reader, item| {
+                part(reader, item, context);
             });
         }
         if !is_whole {

@@ -41,13 +41,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Some(manifest) = input.get(Extent::new(start, size)) else { return context };
     let position = |at: u64| at.checked_sub(start).and_then(|at| u32::try_from(at).ok());
     let Some(at) = error.offset().and_then(position) else { return context };
-    context.text = Reader::new(manifest, at).text().map(shown);
+    context.text = Reader::new(manifest, at).text().map(Text::from);
     context.number = Reader::new(manifest, at).unsigned();
     if error.kind() == ErrorKind::MissingKey {
         let fields = [ROOT, OBJECT, PART, SHARD].into_iter();
         let mut keys = fields.flat_map(|fields| fields.keys);
         let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
-        context.missing = key.and_then(|key| core::str::from_utf8(key).ok());
+        context.missing = key.map(Utf8::known);
     }
     let entry = error.entry().and_then(position).or((error.item() == Item::Tensor).then_some(at));
     if let Some(entry) = entry {
@@ -80,11 +80,6 @@ fn rule(error: &Error) -> Option<&'static str> {
     })
 }
 
-/// A string, as it is shown.
-fn shown(text: Utf8<'_>) -> Text<'_> {
-    text.as_str().into()
-}
-
 /// Calls `f` for each field of the record at the reader's position, a map at that depth, as far as it can be read.
 fn each_field<'a>(
     reader: &mut Reader<'a>,
@@ -109,7 +104,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
     let mut reader = reader_at(entry);
     let name = reader.text()?;
     if kind != ErrorKind::RepeatedName && entry != at {
-        context.tensor = Some(shown(name));
+        context.tensor = Some(name.into());
     }
     let (mut parts_at, mut layout) = (None, None);
     let end = each_field(&mut reader, OBJECT, 2, |at, item| match item {
@@ -149,7 +144,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
             None => unexpected = unexpected.or(Some(role)),
         }
         if from <= at && (at < reader.position() || !is_whole) {
-            context.role = Some(role.as_str());
+            context.role = Some(role);
             let _ = component(context, kind, reader_at, part);
         }
         if !is_whole {
@@ -162,9 +157,9 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
     match kind {
         ErrorKind::MissingComponent => {
             let is_missing = |(_, place): &(&&str, u32)| found.wrapping_shr(*place) & 1 == 0;
-            context.missing = of_layout.iter().zip(0_u32..).find(is_missing).map(|(role, _)| *role);
+            context.missing = of_layout.iter().zip(0_u32..).find(is_missing).map(|(role, _)| Utf8::new(role));
         }
-        ErrorKind::UnexpectedComponent => context.text = unexpected.map(shown),
+        ErrorKind::UnexpectedComponent => context.text = unexpected.map(Text::from),
         _ => {}
     }
     end
@@ -187,18 +182,18 @@ fn component<'a>(
                 (context.offset, context.length) = (blob.map(|blob| blob.offset), blob.map(|blob| blob.length));
             }
             Item::LogicalType => logical = reader.text(),
-            Item::DType => context.dtype = reader.text().map(Utf8::as_str),
-            Item::Shard if kind == ErrorKind::UnknownShard => context.text = reader.text().map(shown),
-            Item::Encoding => context.encoding = reader.text().map(Utf8::as_str),
+            Item::DType => context.dtype = reader.text(),
+            Item::Shard if kind == ErrorKind::UnknownShard => context.text = reader.text().map(Text::from),
+            Item::Encoding => context.encoding = reader.text(),
             Item::DecodedLength => context.decoded_length = reader.unsigned(),
             _ => {}
         }
     });
     let dtype = match logical {
         Some(name) => layout::logical_dtype(name.bytes()),
-        None => context.dtype.and_then(|name| layout::storage_dtype(name.as_bytes())),
+        None => context.dtype.and_then(|name| layout::storage_dtype(name.bytes())),
     };
-    context.dtype = logical.map(Utf8::as_str).or(context.dtype);
+    context.dtype = logical.or(context.dtype);
     context.expected_length = elements.zip(dtype).and_then(|(count, dtype): (u64, DType)| dtype.byte_length(count));
     end
 }

@@ -111,7 +111,7 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
     if to_u64(bytes.len()) != shard.size {
         return fail(ErrorKind::WrongLength);
     }
-    match digest::spelled_strictly(shard.digest.as_str()) {
+    match digest::spelled_strictly(shard.digest.bytes()) {
         Spelled::Unknown => Ok(false),
         Spelled::Invalid => fail(ErrorKind::InvalidDigest),
         Spelled::Known(digest) if !digest.is_built_in() => Ok(false),
