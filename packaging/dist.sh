@@ -33,7 +33,7 @@ for target in $(printf '%s\n' "$host" $targets | awk '!seen[$0]++'); do
         find "$out/$target/release" -maxdepth 1 ! -type d ! -name built -exec cp -P {} "$tree/lib/$target/" \;
         ;;
     esac
-    strings -a "$tree/lib/$target"/*tenslice.* | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
+    strings -a "$tree/lib/$target"/*tenslice.* | grep -m 1 -o 'rustc version [0-9.]* ([^)]*)' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
 done
 cp -r "$out/$host/release/third-party" "$tree/"
 (cd include && find . \( -name '*.h' -o -name '*.hpp' \) -exec cp --parents {} "../$tree/include/" \;)
