@@ -19,9 +19,9 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source test-targets test-platforms abi-check abi-record \
-	deps-firmware firmware size bench bench-b2nd bench-check bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
-	header lint doc clean
+.PHONY: help lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
+	test-targets test-platforms abi-check abi-record deps-firmware firmware size bench bench-b2nd bench-check \
+	bench-checksums bench-compute bench-dequantize bench-open no-panic miri header lint doc clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,11 +35,13 @@ $(LIB)/built:
 
 # Takes what `make lib` has built, so that root needs no compiler.
 install: $(LIB)/built ## install header, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
-	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
+		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 
 uninstall: ## take away what was installed with the same PREFIX=, DESTDIR=, LIBDIR=
-	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
+		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
 dist: ## a tarball with the library prebuilt for this host, other systems and bare metal, in target/dist
