@@ -21,8 +21,7 @@ LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
 	test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check \
-	bench-checksums bench-compute bench-dequantize bench-open no-panic miri \
-	header lint doc web web-test clean
+	bench-checksums bench-compute bench-dequantize bench-open no-panic miri header lint doc web web-test clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,11 +35,13 @@ $(LIB)/built:
 
 # Takes what `make lib` has built, so that root needs no compiler.
 install: $(LIB)/built ## install headers, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
-	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
+		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 
 uninstall: ## take away what was installed with the same PREFIX=, DESTDIR=, LIBDIR=
-	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
+	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
+		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
 dist: ## a tarball with the library prebuilt for this host, other systems and bare metal, in target/dist

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The C library on other platforms: examples/load.c prints the table of a file with x86_64 musl (here), aarch64 Linux (in QEMU)
-# and 64-bit Windows (MinGW, in Wine, static and by the DLL); for MSVC and Apple, whose C libraries are not to be had here, every
-# function of the header is linked by LLVM's linkers against nothing, which tells what the C library has to bring.
+# The C library on other platforms: examples/load.c prints the table of a file with x86_64 musl (here), aarch64 Linux (in
+# QEMU) and 64-bit Windows (MinGW, in Wine, static and by the DLL); for MSVC and macOS, whose C libraries are not to be had
+# here, LLVM's linkers link every function of the headers with stubs of what a C library has to bring.
 #
 # What is missing is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
@@ -75,7 +75,8 @@ if has x86_64-w64-mingw32-gcc; then
         PREFIX="$PWD/$out/windows"
     lib=$out/windows/lib/libtenslice.a
     x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $lib -o $out/load.exe
-    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $out/windows/lib/libtenslice.dll.a -o $out/windows/bin/load.exe
+    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $out/windows/lib/libtenslice.dll.a \
+        -o $out/windows/bin/load.exe
     # No library of Windows but those that every C program has.
     x86_64-w64-mingw32-objdump -p $out/load.exe | sed -n 's/.*DLL Name: //p' | LC_ALL=C sort > $out/needs
     printf '%s\n' KERNEL32.dll msvcrt.dll | diff - $out/needs
@@ -123,7 +124,7 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *new, size_t le
 }
 #endif
 C
-links_alone() { # TARGET LINKER...: with the stubs every function links, and without them not, so that the link shows something
+links_alone() { # TARGET LINKER...: with the stubs every function links, and without them not
     for file in every stubs; do
         "${llvm}clang" --target="$1" -ffreestanding -fno-builtin -O1 -Iinclude -c $out/$file.c -o $out/$file.o
     done
@@ -148,11 +149,13 @@ else
     echo "== x86_64-pc-windows-msvc"
     library x86_64-pc-windows-msvc
     lib=$out/x86_64-pc-windows-msvc/release/tenslice.lib
-    links_alone x86_64-pc-windows-msvc "${llvm}lld-link" /nodefaultlib /entry:every /subsystem:console /out:$out/every.exe
+    links_alone x86_64-pc-windows-msvc "${llvm}lld-link" /nodefaultlib /entry:every /subsystem:console \
+        /out:$out/every.exe
     echo "== aarch64-apple-darwin"
     library aarch64-apple-darwin
     lib=$out/aarch64-apple-darwin/release/libtenslice.a
-    links_alone arm64-apple-macos11 "${llvm}ld64.lld" -arch arm64 -platform_version macos 11.0 11.0 -e _every -dead_strip -o $out/every
+    links_alone arm64-apple-macos11 "${llvm}ld64.lld" -arch arm64 -platform_version macos 11.0 11.0 -e _every \
+        -dead_strip -o $out/every
 fi
 rm -rf $out/wine
 echo "platforms: ok"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the library inside C++ projects in an empty folder: add_subdirectory and FetchContent, Ninja and Make, Debug and
-# Release, from the tarball of `make dist-source` (without a network, and with no crates but its own) and from this folder.
-# Called by the Makefile with VERSION in the environment. Without CMake it is skipped with a line that says so, which is a
-# failure with TENSLICE_NO_SKIP=1.
+# Builds the library inside C++ projects in an empty folder: add_subdirectory and FetchContent, Ninja and Make, Debug
+# and Release, from the tarball of `make dist-source` (without a network, and with no crates but its own) and from this
+# folder. Called by the Makefile with VERSION in the environment. Without CMake it is skipped with a line that says so,
+# which is a failure with TENSLICE_NO_SKIP=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -99,8 +99,10 @@ build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES
 sources=$out/subdirectory/tenslice-$VERSION
 (cd "$sources" && quiet make --no-print-directory install PREFIX="$out/stage" FEATURES=ztensor)
 [ -s "$out/stage/lib/libtenslice.a" ] && [ -s "$out/stage/include/tenslice.h" ] \
-    && [ -s "$out/stage/share/doc/tenslice/third-party/zerocopy-LICENSE-MIT" ] || { echo "the tarball does not install" >&2; exit 1; }
-quiet cmake -S "$sources" -B "$out/port" -DTENSLICE_INSTALL=ON -DTENSLICE_CMAKE_DIR=share/tenslice -DTENSLICE_FEATURES=ztensor
+    && [ -s "$out/stage/share/doc/tenslice/third-party/zerocopy-LICENSE-MIT" ] \
+    || { echo "the tarball does not install" >&2; exit 1; }
+quiet cmake -S "$sources" -B "$out/port" -DTENSLICE_INSTALL=ON -DTENSLICE_CMAKE_DIR=share/tenslice \
+    -DTENSLICE_FEATURES=ztensor
 quiet cmake --build "$out/port"
 quiet cmake --install "$out/port" --prefix "$out/installed"
 rm -rf "$out/port"

@@ -24,7 +24,8 @@ esac
 for rustc in rustc /usr/bin/rustc; do
     if command -v $rustc > /dev/null && has_sources $rustc; then
         cargo=$(dirname "$(command -v $rustc)")/cargo
-        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" -Zbuild-std=$crates "$@"
+        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" \
+            -Zbuild-std=$crates "$@"
     fi
 done
 echo "bare-metal: no library for $target, and no sources to build it from: rustup target add $target, or install rust-src" >&2

@@ -44,7 +44,8 @@ replace-with = "vendored-sources"
 directory = "vendor"
 TOML
 
-tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$out/source" -cf - "$name" | gzip -n -9 \
-    > "$out/$name-source.tar.gz"
-echo "dist-source: $(find "$tree/vendor" -mindepth 1 -maxdepth 1 | wc -l) crates, $(du -sm --apparent-size "$tree/vendor" | cut -f1) MB"
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$out/source" -cf - "$name" \
+    | gzip -n -9 > "$out/$name-source.tar.gz"
+megabytes=$(du -sm --apparent-size "$tree/vendor" | cut -f 1)
+echo "dist-source: $(find "$tree/vendor" -mindepth 1 -maxdepth 1 | wc -l) crates, $megabytes MB"
 (cd $out && sha256sum "$name-source.tar.gz")

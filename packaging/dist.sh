@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the libraries prebuilt in lib/TARGET/ for this host, other systems
-# and bare metal; the shared one, too, where the linker for it is here. The same sources and compilers give the same bytes, in
-# whatever folder. Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment; TARGETS= chooses others.
+# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the libraries prebuilt in lib/TARGET/ for this host, other
+# systems and bare metal; the shared one, too, where the linker for it is here. The same sources and compilers give the
+# same bytes, in whatever folder. Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment;
+# TARGETS= chooses others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 targets=${TARGETS-"x86_64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-unknown-linux-musl
-    x86_64-pc-windows-gnu x86_64-pc-windows-msvc aarch64-apple-darwin x86_64-apple-darwin wasm32-unknown-unknown
+    x86_64-pc-windows-gnu x86_64-pc-windows-msvc aarch64-apple-darwin x86_64-apple-darwin
+    wasm32-unknown-unknown
     thumbv6m-none-eabi thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf"}
 name=tenslice-$VERSION
 out=target/dist
@@ -24,8 +26,8 @@ for target in $(printf '%s\n' "$host" $targets | awk '!seen[$0]++'); do
     mkdir -p "$tree/lib/$target"
     case $target in
     *-none | *-none-*)
-        packaging/bare-metal.sh "$target" "$out/$target" rustc --quiet --locked --no-default-features --lib --profile size \
-            --crate-type staticlib --features "capi,panic-handler,$FEATURES"
+        packaging/bare-metal.sh "$target" "$out/$target" rustc --quiet --locked --no-default-features --lib \
+            --profile size --crate-type staticlib --features "capi,panic-handler,$FEATURES"
         cp "$out/$target/$target/size/libtenslice.a" "$tree/lib/$target/"
         ;;
     *)
@@ -33,7 +35,8 @@ for target in $(printf '%s\n' "$host" $targets | awk '!seen[$0]++'); do
         find "$out/$target/release" -maxdepth 1 ! -type d ! -name built -exec cp -P {} "$tree/lib/$target/" \;
         ;;
     esac
-    strings -a "$tree/lib/$target"/*tenslice.* | grep -m 1 -o 'rustc version.*' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" || true
+    strings -a "$tree/lib/$target"/*tenslice.* | grep -m 1 -o 'rustc version [0-9.]* ([^)]*)' | sed "s|^|$target: |" \
+        >> "$tree/lib/COMPILERS" || true
 done
 cp -r "$out/$host/release/third-party" "$tree/"
 (cd include && find . \( -name '*.h' -o -name '*.hpp' \) -exec cp --parents {} "../$tree/include/" \;)

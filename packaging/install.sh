@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make lib` has built, or (with --uninstall) takes it away again. Called by the Makefile with
-# LIB, RUST_TARGET, VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, however deep) in the environment.
+# Installs what `make lib` has built, or (with --uninstall) takes it away again. Called by the Makefile with LIB,
+# RUST_TARGET, VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, however deep) in the environment.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the C libraries into FOLDER/release: lib.sh FOLDER. Called by the Makefile with RUST_TARGET, FEATURES, VERSION and
-# SOVERSION in the environment. For another machine whose linker is not here it builds the static library only.
+# Builds the C libraries into FOLDER/release: lib.sh FOLDER. Called by the Makefile with RUST_TARGET, FEATURES, VERSION
+# and SOVERSION in the environment. For another machine whose linker is not here it builds the static library only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,10 +30,10 @@ if [ -n "$shared" ]; then
         arguments+=(-C "link-arg=-Wl,$link")
     done
 fi
-# The target is named, so that no setting of the user's changes where the library is built. no_std also on a host, and never
-# with the default features, which would bring std along.
-packaging/bare-metal.sh "$RUST_TARGET" "$folder" rustc --quiet --locked --release --no-default-features --lib --crate-type $types \
-    --features "capi,panic-handler,$FEATURES" -- ${arguments[@]+"${arguments[@]}"} # bash 3.2
+# The target is named, so that no setting of the user's changes where the library is built. no_std also on a host, and
+# never with the default features, which would bring std along.
+packaging/bare-metal.sh "$RUST_TARGET" "$folder" rustc --quiet --locked --release --no-default-features --lib \
+    --crate-type $types --features "capi,panic-handler,$FEATURES" -- ${arguments[@]+"${arguments[@]}"} # bash 3.2
 
 rm -rf "$folder/release"
 mkdir -p "$folder/release"

@@ -16,6 +16,7 @@ case $RUST_TARGET in
     ;;
 *-windows-*)
     shared=tenslice.dll soname=tenslice.dll full=tenslice.dll import=libtenslice.dll.a
+    links=--no-insert-timestamp # the same sources give the same bytes
     ;;
 *-apple-*)
     shared=libtenslice.dylib soname=libtenslice.$SOVERSION.dylib full=libtenslice.$VERSION.dylib
