@@ -58,6 +58,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	@mkdir -p target/demo
 	$(CC) -std=gnu99 -O2 -Iinclude examples/load.c -Wl,--gc-sections $(LIB)/libtenslice.a -o target/demo/load
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
+	@echo "Any other file: cargo install --path cli, then tenslice list FILE (docs/tool.md)"
 
 test: test-rust test-c test-install cli ## everything that can be tested on this machine
 	@echo "all tests passed"

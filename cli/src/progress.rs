@@ -10,6 +10,6 @@ pub fn bar(total: u64) -> ProgressBar {
     if total < WORTH_SHOWING {
         return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     }
-    let style = ProgressStyle::with_template("{bar:20} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left");
+    let style = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}, {eta} left");
     ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

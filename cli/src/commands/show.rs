@@ -144,9 +144,9 @@ fn numbers(
         writeln!(out, "    numbers: none{}", others(&statistics))?;
         return Ok(());
     }
-    let Statistics { min, max, mean, .. } = statistics;
-    let [min, max] = [min, max].map(|x| digits(lane, x));
-    let [mean, deviation] = [mean, statistics.deviation()].map(|x| digits(DType::F32, x));
+    let (mean, deviation) = statistics.mean_and_deviation();
+    let [min, max] = [statistics.min, statistics.max].map(|x| digits(lane, x));
+    let [mean, deviation] = [mean, deviation].map(|x| digits(DType::F32, x));
     let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
     match look.width {
         // A line each, where they do not fit on one.

@@ -1,5 +1,8 @@
 //! Minimum, maximum, mean and standard deviation, in one pass.
 
+/// Numbers that are summed up before their mean is taken.
+const BLOCK: u64 = 1024;
+
 /// What is known of some numbers.
 #[derive(Clone, Debug)]
 pub struct Statistics {
@@ -7,12 +10,17 @@ pub struct Statistics {
     pub count: u64,
     pub min: f64,
     pub max: f64,
-    pub mean: f64,
-    /// The sum of the squared distances from the mean.
-    squares: f64,
     pub zeros: u64,
     pub nan: u64,
     pub infinite: u64,
+    /// Of the blocks that are complete: how many numbers they have, the mean, the sum of the squared distances from it.
+    summed: f64,
+    mean: f64,
+    squares: f64,
+    /// Of the block that is not: the number that distances are from, their sum, the sum of their squares.
+    pivot: f64,
+    sum: f64,
+    sum_of_squares: f64,
 }
 
 impl Default for Statistics {
@@ -21,35 +29,56 @@ impl Default for Statistics {
             count: 0,
             min: f64::INFINITY,
             max: f64::NEG_INFINITY,
-            mean: 0.0,
-            squares: 0.0,
             zeros: 0,
             nan: 0,
             infinite: 0,
+            summed: 0.0,
+            mean: 0.0,
+            squares: 0.0,
+            pivot: 0.0,
+            sum: 0.0,
+            sum_of_squares: 0.0,
         }
     }
 }
 
 impl Statistics {
-    /// Adds a number. The mean is corrected by each one (Welford's method): sums would lose digits.
     pub fn add(&mut self, x: f64) {
-        if x.is_nan() {
-            self.nan += 1;
-        } else if x.is_infinite() {
-            self.infinite += 1;
-        } else {
-            self.count += 1;
-            self.zeros += u64::from(x == 0.0);
-            (self.min, self.max) = (self.min.min(x), self.max.max(x));
-            let distance = x - self.mean;
-            self.mean += distance / self.count as f64;
-            self.squares += distance * (x - self.mean);
+        if !x.is_finite() {
+            self.nan += u64::from(x.is_nan());
+            self.infinite += u64::from(x.is_infinite());
+            return;
         }
+        if self.count % BLOCK == 0 {
+            self.end_block();
+            self.pivot = if self.count == 0 { x } else { self.mean };
+        }
+        self.count += 1;
+        self.zeros += u64::from(x == 0.0);
+        (self.min, self.max) = (self.min.min(x), self.max.max(x));
+        let distance = x - self.pivot;
+        self.sum += distance;
+        self.sum_of_squares += distance * distance;
     }
 
-    /// The standard deviation of all numbers, not of a sample.
-    pub fn deviation(&self) -> f64 {
-        (self.squares / self.count.max(1) as f64).sqrt()
+    /// Adds the block to those before it (Chan, Golub and LeVeque): sums over all numbers would lose digits.
+    fn end_block(&mut self) {
+        let count = self.count as f64 - self.summed;
+        if count > 0.0 {
+            let distance = self.pivot + self.sum / count - self.mean;
+            let share = count / self.count as f64;
+            self.squares += self.sum_of_squares - self.sum / count * self.sum;
+            self.squares += distance * distance * self.summed * share;
+            self.mean += distance * share;
+        }
+        (self.summed, self.sum, self.sum_of_squares) = (self.count as f64, 0.0, 0.0);
+    }
+
+    /// The mean, and the standard deviation of all numbers, not of a sample.
+    pub fn mean_and_deviation(&mut self) -> (f64, f64) {
+        self.end_block();
+        self.pivot = self.mean;
+        (self.mean, (self.squares.max(0.0) / self.count.max(1) as f64).sqrt())
     }
 }
 
@@ -62,7 +91,20 @@ mod tests {
         let mut all = Statistics::default();
         [1.0, 2.0, f64::NAN, 3.0, 0.0, f64::INFINITY, 4.0].into_iter().for_each(|x| all.add(x));
         assert_eq!((all.count, all.nan, all.infinite, all.zeros), (5, 1, 1, 1));
-        assert_eq!((all.min, all.max, all.mean), (0.0, 4.0, 2.0));
-        assert!((all.deviation() - 2_f64.sqrt()).abs() < 1e-15);
+        assert_eq!((all.min, all.max, all.mean_and_deviation().0), (0.0, 4.0, 2.0));
+        assert!((all.mean_and_deviation().1 - 2_f64.sqrt()).abs() < 1e-15);
+    }
+
+    /// Small distances from a large mean, after an outlier, over many blocks.
+    #[test]
+    fn digits_are_kept() {
+        let mut all = Statistics::default();
+        (0..100_000).for_each(|i| all.add(1e9 + f64::from(i % 2)));
+        let (mean, deviation) = all.mean_and_deviation();
+        assert!((mean - 1e9 - 0.5).abs() < 1e-6 && (deviation - 0.5).abs() < 1e-6, "{mean} {deviation}");
+        let mut all = Statistics::default();
+        (0..10_000).for_each(|i| all.add(f64::from(i)));
+        let (mean, deviation) = all.mean_and_deviation();
+        assert!((mean - 4999.5).abs() < 1e-9 && (deviation - 2_886.751_331_5).abs() < 1e-6, "{mean} {deviation}");
     }
 }

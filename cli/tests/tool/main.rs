@@ -4,6 +4,7 @@ mod diff;
 mod embed;
 mod explain;
 mod extract;
+mod large;
 mod layout;
 mod list;
 mod show;

@@ -1,4 +1,4 @@
-use crate::support::{fixture, has, out, run};
+use crate::support::{fixture, has, out, run, tool};
 
 const COMMANDS: [&str; 10] =
     ["list", "show", "verify", "extract", "diff", "layout", "explain", "embed", "completions", "man"];
@@ -47,4 +47,19 @@ fn errors_name_the_file() {
     assert!(lines[0].starts_with("error: /there/is/no/such.zt: "), "{}", run.err);
     assert!(lines[1].contains("end_past_eof.zt: ztensor 1.2.0: component \"data\""), "{}", run.err);
     assert!(run.out.contains("append.zt: ztensor 1.2.0"), "{}", run.out);
+}
+
+/// Every example of the documentation that begins with a command prints what it says.
+#[test]
+fn the_documentation_shows_what_is_printed() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let page = std::fs::read_to_string(format!("{root}/docs/tool.md")).unwrap();
+    let mut run = 0;
+    for block in page.split("```text\n$ tenslice ").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        let (command, expected) = block.split_once('\n').unwrap();
+        let output = tool().args(command.split(' ')).current_dir(root).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{command}");
+        run += 1;
+    }
+    assert_eq!(run, 2);
 }
