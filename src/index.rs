@@ -82,13 +82,13 @@ impl<'m, 'a> Index<'m, 'a> {
     /// # Errors
     /// `NotFound`, also where the bytes have changed since the index was made and another name is where this one was;
     /// another error where the tensor itself has changed.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         self.find_bytes(name.as_bytes())
     }
 
     /// Like [`find`](Self::find), for a name that need not be UTF-8.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let Some(candidate) = self.candidate(name) else { return Err(Error::new(ErrorKind::NotFound)) };
         // Where all this is inlined on a host, a tensor is not copied. It is large: none is made for a name that is nowhere.
@@ -102,7 +102,7 @@ impl<'m, 'a> Index<'m, 'a> {
     }
 
     /// Where the tensor of that name is, if there is one.
-    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn candidate(&self, name: &[u8]) -> Option<Candidate> {
         match self.order {
             Order::Slots(seed) if !self.words.is_empty() => match name.last_chunk() {
@@ -320,13 +320,13 @@ impl<'m> Slots<'m> {
     }
 
     /// The first one.
-    #[cfg(target_os = "none")]
+    #[cfg(not(target_pointer_width = "64"))]
     fn first(hash: u64, words: &[u32]) -> Option<Candidate> {
         Slots::of(hash, words).next()
     }
 
     /// The first one.
-    #[cfg(not(target_os = "none"))]
+    #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     fn first(hash: u64, words: &'m [u32]) -> Option<Candidate> {
         // Four slots at a time: in which of them a name is, or whether it is in none, cannot be foreseen, and a processor
@@ -351,14 +351,14 @@ impl<'m> Slots<'m> {
     }
 
     /// The next four slots, if as many follow.
-    #[cfg(not(target_os = "none"))]
+    #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     fn four(&self) -> Option<&'m [u32; 4]> {
         self.slots.get(self.slot..)?.first_chunk()
     }
 
     /// What is in a slot besides the number, and the bits of it.
-    #[cfg(not(target_os = "none"))]
+    #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     const fn tag_and_others(&self) -> (u32, u32) {
         (self.tag.wrapping_shl(self.bits), u32::MAX.wrapping_shl(self.bits))
@@ -366,7 +366,7 @@ impl<'m> Slots<'m> {
 }
 
 /// The first one from a slot on.
-#[cfg(not(target_os = "none"))]
+#[cfg(target_pointer_width = "64")]
 #[inline(never)] // few arguments, so that the caller need not save registers
 fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candidate> {
     let (positions, slots) = words.split_at_checked(third(words)).unwrap_or_default();

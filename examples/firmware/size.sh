@@ -2,7 +2,8 @@
 # Flash, stack and instructions that the library takes on chips, as a table; with --check held against limits.txt.
 #
 # Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
-# finds and reads from C: no text of an error but in `minimal`, no floating point but in `quantized`. Stack and instructions are measured
+# finds and reads from C: no text of an error but in `minimal`, no floating point but in `quantized`. Stack and
+# instructions are measured
 # in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -476,7 +476,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         Ok(true)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         if cursor.index >= self.tensors {
             return Ok(None);

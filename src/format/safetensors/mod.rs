@@ -297,7 +297,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.next_of_any(position, cursor, tensor)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
         #[cfg(target_pointer_width = "64")]
@@ -337,7 +337,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         #[cfg(target_pointer_width = "64")]
-        if let Some(extent) = usual::checked_extent(&self.reader(tensor.components), self.data()) {
+        if let Some(extent) = usual::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
             part.dtype = tensor.dtype;
             part.storage = tensor.dtype;
             part.set_extent(extent);

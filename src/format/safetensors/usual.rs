@@ -185,14 +185,17 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads the offsets where the reader is, those of a tensor that has been checked. `data` is that of the file.
+/// Where the data of a tensor is, which has been checked: by its offsets, where the reader is. `data` is that of the file.
+///
+/// That its length is right is compared again: C programs take it from the shape, and the bytes may have changed.
 #[inline(always)]
-pub(super) fn checked_extent(reader: &Reader<'_>, data: Extent) -> Option<Extent> {
+pub(super) fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) -> Option<Extent> {
     let ((begin, end), _) = offsets(reader.rest())?;
-    if end > data.length {
-        return None; // the bytes have changed since
+    let length = end.checked_sub(begin)?;
+    if end > data.length || tensor.dtype?.byte_length(tensor.shape.element_count()?) != Some(length) {
+        return None;
     }
-    Some(Extent::new(data.offset.saturating_add(begin), end.checked_sub(begin)?))
+    Some(Extent::new(data.offset.saturating_add(begin), length))
 }
 
 /// Splits the offsets of a tensor off the front.

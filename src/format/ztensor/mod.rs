@@ -524,7 +524,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.check_found(&reader, is_found)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
         #[cfg(target_pointer_width = "64")]

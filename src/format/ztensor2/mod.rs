@@ -528,7 +528,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
