@@ -3,8 +3,7 @@
 #
 # Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
 # finds and reads from C: no text of an error but in `minimal`, no floating point but in `quantized`. Stack and
-# instructions are measured
-# in QEMU.
+# instructions are measured in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
