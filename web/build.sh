@@ -31,6 +31,7 @@ link "$package/zstd.wasm" "$out/cargo/$triple/size/libtenslice_zstd.a" \
 
 cp web/tenslice.mjs web/tenslice.d.ts web/package.json web/README.md LICENSE-* "$package/"
 cp web/src/*.mjs "$package/src/"
+FEATURES=formats,dequantize,zlib,zstd packaging/notices.sh "$package/third-party"
 node web/build/page.mjs "$package" "$out/index.html"
 for file in "$package"/*.wasm "$out"/index.html; do
     printf '%s: %d bytes, %d compressed\n' "$file" "$(stat -c %s "$file")" "$(gzip -9c "$file" | wc -c)"
