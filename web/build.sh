@@ -18,9 +18,10 @@ link() { # MODULE LIBRARY OPTIONS...: a program without a start, of the function
 
 packaging/bare-metal.sh $triple "$out/cargo" rustc --quiet --profile size --no-default-features --lib \
     --crate-type staticlib --features capi,panic-handler,formats,dequantize,zlib
-mapfile -t exports < <(node web/build/exports.mjs | sed 's/^/--export=/')
+exports=$(node web/build/exports.mjs)
+# shellcheck disable=SC2086 # words
 link "$package/tenslice.wasm" "$out/cargo/$triple/size/libtenslice.a" \
-    --export=__heap_base --export-table --growable-table "${exports[@]}"
+    --export=__heap_base --export-table --growable-table ${exports//tenslice_/--export=tenslice_}
 
 # Zstandard, which needs an allocator, in a module of its own: loaded when a file needs it.
 packaging/bare-metal.sh $triple "$out/cargo" rustc --quiet --profile size --manifest-path web/zstd/Cargo.toml --lib \
@@ -30,7 +31,8 @@ link "$package/zstd.wasm" "$out/cargo/$triple/size/libtenslice_zstd.a" \
 
 cp web/tenslice.mjs web/tenslice.d.ts web/package.json web/README.md LICENSE-* "$package/"
 cp web/src/*.mjs "$package/src/"
-[ ! -f web/build/page.mjs ] || node web/build/page.mjs "$package" "$out/index.html"
+FEATURES=formats,dequantize,zlib,zstd packaging/notices.sh "$package/third-party"
+node web/build/page.mjs "$package" "$out/index.html"
 for file in "$package"/*.wasm "$out"/index.html; do
     printf '%s: %d bytes, %d compressed\n' "$file" "$(stat -c %s "$file")" "$(gzip -9c "$file" | wc -c)"
 done

@@ -2,7 +2,7 @@
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
-import { compiledModule, provideModule } from "./src/modules.mjs";
+import { compiledModule, instanceOf, provideModule } from "./src/modules.mjs";
 import { rangesOf } from "./src/ranges.mjs";
 import { RememberedRanges, Session } from "./src/session.mjs";
 import { Tensor } from "./src/tensor.mjs";
@@ -152,6 +152,6 @@ export async function open(file) {
 
 /** The version of the library. */
 export async function version() {
-    const library = new Library(await WebAssembly.instantiate(await compiledModule("tenslice"), {}));
+    const library = new Library(await instanceOf(await compiledModule("tenslice")));
     return library.cString(library.function("tenslice_version")());
 }

@@ -79,3 +79,39 @@ export function groups(allRuns) {
 export function like(values, length) {
     return Array.isArray(values) ? new Array(length) : new values.constructor(length);
 }
+
+/** The elements of a group's runs, from the `values` that were read for it. */
+export function picked(values, { first, runs: wanted }, lanes) {
+    const total = wanted.reduce((sum, { count }) => sum + count, 0) * lanes;
+    if (total === values.length) return values;
+    const found = like(values, total);
+    let at = 0;
+    for (const { at: begin, count, step } of wanted) {
+        for (let index = 0; index < count; index++) {
+            const from = (begin - first + index * step) * lanes;
+            for (let lane = 0; lane < lanes; lane++) found[at++] = values[from + lane];
+        }
+    }
+    return found;
+}
+
+/**
+ * The cells of a grid of `lengths` over an array of `shape` that a region touches: the number of each, row-major, and
+ * what it has of the region. null where there are more than `most`.
+ */
+export function gridCells(shape, lengths, start, stop, most) {
+    const begin = start.map((index, axis) => Math.floor(index / lengths[axis]));
+    const end = stop.map((index, axis) => Math.ceil(index / lengths[axis]));
+    const counts = begin.map((first, axis) => end[axis] - first);
+    if (!(product(counts) <= most)) return null;
+    const strides = stridesOf(shape.map((length, axis) => Math.ceil(length / lengths[axis])));
+    const inner = stridesOf(counts);
+    return Array.from({ length: product(counts) }, (_, at) => {
+        const cell = counts.map((count, axis) => begin[axis] + Math.floor(at / inner[axis]) % count);
+        return {
+            number: cell.reduce((sum, index, axis) => sum + index * strides[axis], 0),
+            first: cell.map((index, axis) => Math.max(start[axis], index * lengths[axis])),
+            end: cell.map((index, axis) => Math.min(stop[axis], (index + 1) * lengths[axis])),
+        };
+    });
+}

@@ -41,6 +41,7 @@ export class Library {
     #memory;
     #end;
     #view;
+    #slot = null;
 
     constructor(instance) {
         this.#exports = instance.exports;
@@ -87,14 +88,14 @@ export class Library {
 
     /**
      * Makes a function of JavaScript one that C can call: seven 32-bit arguments, a 32-bit result. A table of functions
-     * takes only those that a module exports, so one is exported by a module of a few bytes.
+     * takes only those that a module exports, so one is exported by a module of a few bytes. The next one takes its place.
      */
-    async pointerTo(callback) {
-        const { instance } = await WebAssembly.instantiate(TRAMPOLINE, { "": { f: callback } });
+    pointerTo(callback) {
+        const instance = new WebAssembly.Instance(new WebAssembly.Module(TRAMPOLINE), { "": { f: callback } });
         const table = this.#exports.__indirect_function_table;
-        const index = table.grow(1);
-        table.set(index, instance.exports.f);
-        return index;
+        this.#slot ??= table.grow(1);
+        table.set(this.#slot, instance.exports.f);
+        return this.#slot;
     }
 
     /** Memory for `size` bytes, of any contents. */

@@ -14,6 +14,19 @@ export function compiledModule(name) {
     return compiled.get(name);
 }
 
+/**
+ * An instance of a compiled module. At once where that is allowed: in Node 20 a program that instantiates many modules
+ * asynchronously may stop for good. Older browsers allow only that for modules of this size.
+ */
+export async function instanceOf(module) {
+    try {
+        return new WebAssembly.Instance(module, {});
+    } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return WebAssembly.instantiate(module, {});
+    }
+}
+
 async function compile(name) {
     if (given.has(name)) return given.get(name) && WebAssembly.compile(given.get(name));
     const url = new URL(`../${name}.wasm`, import.meta.url);

@@ -1,6 +1,7 @@
 // One opening of a file: an instance of the library, and the loop that fetches what it asks for.
 import { ENCODING, STATUS } from "./abi.mjs";
 import { Library } from "./library.mjs";
+import { instanceOf } from "./modules.mjs";
 
 /** Metadata larger than this is refused by the library, too. */
 const MOST_METADATA = 2 ** 30;
@@ -10,6 +11,9 @@ const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
 /** Instances that are used again: each reserves gigabytes of addresses until the garbage is collected. */
 const unused = [];
 const MOST_UNUSED = 4, LARGEST_UNUSED = 2 ** 25;
+
+/** The instance of the second module: it decodes one stream after the other. */
+let zstdInstance = null;
 
 /** Reads ranges, and remembers those that were read, so that opening a file again fetches nothing. */
 export class RememberedRanges {
@@ -52,7 +56,7 @@ export class Session {
      */
     static async open(module, metadata, data = []) {
         const session = new Session();
-        const library = session.library = unused.pop() ?? new Library(await WebAssembly.instantiate(module, {}));
+        const library = session.library = unused.pop() ?? new Library(await instanceOf(module));
         session.#begin = library.mark();
         try {
             await session.#open(metadata, data);
@@ -137,7 +141,8 @@ export class Session {
     async decoder(zstd) {
         if (!zstd) return 0;
         const { library } = this;
-        const { exports } = await WebAssembly.instantiate(zstd, {});
+        zstdInstance ??= instanceOf(zstd);
+        const { exports } = await zstdInstance;
         const decode = (user, encoding, stored, storedLength, destination, capacity, written) => {
             if (encoding !== ENCODING.ZSTD) return STATUS.UNSUPPORTED_ENCODING;
             const input = exports.begin(storedLength, capacity);
@@ -151,7 +156,7 @@ export class Session {
             return STATUS.OK;
         };
         const decoder = library.make("tenslice_decoder");
-        new DataView(library.bytes(decoder, 4).buffer).setUint32(decoder, await library.pointerTo(decode), true);
+        new DataView(library.bytes(decoder, 4).buffer).setUint32(decoder, library.pointerTo(decode), true);
         return decoder;
     }
 }
@@ -161,6 +166,7 @@ function decodeOrTrap(exports) {
     try {
         return exports.decode();
     } catch (error) {
+        zstdInstance = null;
         if (error instanceof WebAssembly.RuntimeError) return STATUS.OUT_OF_SCRATCH;
         throw error;
     }

@@ -1,18 +1,15 @@
 // Tensors, and how their elements are read: straight from the file where they are stored plain, else by the library.
 import { ENCODING, LAYOUT, STATUS } from "./abi.mjs";
 import { readAttributes } from "./attributes.mjs";
+import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
-import { boxAround, groups, like, product, regionShape, runs } from "./grid.mjs";
+import { boxAround, groups, like, picked, product, regionShape, runs } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
 import { compiledModule } from "./modules.mjs";
 import { Session } from "./session.mjs";
 
 /** What is decoded as a whole, compressed or sparse tensors for instance, has at most so many bytes before and after. */
 const LARGEST_WHOLE = 2 ** 28;
-/** What is fetched from a server as a whole. */
-const LARGEST_FETCHED = 2 ** 26;
-/** Blocks of chunked arrays are decoded as a whole, and may share their bytes: a call decodes at most so many bytes. */
-const MOST_WORK = 2 ** 29;
 /** What is lent to a call that cannot say how much memory it takes. */
 const SCRATCH = 2 ** 26;
 /** A source keeps 32 ranges; the metadata takes some of them. */
@@ -27,8 +24,7 @@ const BIG_ENDIAN = 1;
 export class Tensor {
     #file;
     #lengths; // the shape, as numbers: beyond 2^53 nothing is read
-    #chunks = null;
-    #zstd = null;
+    #chunks; // null where the tensor is not in chunks
     #inside = null;
 
     constructor(file, session, handle) {
@@ -55,6 +51,8 @@ export class Tensor {
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
         this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
+        const isChunked = this.layoutCode === LAYOUT.CHUNKED && this.dtype !== null;
+        this.#chunks = isChunked ? new Chunks(file, this) : null;
         library.release(mark);
     }
 
@@ -90,13 +88,9 @@ export class Tensor {
         const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
         if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
         if (this.isDirect) return this.#readStored(offset, count);
-        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0 && count > 0) {
+        if (this.#chunks && count > 0) {
             const { start, stop, skipped } = boxAround(this.#lengths, offset, count);
-            const values = await this.#regionOfChunks(
-                start,
-                stop,
-                start.map(() => 1),
-            );
+            const values = await this.#chunks.region(start, stop, start.map(() => 1));
             return values.slice(skipped * this.lanes, (skipped + count) * this.lanes);
         }
         const all = await this.whole();
@@ -150,7 +144,7 @@ export class Tensor {
     async region(start, stop, step = start.map(() => 1)) {
         if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole())
             return this.#sliceOfTrain(start, stop, step);
-        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) return this.#regionOfChunks(start, stop, step);
+        if (this.#chunks) return this.#chunks.region(start, stop, step);
         if (!this.isColumnMajor) return this.#regionOf(this.#lengths, start, stop, step);
         const reversed = [this.#lengths, start, stop, step].map((list) => [...list].reverse());
         const values = await this.#regionOf(...reversed);
@@ -210,13 +204,7 @@ export class Tensor {
                 `tensors that are stored as ${this.#howStored()} are decoded as a whole; this one is too large for that`,
             );
         }
-        if (this.layoutCode === LAYOUT.CHUNKED && this.shape.length > 0) {
-            return this.#regionOfChunks(
-                this.shape.map(() => 0),
-                this.#lengths,
-                this.shape.map(() => 1),
-            );
-        }
+        if (this.#chunks) return this.#chunks.region(this.shape.map(() => 0), this.#lengths, this.shape.map(() => 1));
         const session = await this.#file.sessionWith(await this.#stored());
         try {
             const handle = session.tensor(this.index),
@@ -239,12 +227,6 @@ export class Tensor {
         const away = this.components.find(({ shard }) => shard !== null);
         if (away) throw new Error(`the data is in another file, the shard "${away.shard}"`);
         let wanted = this.components.map(({ offset, length }) => ({ offset, length }));
-        if (this.layoutCode === LAYOUT.CHUNKED) {
-            // chunks are all over the file
-            wanted = [{ offset: 0, length: ranges.length }];
-            if (ranges.isRemote && ranges.length > LARGEST_FETCHED)
-                throw new RangeError("chunked arrays of this size are read from the disk only: download the file");
-        }
         // The cores of a train are read in one piece.
         if (wanted.length > MOST_RANGES || this.layoutCode === LAYOUT.TENSOR_TRAIN) wanted = [around(wanted)];
         if (wanted.some(({ length }) => length > LARGEST_WHOLE))
@@ -364,74 +346,6 @@ export class Tensor {
         });
     }
 
-    /** Part of a chunked array: the blocks that it touches are decoded. The chunks are in memory from the first call on. */
-    async #regionOfChunks(start, stop, step) {
-        if (this.dtype === null) throw new TypeError("the elements are of a type that has no numbers");
-        this.#chunks ??= await this.#file.sessionWith(await this.#stored());
-        const session = this.#chunks;
-        try {
-            return this.#chunksOf(session, 0, start, stop, step);
-        } catch (error) {
-            // each chunk has a codec of its own
-            const zstd =
-                error.status === STATUS.UNSUPPORTED_CODEC &&
-                /"zstd"/.test(error.message) &&
-                (await compiledModule("zstd"));
-            if (!zstd) throw error;
-            this.#zstd ??= await session.decoder(zstd);
-            return this.#chunksOf(session, this.#zstd, start, stop, step);
-        }
-    }
-
-    #chunksOf(session, decoder, start, stop, step) {
-        const { library, file } = session,
-            mark = library.mark();
-        try {
-            const [from, to, lengths] = [library.placeU64(start), library.placeU64(stop), library.allocate(16)];
-            session.call("tenslice_b2nd_region_work", file, from, to, start.length, lengths);
-            const work = library.u64(lengths);
-            session.call("tenslice_b2nd_region_lengths", file, from, to, start.length, lengths, lengths + 8);
-            const [room, need] = [library.u64(lengths), library.u64(lengths + 8)];
-            if (!(work <= MOST_WORK && room <= LARGEST_WHOLE && need <= LARGEST_WHOLE))
-                throw new RangeError("there is too much to decode at once");
-            const out = library.allocate(room),
-                scratch = library.allocate(need);
-            session.call(
-                "tenslice_b2nd_read_region",
-                file,
-                from,
-                to,
-                start.length,
-                decoder,
-                out,
-                room,
-                scratch,
-                need,
-                lengths,
-            );
-            const box = stop.map((end, axis) => end - start[axis]),
-                isBig = this.components[0]?.byteOrder === BIG_ENDIAN;
-            const values = decode(library, this.numberType, library.bytes(out, room), isBig, product(box) * this.lanes);
-            return picked(
-                values,
-                {
-                    first: 0,
-                    runs: [
-                        ...runs(
-                            box,
-                            box.map(() => 0),
-                            box,
-                            step,
-                        ),
-                    ],
-                },
-                this.lanes,
-            );
-        } finally {
-            library.release(mark);
-        }
-    }
-
     /** The attributes of the tensor, as pairs of key and value. */
     async attributes() {
         return this.#file.using((session) => {
@@ -482,21 +396,6 @@ function blockOf(library, handle) {
     if (status === STATUS.NOT_FOUND) return null;
     if (status !== STATUS.OK) throw new TensliceError("the blocks of a tensor cannot be read", status);
     return { elements: library.u64(at), bytes: library.u64(at + 8) };
-}
-
-/** The elements of a group's runs, from the `values` that were read for it. */
-function picked(values, { first, runs: wanted }, lanes) {
-    const total = wanted.reduce((sum, { count }) => sum + count, 0) * lanes;
-    if (total === values.length) return values;
-    const found = like(values, total);
-    let at = 0;
-    for (const { at: begin, count, step } of wanted) {
-        for (let index = 0; index < count; index++) {
-            for (let lane = 0; lane < lanes; lane++)
-                found[at++] = values[(begin - first + index * step) * lanes + lane];
-        }
-    }
-    return found;
 }
 
 /** A row-major array of `shape` with its dimensions in the reverse order. */

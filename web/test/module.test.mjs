@@ -200,6 +200,23 @@ test("slices of every order and layout", async () => {
     assert.ok(compared >= 8, `${compared} tensors compared`);
 });
 
+test("chunks are read one by one, where the file is not in memory", async () => {
+    const names = ["cf_lz4hc_deltashufbd_0", "cf_zstd_shufdelta_0", "default_normal3d_0", "nd08_lz4_0", "many_tiny_chunks_0", "nd00_lz4_0"];
+    for (const name of names) {
+        const bytes = new Uint8Array(await readFile(join(fixtures, `b2nd/good/${name}.b2nd`)));
+        const remote = { name, length: bytes.length, isRemote: true, read: async (offset, length) => bytes.slice(offset, offset + length) };
+        const [near, far] = [(await open(bytes)).tensors()[0], (await open(remote)).tensors()[0]];
+        const start = near.shape.map((length) => Math.floor(length / 3)), stop = near.shape.map((length) => Math.ceil(length * 0.7));
+        for (const step of [1, 2]) {
+            const steps = start.map(() => step);
+            assert.deepEqual(await far.region(start, stop, steps), await near.region(start, stop, steps), name);
+        }
+        const middle = Math.floor(near.elements / 2);
+        const count = Math.min(5, near.elements - middle);
+        assert.deepEqual(await far.read(middle, count), await near.read(middle, count), name);
+    }
+});
+
 test("column-major arrays are shown as NumPy shows them", async () => {
     const header = "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }".padEnd(117) + "\n";
     const bytes = Buffer.concat([
