@@ -2684,8 +2684,8 @@ tenslice_status tenslice_ztensor2_shards_next(tenslice_cursor *cursor,
 /**
  * Holds the `length` bytes at `data` to be all of the file that the shard of that name is, by its size and its digest,
  * so that tenslice_component_with_shard can take them for every component in it. Linear in the bytes. `is_verified`
- * (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or SHA-256, which
- * the library was built without.
+ * (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or is SHA-256 and
+ * that is not built in.
  *
  * Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
  * INVALID_DIGEST; INVALID_ARGUMENT for a file of another format; INVALID_HANDLE.
