@@ -206,7 +206,7 @@ const COUNTS: [u16; 5] = {
     let (mut counts, mut kinds) = ([0_u16; 5], ErrorKind::ALL);
     while let [kind, rest @ ..] = kinds {
         let mut code = kind.code();
-        let mut hundreds = counts.as_mut_slice();
+        let mut hundreds: &mut [u16] = &mut counts;
         while let [count, rest @ ..] = hundreds {
             code = code.saturating_sub(100);
             if code < 100 {
