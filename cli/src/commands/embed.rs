@@ -40,6 +40,10 @@ pub struct Arguments {
     #[arg(long)]
     bytes: bool,
 
+    /// Also decode what takes more than 1 GiB of memory
+    #[arg(long)]
+    no_limit: bool,
+
     /// Replace files that exist
     #[arg(long, short)]
     force: bool,
@@ -122,7 +126,7 @@ impl Arguments {
         };
         let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
         if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) {
-            let mut values = Values::of(opened, tensor, true)?;
+            let mut values = Values::of(opened, tensor, self.no_limit)?;
             let mut all = Vec::new();
             values
                 .each(|_, bytes| {

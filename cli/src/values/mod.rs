@@ -11,7 +11,7 @@ use tenslice::{ByteOrder, Component, DType, Encoding, Error, File, Layout, Order
 
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::{is_compressed_array, read_rows, rows_at_once, with_room};
+use crate::common::reading::{check_limit, is_compressed_array, read_rows, rows_at_once, with_room};
 
 /// Bytes of elements that are read at a time.
 const AT_ONCE: u64 = 1 << 22;
@@ -60,6 +60,9 @@ impl<'a> Values<'a> {
             window: (0, Vec::new()),
         };
         let limit = if no_limit { u64::MAX } else { LIMIT };
+        if tensor.layout() == Layout::Chunked && !no_limit {
+            check_limit(&opened.file)?;
+        }
         let is_converted = values.dtype.is_some_and(DType::is_packed)
             || matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling);
         let found = match tensor.layout() {

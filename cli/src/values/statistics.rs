@@ -49,7 +49,7 @@ impl Statistics {
             self.infinite += u64::from(x.is_infinite());
             return;
         }
-        if self.count % BLOCK == 0 {
+        if self.count.is_multiple_of(BLOCK) {
             self.end_block();
             self.pivot = if self.count == 0 { x } else { self.mean };
         }

@@ -28,8 +28,21 @@ fn all_that_is_wrong_is_said_by_any_number_of_threads() {
 
 #[test]
 fn what_decodes_to_too_much_is_refused() {
-    let bomb = fixture("b2nd/bad/bomb_2gib_zeros_0.b2nd");
-    let run = run(&["verify", &bomb]);
-    assert_eq!(run.status, 1);
-    assert!(run.err.contains("--no-limit"), "{}", run.err);
+    let folder = Folder::new();
+    let [npy, assembly] = ["x.npy", "x.S"].map(|name| folder.path(name));
+    for bomb in ["b2nd/bad/bomb_2gib_zeros_0.b2nd", "b2nd/bad/bomb_nchunks_0.b2nd"].map(fixture) {
+        for command in [
+            &["list", "--digest", &bomb][..],
+            &["verify", &bomb],
+            &["explain", "--digest", &bomb],
+            &["extract", &bomb, "-o", &npy],
+            &["embed", &bomb, "-o", &assembly],
+        ] {
+            let run = run(command);
+            assert_eq!(run.status, 1, "{command:?}");
+            assert!(run.err.contains("--no-limit"), "{command:?} {}", run.err);
+        }
+        let shown = run(&["show", &bomb]);
+        assert!(shown.status == 0 && shown.out.contains("--no-limit"), "{} {}", shown.out, shown.err);
+    }
 }

@@ -12,7 +12,7 @@ use tenslice::{Error, ErrorKind, File};
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
 use crate::common::model::{Mapped, checked};
-use crate::common::reading::Reading;
+use crate::common::reading::{Reading, check_limit};
 use crate::common::table::Look;
 use crate::common::text::plural;
 use crate::terminal::Terminal;
@@ -27,6 +27,10 @@ pub struct Arguments {
     /// Read all data, too: digests, compressed streams, sparse indices
     #[arg(long)]
     digest: bool,
+
+    /// Also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
+    #[arg(long)]
+    no_limit: bool,
 }
 
 impl Arguments {
@@ -47,6 +51,9 @@ impl Arguments {
         let mapped = Mapped::new(path)?;
         let model = mapped.open()?;
         if self.digest {
+            for opened in model.files.iter().filter(|_| !self.no_limit) {
+                check_limit(&opened.file)?;
+            }
             for (opened, tensor) in model.tensors() {
                 if let Err(error) = Reading::of(opened, &tensor, &|_| {}).verdict {
                     return refused(out, *look, opened.path, opened.bytes, error);
