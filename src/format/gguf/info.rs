@@ -69,7 +69,8 @@ pub(super) struct Info<'a> {
     pub(super) offset_at: u64,
 }
 
-/// What a tensor needs of an info.
+/// What a tensor needs of an info. A chip takes all of it.
+#[cfg(target_pointer_width = "64")]
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'a> {
     pub(super) name: &'a [u8],
@@ -77,6 +78,7 @@ pub(super) struct Checked<'a> {
     ggml_type: u32,
 }
 
+#[cfg(target_pointer_width = "64")]
 impl Checked<'_> {
     /// The dtype of the elements, if they are not in quantized blocks.
     #[inline]
@@ -86,8 +88,8 @@ impl Checked<'_> {
 
     /// The type of the quantized blocks, if the elements are in such.
     #[inline]
-    pub(super) const fn block(&self) -> Option<BlockType> {
-        BlockType::from_ggml(self.ggml_type)
+    pub(super) fn block(&self) -> Option<BlockType> {
+        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
     }
 }
 
@@ -225,9 +227,16 @@ impl<'a> Info<'a> {
     }
 
     /// What a tensor needs of it.
+    #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(super) const fn for_tensor(&self) -> Checked<'a> {
         Checked { name: self.name, shape: self.shape, ggml_type: self.ggml_type }
+    }
+
+    /// The type of the quantized blocks, if the elements are in such.
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) const fn block(&self) -> Option<BlockType> {
+        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
     }
 }
 

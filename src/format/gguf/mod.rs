@@ -18,7 +18,9 @@ mod explain;
 mod info;
 mod split;
 
-use self::info::{Checked, Info};
+#[cfg(target_pointer_width = "64")]
+use self::info::Checked;
+use self::info::Info;
 pub use self::split::{PartName, Split, check_parts};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
@@ -285,24 +287,27 @@ impl<'a> GgufFile<'a> {
         tensor.index = index;
         tensor.shape = info.shape;
         tensor.dtype = info.dtype();
-        if tensor.dtype.is_none() {
-            if let Some(block) = info.block() {
-                tensor.layout = Layout::Blocks;
-                tensor.layout_name = Utf8::new(block.layout_name());
-            }
+        if let Some(block) = info.block() {
+            tensor.layout = Layout::Blocks;
+            tensor.layout_name = Utf8::new(block.layout_name());
         }
         Ok(end)
     }
 
     /// Reads what a tensor needs of the info at that position, which has been checked.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg(target_pointer_width = "64")]
+    #[inline(always)]
     fn checked_info(&self, at: u32) -> Result<(Checked<'a>, u64)> {
         // As above.
-        #[cfg(target_pointer_width = "64")]
         if let Some(info) = Info::checked(self.input, self.encoding, at) {
             return Ok(info);
         }
         self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    fn checked_info(&self, at: u32) -> Result<(Info<'a>, u64)> {
+        self.info(at)
     }
 
     /// Reads the info at that position, or says what is wrong.
@@ -482,11 +487,12 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
             return Ok(None);
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
-        let (Checked { name, .. }, end) = self.checked_info(at)?;
+        let (info, end) = self.checked_info(at)?;
         *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
-        Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }))
+        Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
     }
 
+    #[cfg(target_pointer_width = "64")]
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         self.read_tensor(position, index, tensor).map(drop)
     }

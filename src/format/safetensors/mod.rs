@@ -193,16 +193,21 @@ impl<'a> SafetensorsFile<'a> {
     /// Reads the component of a tensor, however that is spelled.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
-    fn component_of_any(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Result<()> {
-        let (mut reader, data) = (self.reader(tensor.components), self.data());
-        let mut entry = Entry::blank();
+    fn component_of_any(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let mut reader = self.reader(tensor.components);
+        let (mut entry, data) = (Entry::blank(), self.data());
         let read = entry.reread(&mut reader, tensor).and_then(|()| entry.check(&mut reader, data.length));
         read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
         part.dtype = entry.dtype;
         part.storage = entry.dtype;
         let Extent { offset, length } = entry.data();
         part.set_extent(Extent::new(data.offset.saturating_add(offset), length));
-        Ok(())
+        Ok(cursor.is_first())
     }
 
     /// Looks for equal names and overlapping data, with the caller's memory or the little that is available on opening.
@@ -343,8 +348,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
             part.set_extent(extent);
             return Ok(cursor.is_first());
         }
-        self.component_of_any(tensor, part)?;
-        Ok(cursor.is_first())
+        self.component_of_any(tensor, cursor, part)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
