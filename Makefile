@@ -155,7 +155,7 @@ web: ## the page that looks into tensor files, and the npm package: target/web
 	web/build.sh
 
 web-test: web ## their tests, in node and in headless Chromium
-	$(CARGO) build --quiet --release --example inspect
+	$(CARGO) build --quiet --release -p tenslice-cli
 	node --test web/test/module.test.mjs
 	[ -x target/web-venv/bin/python ] || python3 -m venv target/web-venv
 	target/web-venv/bin/pip install --quiet playwright

@@ -90,7 +90,7 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
     let made = read.replace(0);
     let find = |name: &str| {
         let (slots, sorted);
-        let candidates: &mut dyn Iterator<Item = Candidate> = match order {
+        let mut candidates: &mut dyn Iterator<Item = Candidate> = match order {
             Order::Slots(seed) => {
                 let hash = hash(seed, name.as_bytes());
                 slots = Slots::of(hash, &words);
@@ -104,7 +104,7 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
         };
         let mut tensor = TensorRecord::blank();
         let is_it = |candidate| super::read(&file, candidate, name.as_bytes(), &mut tensor).unwrap();
-        candidates.map(is_it).any(|is_it| is_it).then_some(tensor.index)
+        Iterator::any(&mut candidates, is_it).then_some(tensor.index)
     };
     for name in names {
         let first = names.iter().position(|other| other == name).unwrap();

@@ -122,8 +122,8 @@ test("numbers of plain types, and of slices", async () => {
 });
 
 test("the values are those that the library gives on the host", async (t) => {
-    const inspect = process.env.TENSLICE_INSPECT ?? join(root, "target/release/examples/inspect");
-    if (!allMustRun && !(await stat(inspect).catch(() => null))) return t.skip("inspect is not built");
+    const tool = process.env.TENSLICE ?? join(root, "target/release/tenslice");
+    if (!allMustRun && !(await stat(tool).catch(() => null))) return t.skip("the tool is not built");
     const cases = [
         ["v1.2/dense_all_dtypes.zt", "t.float64"],
         ["safetensors/py_tiny_mlp.safetensors", "fc1.weight"],
@@ -137,7 +137,7 @@ test("the values are those that the library gives on the host", async (t) => {
     ];
     for (const [path, name] of cases) {
         const tensor = (await open(await fixture(path))).find(name);
-        const shown = execFileSync(inspect, ["--tensor", name, join(fixtures, path)], { encoding: "utf8" });
+        const shown = execFileSync(tool, ["show", join(fixtures, path), name], { encoding: "utf8" });
         const [, list] = /values: +([^\n]*)/.exec(shown) ?? assert.fail(`${path}: ${shown}`);
         const expected = list.replace(" ...", "").split(" ").map(Number);
         assert.ok(expected.length > 0, shown);

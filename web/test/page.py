@@ -24,7 +24,7 @@ FIXTURES = ROOT / "tests/fixtures"
 PACKAGE = ROOT / "target/web/tenslice"
 PAGE = (ROOT / "target/web/index.html").as_uri()
 SHOTS = ROOT / "target/web-shots"
-INSPECT = os.environ.get("TENSLICE_INSPECT", str(ROOT / "target/release/examples/inspect"))
+TOOL = os.environ.get("TENSLICE", str(ROOT / "target/release/tenslice"))
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -196,7 +196,7 @@ class PageTest(unittest.TestCase):
                     continue
                 self.choose(name)
                 shown = self.values()
-                told = subprocess.run([INSPECT, "--tensor", name, file], capture_output=True, text=True, check=True).stdout
+                told = subprocess.run([TOOL, "show", file, name], capture_output=True, text=True, check=True).stdout
                 expected = [float(word) for word in re.search(r"values: +([^\n]*)", told)[1].replace(" ...", "").split()]
                 for got, want in zip(shown, expected):
                     self.assertTrue(math.isnan(want) and math.isnan(got) or got == want or abs(got - want) <= 1e-6 * abs(want), f"{path}: {got}, not {want}")
@@ -288,7 +288,7 @@ class PageTest(unittest.TestCase):
         broken.write_bytes(data)
         self.page.set_input_files("#file", str(broken))
         self.page.wait_for_selector("#problem .hex mark")
-        told = subprocess.run([INSPECT, broken], capture_output=True, text=True).stderr
+        told = subprocess.run([TOOL, "list", broken], capture_output=True, text=True).stderr
         self.assertIn(self.page.inner_text("#problem .message").strip(), told)
         self.shoot("refused")
         self.page.set_input_files("#file", str(FIXTURES / "README.md"))
