@@ -1,11 +1,11 @@
 //! The subcommands.
 
 mod diff;
-mod extract;
-mod layout;
-mod explain;
 mod embed;
+mod explain;
+mod extract;
 mod generate;
+mod layout;
 mod list;
 mod show;
 mod verify;
