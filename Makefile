@@ -21,7 +21,7 @@ LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
 	test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check \
-	bench-checksums bench-compute bench-dequantize bench-open no-panic miri header lint doc web web-test clean
+	bench-checksums bench-compute bench-dequantize bench-open no-panic miri header lint doc web web-test pictures clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -154,12 +154,17 @@ doc: ## the documentation, without warnings
 web: ## the page that looks into tensor files, and the npm package: target/web
 	web/build.sh
 
-web-test: web ## their tests, in node and in headless Chromium
+web-test: web target/web-venv ## their tests, in node and in headless Chromium
 	$(CARGO) build --quiet --release -p tenslice-cli
 	node --test web/test/module.test.mjs
-	[ -x target/web-venv/bin/python ] || python3 -m venv target/web-venv
-	target/web-venv/bin/pip install --quiet playwright
 	target/web-venv/bin/python web/test/page.py
+
+target/web-venv:
+	python3 -m venv $@ && $@/bin/pip install --quiet playwright || { rm -rf $@; exit 1; }
+
+pictures: web target/web-venv ## draw the pictures of the README, docs/pictures, anew
+	$(CARGO) build --quiet --release -p tenslice-cli
+	target/web-venv/bin/python web/pictures.py
 
 clean: ## remove everything that was built
 	$(CARGO) clean
