@@ -93,12 +93,19 @@ impl<'m, 'a> Index<'m, 'a> {
         let Some(candidate) = self.candidate(name) else { return Err(Error::new(ErrorKind::NotFound)) };
         // Where all this is inlined on a host, a tensor is not copied. It is large: none is made for a name that is nowhere.
         let mut record = TensorRecord::blank();
-        match dispatch!(&self.file, file => read(file, candidate, name, &mut record)) {
+        match self.read(candidate, name, &mut record) {
             Ok(true) => return Ok(Tensor::new(self.file, record)),
             Ok(false) => {}
             Err(error) => return Err(error),
         }
         self.find_among_others(name)
+    }
+
+    /// Reads a candidate into `record`, a blank one; `false` where it has another name.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of all formats
+    fn read(&self, candidate: Candidate, name: &[u8], record: &mut TensorRecord<'a>) -> Result<bool> {
+        dispatch!(&self.file, file => read(file, candidate, name, record))
     }
 
     /// Where the tensor of that name is, if there is one.
@@ -133,7 +140,7 @@ impl<'m, 'a> Index<'m, 'a> {
         let Order::Slots(seed) = self.order else { return Err(Error::new(ErrorKind::NotFound)) };
         for candidate in Slots::of(hash(seed, name), self.words).skip(1) {
             let mut record = TensorRecord::blank();
-            if dispatch!(&self.file, file => read(file, candidate, name, &mut record))? {
+            if self.read(candidate, name, &mut record)? {
                 return Ok(Tensor::new(self.file, record));
             }
         }
