@@ -37,6 +37,12 @@ impl<'a> Shape<'a> {
         Self { bytes, rank, read }
     }
 
+    /// The bytes of the file that it is decoded from, and what follows them.
+    #[cfg(all(feature = "safetensors", target_pointer_width = "64"))]
+    pub(crate) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Returns its first dimensions, at most `rank` of them.
     pub(crate) fn first(self, rank: u32) -> Self {
         Self { rank: self.rank.min(rank), ..self }

@@ -192,10 +192,26 @@ impl<'a> Entry<'a> {
 pub(super) fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) -> Option<Extent> {
     let ((begin, end), _) = offsets(reader.rest())?;
     let length = end.checked_sub(begin)?;
-    if end > data.length || tensor.dtype?.byte_length(tensor.shape.element_count()?) != Some(length) {
+    if end > data.length || tensor.dtype?.byte_length(elements(tensor.shape.bytes())?) != Some(length) {
         return None;
     }
     Some(Extent::new(data.offset.saturating_add(begin), length))
+}
+
+/// How many elements lengths make, up to the bracket after them.
+#[inline(always)]
+fn elements(lengths: &[u8]) -> Option<u64> {
+    let (mut count, mut rest) = (ElementCount::ONE, lengths);
+    while let Some((length, after)) = number(rest) {
+        count.multiply(length);
+        match after {
+            [b',', after @ ..] => rest = after,
+            [b']', ..] => return count.total(),
+            _ => return None,
+        }
+    }
+    // Of a scalar, none; after a comma there is one.
+    if rest.len() == lengths.len() && rest.starts_with(b"]") { count.total() } else { None }
 }
 
 /// Splits the offsets of a tensor off the front.
