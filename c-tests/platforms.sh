@@ -80,7 +80,8 @@ if has x86_64-w64-mingw32-gcc; then
     # No library of Windows but those that every C program has.
     x86_64-w64-mingw32-objdump -p $out/load.exe | sed -n 's/.*DLL Name: //p' | LC_ALL=C sort > $out/needs
     printf '%s\n' KERNEL32.dll msvcrt.dll | diff - $out/needs
-    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe | grep -q 'DLL Name: tenslice.dll'
+    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe > $out/needs # not into grep, which stops reading
+    grep -q 'DLL Name: tenslice.dll' $out/needs
     if [ -x "$wine" ]; then
         export WINEPREFIX=$PWD/$out/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
         mkdir -p "$WINEPREFIX"

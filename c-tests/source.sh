@@ -38,7 +38,7 @@ build() { # NAME CMAKE_ARGUMENTS...: builds it and reads the model
 }
 says() { # TEXT CMAKE_ARGUMENTS...: configuring this folder says so, whether it succeeds or not
     cmake -S "$out/checkout" -B "$out/checkout/says" "${@:2}" > "$out/log" 2>&1 || true
-    tr -s ' \n' ' ' < "$out/log" | grep -qF -- "$1" || { cat "$out/log" >&2; echo "not said: $1" >&2; exit 1; }
+    grep -qF -- "$1" <<< "$(tr -s ' \n' ' ' < "$out/log")" || { cat "$out/log" >&2; echo "not said: $1" >&2; exit 1; }
     rm -rf "$out/checkout/says"
 }
 
