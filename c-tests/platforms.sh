@@ -85,7 +85,7 @@ if has x86_64-w64-mingw32-gcc; then
     if [ -x "$wine" ]; then
         export WINEPREFIX=$PWD/$out/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
         mkdir -p "$WINEPREFIX"
-        "$wine" $out/load.exe > /dev/null 2>&1 || true # fills the folder, of 700 MB, and says so
+        "$wine" $out/load.exe "$model" a.w > /dev/null 2>&1 # the first start fills the folder, of 700 MB, and says so
         prints_table "$wine" $out/load.exe
         prints_table "$wine" $out/windows/bin/load.exe # the DLL lies beside it
         tests_on "$wine" x86_64-w64-mingw32-gcc

@@ -36,10 +36,26 @@ build() { # NAME CMAKE_ARGUMENTS...: builds it and reads the model
     quiet cmake --build "$out/$1/build"
     "$out/$1/build/program" "$model" a.w | grep -q '^a.w: .*the first' || { echo "$1 does not answer" >&2; exit 1; }
 }
-says() { # TEXT CMAKE_ARGUMENTS...: configuring this folder says so, whether it succeeds or not
-    cmake -S "$out/checkout" -B "$out/checkout/says" "${@:2}" > "$out/log" 2>&1 || true
+configure() { # CMAKE_ARGUMENTS...: configures this folder in a new one; what it says is in $out/log
+    rm -rf "$out/checkout/other"
+    cmake -S "$out/checkout" -B "$out/checkout/other" "$@" > "$out/log" 2>&1
+}
+says() { # TEXT
     grep -qF -- "$1" <<< "$(tr -s ' \n' ' ' < "$out/log")" || { cat "$out/log" >&2; echo "not said: $1" >&2; exit 1; }
-    rm -rf "$out/checkout/says"
+}
+refuses() { # TEXT CMAKE_ARGUMENTS...: configuring fails, and says why
+    if configure "${@:2}"; then
+        echo "not refused: ${*:2}" >&2
+        exit 1
+    fi
+    says "$1"
+}
+derives() { # TARGET CMAKE_ARGUMENTS...: that is what it builds for, or what Rust has no library for here
+    if configure "${@:2}"; then
+        says "for $1: "
+    else
+        says "Rust's library for $1 is missing"
+    fi
 }
 
 # This folder, with the crates of the user's.
@@ -60,25 +76,25 @@ quiet cmake --build "$out/checkout/build"
 has_npy || { echo "other features did not build it again" >&2; exit 1; }
 
 # What goes wrong is said.
-says "cargo was not found" -DTENSLICE_CARGO=OFF
-says "does not know the target no-such-machine" -DTENSLICE_RUST_TARGET=no-such-machine
+refuses "cargo was not found" -DTENSLICE_CARGO=OFF
+refuses "does not know the target no-such-machine" -DTENSLICE_RUST_TARGET=no-such-machine
 printf '%s\n' '#!/bin/sh' 'echo release: 1.70.0' 'echo host: x86_64-unknown-linux-gnu' > "$out/rustc"
 chmod +x "$out/rustc"
-says "is Rust 1.70.0;" -DTENSLICE_RUSTC="$out/rustc"
+refuses "is Rust 1.70.0;" -DTENSLICE_RUSTC="$out/rustc"
 # The machine comes from the compiler.
 generic="-DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER_WORKS=1"
 # shellcheck disable=SC2086 # words
-says "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4
+refuses "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4
 if command -v aarch64-linux-gnu-gcc > /dev/null; then
-    says aarch64-unknown-linux-gnu -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+    derives aarch64-unknown-linux-gnu -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
         -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
 fi
 if command -v x86_64-w64-mingw32-gcc > /dev/null; then
-    says x86_64-pc-windows-gnu -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
+    derives x86_64-pc-windows-gnu -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
         -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc
 fi
 if command -v musl-gcc > /dev/null; then
-    says x86_64-unknown-linux-musl -DCMAKE_C_COMPILER=musl-gcc
+    derives x86_64-unknown-linux-musl -DCMAKE_C_COMPILER=musl-gcc
 fi
 
 # The tarball: nothing else is there, and no network.
