@@ -11,8 +11,8 @@
 //!
 //! A name is in the slot that its hash chooses, or in one of the next few. Names may be made to choose the same slots:
 //! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, all are hashed once
-//! more, with a seed that depends on all of them and on where the memory is, which who makes a file cannot know (on a chip,
-//! perhaps). Where that is no better, the numbers are sorted by name instead, in time of the order of N log N, and looked
+//! more, with a seed that depends on all of them and on the address of the memory: on a host, whoever makes a file cannot
+//! know that. Where that is no better, the numbers are sorted by name instead, in time of the order of N log N, and looked
 //! up by bisection:
 //!
 //! ```text

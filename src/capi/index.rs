@@ -31,7 +31,8 @@ pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count:
 /// tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of
 /// `count` elements, which must stay there unchanged for as long as `index` is used, and so must what the file was
 /// opened from; `file` need not. Linear in the bytes of the metadata. Names that were made to collide are hashed once
-/// more, with a seed that depends on all of them, and where that is no better they are sorted: N log N comparisons.
+/// more, with a seed that depends on all of them and on the address of `words`, and where that is no better they are
+/// sorted: N log N comparisons.
 /// Nothing is allocated, and nothing needs to be closed.
 ///
 /// Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the
