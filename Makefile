@@ -19,9 +19,10 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-c test-install test-source \
-	test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd bench-check \
-	bench-checksums bench-compute bench-dequantize bench-open no-panic miri header lint doc web web-test pictures clean
+.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-features test-c test-install \
+	test-source test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd \
+	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay no-panic miri sanitize \
+	coverage mutants header lint doc web web-test pictures clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,12 +61,17 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
 	@echo "Any other file: cargo install --path cli, then tenslice list FILE (docs/tool.md)"
 
-test: test-rust test-c test-install cli ## everything that can be tested on this machine
+# Side by side: much of either keeps one core busy.
+test: ## test-c and test-install beside test-rust: what can be tested on this machine, with all formats
+	@$(MAKE) --no-print-directory test-c test-install & \
+		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
 
-test-rust: ## the Rust tests and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
-	$(CARGO) test --quiet --all-targets --features capi
-	$(CARGO) test --quiet --doc
+test-rust: ## the Rust tests, those of the tool, and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
+	$(CARGO) test --quiet -p tenslice -p tenslice-cli --all-targets --features capi
+	$(CARGO) test --quiet --doc --features capi
+
+test-features: ## the Rust tests with other features: libzstd, one format, single digests
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz --test digests
@@ -131,12 +137,28 @@ bench-b2nd: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benc
 
 bench: bench-open bench-checksums bench-compute bench-b2nd bench-dequantize ## all of these, one after the other
 
+fuzz: ## fuzz under AddressSanitizer, and keep what was found: TARGETS=, SECONDS= or RUNS= each (fuzz/README.md)
+	FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
+
+fuzz-i686: ## fuzz on 32 bits, and keep the counts: TARGETS=, SECONDS=, RUNS=
+	FUZZ_MACHINE=i686 FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
+
+fuzz-replay: ## every fuzz target on its kept corpus, with the stable toolchain
+	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml
+
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
 	.ci/no-panic-zlib
 
 miri: ## run the tests of src/capi under Miri, where the nightly toolchain can be had
 	.ci/miri
+
+sanitize: ## the C tests and the library under sanitizers, and gcc's and clang's analyzers over the C code
+	c-tests/sanitize.sh
+
+MUTANTS ?=
+mutants: ## change the sources in small ways and see whether a test fails: MUTANTS="--sample 200", MUTANTS=--help
+	$(CARGO) run --quiet -p xtask -- mutants $(MUTANTS)
 
 header: ## write the C headers anew, and docs/c-reference.md
 	$(CARGO) run --quiet -p xtask -- header

@@ -179,6 +179,7 @@ static void trains(const char *folder)
     info.struct_size = sizeof info;
     EXPECT(TENSLICE_OK, tenslice_blz_get_info(&file, &info));
     CHECK(info.dtype == TENSLICE_F64 && info.core_count <= 16 && info.length == 8 * info.parameters);
+    memset(&core, 0, sizeof core); /* without a core there is no shape */
     core.struct_size = sizeof core;
     for (i = 0, k = 0; i < info.core_count; i++) {
         EXPECT(TENSLICE_OK, tenslice_blz_get_core(&file, (uint32_t)i, &core));

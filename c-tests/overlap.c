@@ -41,6 +41,7 @@ static void try_all(const char *name, tenslice_status expected, size_t filled, s
                     for (k = 0; k < count; k++) {
                         if (all[k].content != NULL) memcpy(at[k], all[k].content, all[k].size);
                     }
+                    COMPARED_WHOLE(arena, sizeof arena);
                     memcpy(before, arena, sizeof arena);
                     status = run(at, all);
                     if (status != (shared ? TENSLICE_INVALID_ARGUMENT : expected)
@@ -268,9 +269,26 @@ static tenslice_status read_f32_into(unsigned char **at, const memory *of)
                                          at[1], of[1].size, AT(uint64_t, 4), NULL);
 }
 
-static tenslice_status q8_0_to_f32(unsigned char **at, const memory *of)
+static tenslice_status (*const to_f32[])(const void *, size_t, uint64_t, float *, size_t) = {
+    tenslice_q4_0_to_f32, tenslice_q4_1_to_f32, tenslice_q5_0_to_f32, tenslice_q5_1_to_f32, tenslice_q8_0_to_f32,
+    tenslice_q8_1_to_f32, tenslice_q2_k_to_f32, tenslice_q3_k_to_f32, tenslice_q4_k_to_f32, tenslice_q5_k_to_f32,
+    tenslice_q6_k_to_f32, tenslice_q8_k_to_f32, tenslice_iq2_xxs_to_f32, tenslice_iq2_xs_to_f32,
+    tenslice_iq3_xxs_to_f32, tenslice_iq1_s_to_f32, tenslice_iq4_nl_to_f32, tenslice_iq3_s_to_f32,
+    tenslice_iq2_s_to_f32, tenslice_iq4_xs_to_f32, tenslice_iq1_m_to_f32, tenslice_tq1_0_to_f32,
+    tenslice_tq2_0_to_f32, tenslice_mxfp4_to_f32, tenslice_nvfp4_to_f32, tenslice_q1_0_to_f32, tenslice_q2_0_to_f32,
+};
+static size_t type; /* of `to_f32` */
+
+static tenslice_status blocks_to_f32(unsigned char **at, const memory *of)
 {
-    return tenslice_q8_0_to_f32(at[1], of[1].size, 0, AT(float, 0), of[0].size / 4);
+    return to_f32[type](at[1], of[1].size, 0, AT(float, 0), of[0].size / 4);
+}
+
+/* The last 7 bytes of the memory are no part of the name. */
+static tenslice_status expect_text(unsigned char **at, const memory *of)
+{
+    return tenslice_expect_text(AT(tenslice_file, 1), AT(char, 2), of[2].size - 7, TENSLICE_ANY, AT(uint64_t, 3), 2,
+                                AT(tenslice_error, 4), AT(char, 0), of[0].size, AT(size_t, 5));
 }
 
 static tenslice_status part_name(unsigned char **at, const memory *of)
@@ -334,6 +352,10 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
     TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));
+    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_file_expect(&file, "t.float64", 9, TENSLICE_ANY, stop, 2, &data, &error));
+    TRY(TENSLICE_OK, 1, expect_text, ROOM(256), OF(file), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop}, OF(error),
+        OUT(size_t));
+    EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
     TRY(TENSLICE_OK, 1, str_copy, ROOM(64), OF(text), OUT(size_t));
     TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
     TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
@@ -415,7 +437,8 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
     TRY(TENSLICE_OK, 1, read_f32, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 2, read_f32_into, ROOM(1024), ROOM(64), OF(tensor), OF(decoder), OUT(uint64_t));
-    TRY(TENSLICE_OK, 1, q8_0_to_f32, ROOM(256), ROOM(72));
+    for (type = 0; type < sizeof to_f32 / sizeof *to_f32; type++)
+        TRY(TENSLICE_OK, 1, blocks_to_f32, ROOM(8), ROOM(296)); /* a block of any type, at least */
     TRY(TENSLICE_OK, 1, part_name, ROOM(64), OF(part), OUT(size_t));
     free(b.data);
 

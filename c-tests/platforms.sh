@@ -29,7 +29,7 @@ prints_table() { # COMMAND...: prints what the program prints that was built for
     diff $out/table $out/printed
 }
 tests_on() { # RUN COMPILE...: the tests that need but a C library
-    for test in layout arguments overlap parts formats; do
+    for test in layout arguments handles overlap parts formats; do
         "${@:2}" -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -x none "$lib" -lm -o $out/test.exe
         $1 $out/test.exe tests/fixtures
     done

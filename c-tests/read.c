@@ -315,6 +315,47 @@ static void error_text(const char *folder)
     free(b.data);
 }
 
+/* Values that CBOR has and no fixture: a simple value, and one with a tag. */
+static void other_values(void)
+{
+    static const char manifest[] = "\xa3\x67" "version" "\x65" "1.2.0" "\x6a" "attributes" "\xa2"
+        "\x61s\xf8\x40" "\x61t\xc5\x01" "\x67" "objects" "\xa0";
+    const size_t length = sizeof manifest - 1;
+    unsigned char bytes[128] = "ZTEN1000";
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_value value;
+
+    memcpy(bytes + 64, manifest, length);
+    bytes[64 + length] = (unsigned char)length;
+    memcpy(bytes + 64 + length + 8, "ZTEN1000", 8);
+    value.struct_size = sizeof value;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, bytes, 64 + length + 16, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(&cursor, "s", 1, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_SIMPLE && value.magnitude == 64);
+    EXPECT(TENSLICE_OK, tenslice_attributes_get(&cursor, "t", 1, &value, NULL));
+    CHECK(value.kind == TENSLICE_VALUE_TAGGED && value.magnitude == 5);
+}
+
+/* A digest of a kind that is not known is no error, and not verified. */
+static void unknown_digest(const char *folder)
+{
+    blob b = load(folder, "bad/v1.2/digest_unknown_algo.zt");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_verified verified;
+
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "weight", 6, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, &verified, NULL));
+    CHECK(verified.unknown_digest == 1 && verified.verified == 0 && verified.without_digest == 0);
+    free(b.data);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -322,6 +363,8 @@ int main(int argc, char **argv)
     CHECK(strlen(tenslice_version()) >= 5);
     CHECK(strcmp(tenslice_status_name(TENSLICE_OUT_OF_FILE), "OutOfFile") == 0);
     CHECK(strcmp(tenslice_status_text(TENSLICE_OK), "success") == 0);
+    CHECK(strcmp(tenslice_status_text(TENSLICE_END), "there are no more items") == 0);
+    CHECK(strcmp(tenslice_status_name(TENSLICE_NEED), "Need") == 0);
     CHECK(strcmp(tenslice_status_name(-5), "?") == 0 && strcmp(tenslice_status_name(70000), "?") == 0);
     CHECK(strcmp(tenslice_dtype_name(TENSLICE_BF16), "bf16") == 0 && tenslice_dtype_size(TENSLICE_C128) == 16);
     CHECK(tenslice_dtype_bits(TENSLICE_C128) == 128 && tenslice_dtype_bits(TENSLICE_I16 | TENSLICE_LANES_8) == 128);
@@ -335,6 +378,8 @@ int main(int argc, char **argv)
     numbers(argv[1]);
     warnings_and_names(argv[1]);
     attributes(argv[1]);
+    other_values();
+    unknown_digest(argv[1]);
     expectations(argv[1]);
     error_text(argv[1]);
     puts("read: ok");

@@ -28,6 +28,23 @@ for function in $(grep -ohE '\btenslice_[a-z0-9_]+\(' include/tenslice.h include
     grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
 done
 
+# Every function that takes a handle is tried with each that it must refuse; these three only make one.
+declarations=$(sed '/^#/d; s|/\*.*\*/||' include/tenslice.h include/tenslice/*.h | tr '\n;' ' \n')
+kinds='file|tensor|component|cursor|source|sparse|index|items|value|train|safetensors_index'
+takes_handle=$(grep -oE "\btenslice_[a-z0-9_]+\([^)]*\btenslice_($kinds) \*" <<< "$declarations" | sed 's/(.*//' | sort -u)
+[ "$(wc -l <<< "$takes_handle")" -gt 100 ] # what was looked for can be found
+for function in $takes_handle; do
+    case $function in tenslice_file_open | tenslice_source_init | tenslice_safetensors_index_open) continue ;; esac
+    grep -q "\b$function(" c-tests/handles.c || { echo "c-tests/handles.c leaves out $function" >&2; exit 1; }
+done
+# Every function that fills memory by pointer and length is tried with memory that overlaps another argument.
+fills=$(grep -oE '\btenslice_[a-z0-9_]+\([^)]*\)' <<< "$declarations" \
+    | grep -E '[(,] *(void|char|uint32_t|uint64_t|float) \*[a-z]+, *size_t' | sed 's/(.*//')
+[ "$(wc -l <<< "$fills")" -gt 50 ]
+for function in $fills; do
+    grep -q "\b$function\b" c-tests/overlap.c || { echo "c-tests/overlap.c leaves out $function" >&2; exit 1; }
+done
+
 # Each header by itself, by every standard of C and C++, without a warning. Of all that clang has, these do not count: what
 # an older C++ than the one asked for lacks, padding, a class without a source file, arithmetic on pointers.
 mapfile -t headers < <(cd include && ls tenslice.h tenslice/*.h)
@@ -62,7 +79,7 @@ else
 fi
 echo "headers: ok"
 
-for test in read parts formats arguments overlap layout changed; do
+for test in read parts formats arguments handles overlap layout changed; do
     $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"
     $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
     $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
@@ -233,7 +250,7 @@ fi
 echo "exports: ok"
 
 if [ $has_sanitizers = 1 ]; then
-    for test in read parts formats arguments overlap layout changed; do
+    for test in read parts formats arguments handles overlap layout changed; do
         $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
         "$out/$test-sanitized" "$fixtures" > /dev/null
     done

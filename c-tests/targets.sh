@@ -43,7 +43,7 @@ if echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null;
     echo "== i686"
     test_on i686-unknown-linux-gnu --lib --tests
     lib=$(library i686-unknown-linux-gnu staticlib)
-    for test in layout arguments overlap parts formats read changed; do
+    for test in layout arguments handles overlap parts formats read changed; do
         gcc -m32 -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
         target/targets/$test tests/fixtures
     done
@@ -59,7 +59,7 @@ if command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/nu
     test_on s390x-unknown-linux-gnu --lib --test reading --test corpus --test manifest --test decode --test tens --test blz \
         --test b2nd --test npy --test npz --test safetensors --test peers --test blocks --test structure
     lib=$(library s390x-unknown-linux-gnu staticlib)
-    for test in layout arguments overlap parts formats read changed; do
+    for test in layout arguments handles overlap parts formats read changed; do
         # -lm first: the library brings compiler_builtins along, whose sqrt, as built here, asks for Rust's unwinding.
         s390x-linux-gnu-gcc -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
         qemu-s390x -L /usr/s390x-linux-gnu target/targets/$test tests/fixtures

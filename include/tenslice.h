@@ -35,7 +35,9 @@
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles of
  * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. May be NULL: `error`, where it is an
  * output; `decoder`, for the one that is built in; and what a comment says so of. A call for files of one format
- * returns INVALID_ARGUMENT for a file of another.
+ * returns INVALID_ARGUMENT for a file of another. A handle is known by the number at its start. What follows is not
+ * checked: memory that nobody has set, and a handle that anything but this library has written to, must not be
+ * passed.
  *
  * Strings are passed in as a pointer and a length, in UTF-8: of a literal, TENSLICE_STR gives both; with the length
  * TENSLICE_NUL, a string ends before its NUL. Names are compared byte by byte. Strings of a file are returned as a
@@ -322,8 +324,9 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t 
  * in its own order, all else row-major. The elements of a chunked array stay in the byte order that its component
  * states. Scratch memory: tenslice_tensor_lengths.
  *
- * The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
- * whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
+ * The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to the
+ * dense length, which the file does not bound), except for two layouts: blocks of chunks are decoded as a whole
+ * (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
  * elements of a tensor train.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for
@@ -365,7 +368,8 @@ tenslice_status tenslice_tensor_f32_scratch(const tenslice_tensor *tensor, uint6
 /**
  * Reads a whole tensor as numbers to `out`, whatever its layout and encoding, converted as by
  * tenslice_tensor_read_f32: one for each element, in the order in which tenslice_tensor_read_into writes them.
- * `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch.
+ * `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch. The
+ * cost is that of tenslice_tensor_read_into, and linear in the elements.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH; those of tenslice_tensor_read_f32 and of tenslice_tensor_read_into.
  */
@@ -655,7 +659,7 @@ typedef struct {
 /**
  * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
  * `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
- * (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used.
+ * (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used. Linear in the number of indices.
  *
  * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE,
  * COUNT_MISMATCH, PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
@@ -821,7 +825,8 @@ typedef struct {
 /**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
  * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed
- * the file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
+ * the file's; for files that you do not trust, add them up first (tenslice_component_get_info). See
+ * tenslice_file_verify_with for files whose digests are those of decoded bytes.
  *
  * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
  * INVALID_ROW_POINTERS, INDEX_ORDER.
@@ -856,7 +861,7 @@ tenslice_status tenslice_component_verify(const tenslice_component *component, t
 
 /**
  * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded
- * a frame at a time into `scratch` (tenslice_component_verify_scratch).
+ * a frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest is of.
  *
  * Errors: those of tenslice_component_verify and of tenslice_component_read_into.
  */

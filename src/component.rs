@@ -219,7 +219,8 @@ impl<'a> Component<'a> {
     /// `dst` written.
     ///
     /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes; where the file does not state that
-    /// length, try with some size, and with more after `TooSmall`.
+    /// length, try with some size, and with more after `TooSmall`. Linear in the stored bytes and in those written,
+    /// which are never more than `dst` has.
     ///
     /// # Errors
     /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `InShard`, `NotInMemory`; `Encoded`

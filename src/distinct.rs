@@ -3,10 +3,10 @@
 //!
 //! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
 //! every item from the block on is looked up in the block: on the order of n log n comparisons per block, and no
-//! hashes, so no file can be crafted to take long. The small block that opening a file has on the stack also holds
-//! hashes: they tell apart the few names that begin alike. A file crafted so that the hashes are equal, too, takes
-//! one comparison per pair: still linear in the bytes of names, since no more than [`MAX_COMPARED`] of them are
-//! compared this way.
+//! hashes, so no file can be crafted to take long. Where a file is opened, names are told apart by hashes first: items
+//! whose hashes are equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of
+//! hashes instead, and take one comparison per pair: still linear in the bytes of names, since no more than
+//! [`MAX_COMPARED`] of them are compared this way.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -145,6 +145,29 @@ impl Memory for [u32] {
 /// The index and the position of an item that clashes with an earlier one, if there is any.
 pub(crate) type Clash = Option<(u32, u32)>;
 
+/// Compares up to [`MAX_COMPARED`] items that hardly ever clash: their hashes first, which need no sorting. Where items have
+/// changed since the file was opened, it is for the caller to notice.
+#[cfg(feature = "ztensor")]
+pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
+    #[cfg(target_pointer_width = "64")]
+    return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
+    #[cfg(not(target_pointer_width = "64"))]
+    clash_of_few(items, start)
+}
+
+/// Whether the hashes of all items differ, and there is room for them.
+#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+#[inline(never)] // its memory is free again when items are sorted
+fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
+    let (mut place, mut hashes) = (start, Hashes::none());
+    while let Some((item, _)) = items.next(&mut place) {
+        if !hashes.add(item.hash().max(1)) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
 #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
 pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash> {
@@ -156,6 +179,7 @@ pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Res
 }
 
 /// Compares up to [`MAX_COMPARED`] items with little memory and code: each with those of the block before it.
+#[cfg(any(test, not(target_pointer_width = "64")))]
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
 pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
     // The first item after the block, and its index.
@@ -240,7 +264,7 @@ impl<'a> Seen<'a> {
 }
 
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
-#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
 struct Hashes {
     /// Each at or soon after the place that it chooses; 0 where there is none.
     places: [u32; HASHES],
@@ -248,10 +272,10 @@ struct Hashes {
     do_differ: bool,
 }
 
-#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
 const HASHES: usize = 2048;
 
-#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
 impl Hashes {
     const fn none() -> Self {
         Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }

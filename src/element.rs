@@ -180,6 +180,7 @@ impl<T: Element> FusedIterator for Elements<'_, T> {}
 #[cfg(test)]
 mod tests {
     use std::prelude::v1::*;
+    use std::vec;
 
     use super::*;
 
@@ -191,6 +192,38 @@ mod tests {
         assert_eq!(read(ByteOrder::Big), [0x0102, 0x0304, 0x0506, 0x0708]);
         let complex = Elements::<[f32; 2]>::new(&[0, 0, 0x80, 0x3f, 0, 0, 0, 0x40], ByteOrder::Little).next();
         assert_eq!(complex, Some([1.0, 2.0]));
+    }
+
+    #[test]
+    fn elements_have_as_many_bytes_as_they_take() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        for length in 0..9 {
+            let bytes = &bytes[..length];
+            assert_eq!(u32::from_bytes(bytes, ByteOrder::Big), (length == 4).then_some(0x0102_0304));
+            let lanes = <[i16; 2]>::from_bytes(bytes, ByteOrder::Little);
+            assert_eq!(lanes, (length == 4).then_some([0x0201, 0x0403]), "{length}");
+            let mut elements = Elements::<[i16; 2]>::new(bytes, ByteOrder::Big);
+            assert_eq!(elements.len(), length / 4);
+            assert_eq!(elements.by_ref().count(), length / 4);
+            assert_eq!((elements.len(), elements.next()), (0, None));
+        }
+    }
+
+    #[test]
+    fn types_read_elements_of_their_own_kind() {
+        fn read(reads: fn(DType) -> bool) -> Vec<DType> {
+            DType::ALL.iter().map(|(dtype, _)| *dtype).filter(|dtype| reads(*dtype)).collect()
+        }
+        assert_eq!((read(u32::reads), read(i64::reads)), (vec![DType::U32], vec![DType::I64]));
+        assert_eq!((read(f64::reads), read(i8::reads)), (vec![DType::F64], vec![DType::I8]));
+        assert!(u16::reads(DType::F16) && u16::reads(DType::BF16) && u128::reads(DType::F128));
+        assert!(u8::reads(DType::BOOL) && u8::reads(DType::F8_E5M2) && read(u8::reads).len() == 7);
+        for (number, lanes) in DType::ALL.iter().flat_map(|(number, _)| [1, 2, 4, 8].map(|lanes| (*number, lanes))) {
+            let Some(dtype) = number.with_lanes(lanes) else { continue };
+            let found = [<[i16; 2]>::reads(dtype), <[i16; 4]>::reads(dtype), <[i16; 8]>::reads(dtype)];
+            assert_eq!(found, [2, 4, 8].map(|count| number == DType::I16 && lanes == count), "{dtype}");
+        }
+        assert!(<[u16; 2]>::reads(DType::F16.with_lanes(2).unwrap()) && !<[u16; 2]>::reads(DType::F16));
     }
 
     #[test]

@@ -193,6 +193,8 @@ impl<'a> File<'a> {
 
     /// Verifies all tensors, as [`Tensor::verify`] does. Reads every byte of the components that have a digest,
     /// repeatedly where several share their bytes: the cost is the sum of their lengths, which may exceed the file's.
+    /// For untrusted files add them up first, from [`Component::extent`](crate::Component::extent) or, where the digest
+    /// is one of decoded bytes, [`Component::decoded_length`](crate::Component::decoded_length).
     ///
     /// # Errors
     /// Those of [`Tensor::verify`], for the first tensor that fails.

@@ -453,3 +453,6 @@ impl<'a> Entry<'_, 'a> {
         self.sparse.values.element(self.k)
     }
 }
+
+#[cfg(test)]
+mod tests;

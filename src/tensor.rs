@@ -242,9 +242,11 @@ impl<'a> Tensor<'a> {
     /// [`scratch_length`](Self::scratch_length); where the file does not state them, try with some size, and with
     /// more after `TooSmall` or `OutOfScratch`.
     ///
-    /// The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded
-    /// as a whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) returns how many bytes that is), and
-    /// [`blz::Train::slice`](crate::blz::Train::slice) states the cost for the elements of a tensor train.
+    /// The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to
+    /// [`dense_length`](Self::dense_length), which the file does not bound), except for two layouts: blocks of chunks
+    /// are decoded as a whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) returns how many bytes
+    /// that is), and [`blz::Train::slice`](crate::blz::Train::slice) states the cost for the elements of a tensor
+    /// train.
     ///
     /// # Errors
     /// `TooSmall`: nothing was written if [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`, those
@@ -332,8 +334,9 @@ impl<'a> Tensor<'a> {
     /// that are stored encoded are decoded into `scratch`, see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
-    /// `UnsupportedLayout` where it is not sparse. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`,
-    /// `PackedLength`, in zTensor 2 `IndexOrder`, where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
+    /// `UnsupportedLayout` where it is not sparse, or its values take less than a byte each. `InvalidRowPointers`,
+    /// `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`, where the structure is invalid.
+    /// `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -385,11 +388,12 @@ impl<'a> Tensor<'a> {
     }
 
     /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
-    /// code out.
+    /// code out. The values of a sparse tensor are read one by one, which those of less than a byte cannot be.
     const fn stored_layout(&self) -> Layout {
+        let is_packed = cfg!(feature = "ztensor2") && matches!(self.record.dtype, Some(dtype) if dtype.is_packed());
         match self.record.layout {
             Layout::Dense if !HAS_DENSE => Layout::Other,
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE => Layout::Other,
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE || is_packed => Layout::Other,
             layout => layout,
         }
     }
@@ -407,7 +411,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
-    /// indices as [`sparse`](Self::sparse) does.
+    /// indices as [`sparse`](Self::sparse) does; those of values that take less than a byte each are not checked. Linear
+    /// in the sum of what [`Component::verify`] takes for each component, also where several share their bytes.
     ///
     /// # Errors
     /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value as Json;
-use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, repeated};
+use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated};
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
@@ -571,7 +571,7 @@ fn a_dtype_is_not_parsed_deeply() {
 
 /// Many blocks may share one stream, so one that decodes to little must not take long.
 #[test]
-fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
+fn a_stream_takes_no_more_than_twice_its_bytes_and_64() {
     let data: Vec<u8> = (0..200).collect();
     // A Zstandard frame of one raw block, then a skippable frame: as long as requested.
     let stream = |length: usize| {
@@ -584,11 +584,12 @@ fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
         stream.resize(length, 0);
         stream
     };
-    for (stored, is_accepted) in [(300, true), (2 * 200 + 1024, true), (2 * 200 + 1025, false), (10_000, false)] {
+    for (stored, is_accepted) in [(300, true), (2 * 200 + 64, true), (2 * 200 + 65, false), (10_000, false)] {
         let chunk = Chunk { length: 200, block_size: 200, flags: ZSTD | NOT_SPLIT, ..Chunk::default() };
         let chunks = of_streams(chunk, &[&stream(stored)]);
         let bytes =
-            Frame { chunks: &chunks, table: &all_first(1), length: 200, chunk_length: 200, array: None }.bytes();
+            Frame { chunks: &chunks, table: &all_first(1), length: 200, chunk_length: 200, ..Frame::default() }
+                .bytes();
         let file = File::open(&bytes).unwrap();
         let read = whole(&file.as_b2nd().unwrap());
         if is_accepted {
@@ -598,6 +599,88 @@ fn a_stream_takes_no_more_than_twice_its_bytes_and_1024() {
         let error = read.expect_err("accepted");
         assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Stream), "{stored}");
         assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // where its length is
+    }
+}
+
+/// Many chunks may share a block of a length of its own, too: nor may that be long for what it decodes to, even where
+/// that is nothing.
+#[test]
+fn a_variable_block_takes_no_more_than_twice_its_bytes_and_64() {
+    // A Zstandard frame of a byte, behind blocks of none: as long as requested.
+    let stream = |length: usize| {
+        let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 1];
+        stream.resize(length - 4, 0);
+        stream.extend([1 << 3 | 1, 0, 0, b'x']);
+        stream
+    };
+    for (length, is_accepted) in [(10, true), (64, true), (67, false), (3010, false)] {
+        let stored = stream(length);
+        let payload = &[&36_u32.to_le_bytes()[..], &1_u32.to_le_bytes(), &stored].concat();
+        let chunk =
+            Chunk { length: 1, block_size: 1, flags: ZSTD | NOT_SPLIT, flags2: 1, payload, ..Chunk::default() };
+        let bytes =
+            Frame { chunks: &chunk.bytes(), table: &all_first(1000), length: 1000, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let read = frame.read_region(&[0], &[1000], &mut [0; 1000], &mut [0; 16]).map(|read| read.to_vec());
+        if is_accepted {
+            assert_eq!(read.unwrap(), [b'x'; 1000], "{length}");
+            continue;
+        }
+        // Whether it is read or only asked for, as a whole or as a chunk.
+        let chunk = frame.chunk(7, &mut []).unwrap();
+        let errors = [
+            read.expect_err("accepted"),
+            frame.scratch_length(&[0], &[1000]).expect_err("accepted"),
+            chunk.block_length(0).expect_err("accepted"),
+            chunk.read_into(&mut [0], &mut []).map(|read| read.to_vec()).expect_err("accepted"),
+        ];
+        for error in errors {
+            assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Block), "{length}");
+            assert_eq!(error.offset(), Some(97 + 36), "{length}"); // where its length is
+        }
+    }
+}
+
+/// Parsing one takes long, and each of many short chunks may have another.
+#[test]
+fn a_dictionary_is_no_longer_than_its_chunk() {
+    let dictionary: Vec<u8> = (0..100).collect();
+    for (length, is_accepted) in [(101, true), (100, true), (99, false), (1, false)] {
+        // LZ4: as many literals.
+        let stream = [&[0xf0, length as u8 - length.min(15) as u8][..], &dictionary, &dictionary].concat();
+        let stream = match length {
+            1 => vec![0x10, b'x'],
+            _ => stream[..2 + length as usize].to_vec(),
+        };
+        let [place, size, count] = [32 + 4 + 4 + 100, 100, stream.len() as u32].map(u32::to_le_bytes);
+        let payload = [&place[..], &size, &dictionary, &count, &stream].concat();
+        let chunk = Chunk {
+            length,
+            block_size: length,
+            flags: 1 << 5 | NOT_SPLIT,
+            flags1: 1,
+            payload: &payload,
+            ..Chunk::default()
+        };
+        let bytes = Frame {
+            chunks: &chunk.bytes(),
+            table: &all_first(1),
+            length: length.into(),
+            chunk_length: length,
+            array: None,
+            ..Frame::default()
+        }
+        .bytes();
+        let file = File::open(&bytes).unwrap();
+        let read = whole(&file.as_b2nd().unwrap());
+        if is_accepted {
+            assert_eq!(read.unwrap().len(), length as usize);
+            continue;
+        }
+        let error = read.expect_err("accepted");
+        assert_eq!((error.kind(), error.item()), (ErrorKind::OutOfPlace, Item::Dictionary), "{length}");
+        assert_eq!(error.offset(), Some(97 + 36), "{length}"); // where its length is
     }
 }
 
@@ -663,7 +746,7 @@ fn differences_of_wide_elements() {
 fn wide_rows(rows: u32, width: u32, row: &[u8]) -> Vec<u8> {
     let array = Some((&[u64::from(rows), 1][..], &[1, width][..], &[1, width][..]));
     let length = u64::from(rows) * u64::from(width);
-    Frame { chunks: row, table: &all_first(rows), length, chunk_length: width, array }.bytes()
+    Frame { chunks: row, table: &all_first(rows), length, chunk_length: width, array, ..Frame::default() }.bytes()
 }
 
 /// The decoding cost is known beforehand, and includes only what a codec cannot avoid.
@@ -720,6 +803,44 @@ fn the_work_is_known_beforehand() {
     assert_eq!(work(&bytes, &[u64::from(rows) - 1, 1]).0, 0);
 }
 
+/// Dictionaries are part of the work: chunks that take turns load theirs again and again.
+#[test]
+fn dictionaries_that_take_turns() {
+    struct Counting(u64);
+    impl Decoder for Counting {
+        fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
+            Err(DecodeError::Unsupported)
+        }
+        fn set_dictionary(&mut self, _: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
+            self.0 += dictionary.len() as u64;
+            Ok(())
+        }
+        fn decode_with_dictionary(&mut self, _: Encoding, _: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+            self.0 += dst.len() as u64;
+            dst.fill(7);
+            Ok(dst.len())
+        }
+    }
+    let dictionary = [0; 1000];
+    let places = [32 + 4 + 4 + 1000_u32, 1000].map(u32::to_le_bytes).concat();
+    let payload = &[&places[..], &dictionary, &1_u32.to_le_bytes(), &[0]].concat();
+    // A dictionary may be as long as its chunk.
+    let (length, flags) = (1000, ZSTD | NOT_SPLIT);
+    let chunk = Chunk { length, block_size: length, flags, flags1: 1, payload, ..Chunk::default() };
+    let chunk = chunk.bytes();
+    let turn = [0, chunk.len() as u64].map(u64::to_le_bytes).concat();
+    let (chunks, table) = ([&chunk[..], &chunk].concat(), repeated(&turn, 8 * 100));
+    let length = 100_000;
+    let frame = Frame { chunks: &chunks, table: &table, length, chunk_length: 1000, ..Frame::default() };
+    let bytes = frame.bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let (mut counting, mut room) = (Counting(0), [0; 100_000]);
+    frame.read_region_with(&mut counting, &[0], &[length], &mut room, &mut [0; 1000]).unwrap();
+    assert_eq!((room, counting.0), ([7; 100_000], 100 * (1000 + 1000)));
+    assert_eq!(frame.work_length(&[0], &[length]), Ok(100 * (1000 + 1000)));
+}
+
 /// A few elements of a block whose planes are runs of one byte, raw, and compressed.
 #[test]
 fn elements_are_gathered_from_streams_of_every_kind() {
@@ -749,8 +870,15 @@ fn elements_are_gathered_from_streams_of_every_kind() {
     };
     let array = Some((&[COUNT as u64][..], &[COUNT as u32][..], &[COUNT as u32][..]));
     let chunks = chunk.bytes();
-    let mut bytes =
-        Frame { chunks: &chunks, table: &all_first(1), length: length.into(), chunk_length: length, array }.bytes();
+    let mut bytes = Frame {
+        chunks: &chunks,
+        table: &all_first(1),
+        length: length.into(),
+        chunk_length: length,
+        array,
+        ..Frame::default()
+    }
+    .bytes();
     bytes[51] = 4; // bytes of an element
     let expected: Vec<u8> = (0..COUNT).flat_map(|i| [9, raw[i], coded[i], 0]).collect();
     let file = File::open(&bytes).unwrap();
@@ -798,4 +926,179 @@ fn chunks_that_a_table_repeats() {
             assert_eq!(error.kind(), ErrorKind::ChunkGrid, "{length} {start}");
         }
     }
+}
+
+/// A block size beyond the chunk is that of the chunk, whose only block is full, and so is split.
+#[test]
+fn blocks_are_no_larger_than_their_chunk() {
+    for block_size in [10, 11, 100] {
+        let chunk = Chunk { length: 10, block_size, typesize: 2, filters: [0, 0, 0, 0, 0, 1], ..Chunk::default() };
+        let streams =
+            [5_u32.to_le_bytes().to_vec(), b"abcde".to_vec(), 5_u32.to_le_bytes().to_vec(), b"vwxyz".to_vec()];
+        let payload = [36_u32.to_le_bytes().to_vec(), streams.concat()].concat();
+        let chunks = Chunk { payload: &payload, ..chunk }.bytes();
+        let bytes =
+            Frame { chunks: &chunks, table: &all_first(1), length: 10, chunk_length: 10, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let chunk = frame.chunk(0, &mut []).unwrap();
+        assert_eq!(
+            (chunk.block_size(), chunk.block_count(), chunk.scratch_length()),
+            (Some(10), 1, 10),
+            "{block_size}"
+        );
+        assert_eq!(chunk.read_into(&mut [0; 10], &mut [0; 10]).unwrap(), b"avbwcxdyez", "{block_size}");
+        assert_eq!(region(&frame, &[3], &[8]).unwrap(), b"wcxdy", "{block_size}");
+    }
+}
+
+/// Only undoing a shuffle takes memory besides the destination.
+#[test]
+fn memory_of_single_chunks() {
+    let content = [7; 32];
+    let in_blocks = |filters| {
+        let chunk = Chunk { length: 32, block_size: 8, typesize: 2, flags: NOT_SPLIT, filters, ..Chunk::default() };
+        of_streams(chunk, &[&content[..8]; 4])
+    };
+    let [none, differences] = [0, 3].map(|filter| in_blocks([0, 0, 0, 0, 0, filter]));
+    let [shuffled, bits] = [1, 2].map(|filter| in_blocks([0, 0, 0, 0, filter, 0]));
+    let both = in_blocks([0, 0, 0, 0, 1, 2]);
+    let unequal = of_variable_blocks(&[&content[..20], &content[20..]]);
+    let mut unequal_shuffled = unequal.clone();
+    unequal_shuffled[21] = 1;
+    let mut copied_shuffled = copied(&content);
+    copied_shuffled[21] = 1;
+    for (chunk, expected) in [
+        (none, 0),
+        (differences, 0),
+        (shuffled, 8),
+        (bits, 8),
+        (both, 8),
+        (unequal, 0),
+        (unequal_shuffled, 20), // the largest block
+        (copied(&content), 0),
+        (copied_shuffled, 0), // without its filters
+        (repeated(&[7, 8], 32), 0),
+    ] {
+        let bytes =
+            Frame { chunks: &chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+        assert_eq!(chunk.scratch_length(), expected, "{chunk:?}");
+        assert!(chunk.read_into(&mut [0; 32], &mut vec![0; expected as usize]).is_ok(), "{chunk:?}");
+    }
+}
+
+/// Chunks whose blocks are not those of the array are decoded as a whole.
+#[test]
+fn blocks_of_another_size_than_those_of_the_array() {
+    let content: Vec<u8> = (0..64).collect();
+    for (block_size, filter, expected) in [
+        (8, 0, 8), // a block of the array
+        (16, 0, 32),
+        (32, 0, 32),
+        (16, 1, 32 + 16), // a block to undo the shuffle from
+        (16, 2, 32 + 16),
+        (16, 3, 32), // the first block is there
+    ] {
+        // The chunk shape is 4 by 8, the block shape 2 by 4.
+        let filters = [0, 0, 0, 0, 0, filter];
+        let chunk = Chunk { length: 32, block_size, flags: NOT_SPLIT, filters, ..Chunk::default() };
+        let chunks = [&content[..32], &content[32..]].map(|content| {
+            let blocks: Vec<&[u8]> = content.chunks(block_size as usize).collect();
+            of_streams(chunk, &blocks)
+        });
+        let offsets = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
+        let bytes = Frame {
+            chunks: &chunks.concat(),
+            table: &copied(&offsets),
+            length: 64,
+            chunk_length: 32,
+            array: Some((&[8, 8][..], &[4, 8][..], &[2, 4][..])),
+            ..Frame::default()
+        }
+        .bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        for (start, stop) in [([0, 0], [8, 8]), ([3, 1], [5, 7]), ([7, 7], [8, 8])] {
+            let found = region(&frame, &start, &stop).unwrap();
+            assert_eq!(frame.scratch_length(&start, &stop), Ok(expected), "{block_size} {filter}");
+            if filter > 1 {
+                continue; // other bytes than those that are stored
+            }
+            // Blocks one after the other, each row-major.
+            let place = |row: u64, column: u64| {
+                let block = row / 4 * 4 + row % 4 / 2 * 2 + column / 4;
+                block * 8 + row % 2 * 4 + column % 4
+            };
+            let rows = start[0]..stop[0];
+            let elements = rows.flat_map(|row| (start[1]..stop[1]).map(move |column| place(row, column) as u8));
+            assert!(found.into_iter().eq(elements), "{block_size} {filter} {start:?}");
+        }
+    }
+}
+
+/// Blosc 1 left a block alone whose elements do not fill groups of eight; later versions leave only the last ones.
+#[test]
+fn bits_of_blosc_1() {
+    for version in [2, 3, 5] {
+        for length in [16_u8, 12] {
+            let stored: Vec<u8> = (0..length).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
+            // The shorter header: bits are shuffled, not split.
+            let mut chunk = vec![version, 1, 0x14, 1];
+            let all = 16 + 4 + 4 + length;
+            for number in [length, length, all, 20, length] {
+                chunk.extend([number, 0, 0, 0]);
+            }
+            chunk.extend(&stored);
+            let length = u32::from(length);
+            let bytes = Frame {
+                chunks: &chunk,
+                table: &all_first(1),
+                length: length.into(),
+                chunk_length: length,
+                ..Frame::default()
+            }
+            .bytes();
+            let file = File::open(&bytes).unwrap();
+            let grouped = if version == 2 && length == 12 { 0 } else { stored.len() / 8 * 8 };
+            // Each bit of all elements, then the next bit of all of them.
+            let bit = |i: usize, k: usize| stored[k * grouped / 8 + i / 8] >> (i % 8) & 1;
+            let element = |i| (0..8).map(|k| bit(i, k) << k).sum();
+            let mut expected: Vec<u8> = (0..grouped).map(element).collect();
+            expected.extend(&stored[grouped..]);
+            assert_eq!(whole(&file.as_b2nd().unwrap()).unwrap(), expected, "{version} {length}");
+        }
+    }
+}
+
+#[test]
+fn the_component_of_a_frame() {
+    let bytes = fixture("b2nd/good/nd03_lz4_0.b2nd");
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let tensor = file.find("").unwrap();
+    let all: Vec<_> = tensor.components().collect();
+    let [part] = &all[..] else { panic!("{}", all.len()) };
+    assert_eq!((part.role(), part.encoding(), part.encoding_name()), ("chunks", Encoding::Blosc, "blosc2"));
+    assert_eq!((part.dtype(), part.storage_dtype()), (tensor.dtype(), tensor.dtype()));
+    assert_eq!(part.decoded_length(), Some(frame.defaults().decoded));
+    assert_eq!(part.extent().end(), Some(frame.table_extent().offset));
+    assert_eq!(part.extent().length, frame.defaults().stored);
+    assert_eq!(tensor.component("chunks").unwrap().extent(), part.extent());
+}
+
+/// The product of its lengths and the bytes of an element would exceed 64 bits if the last length were not 0.
+#[test]
+fn an_empty_array_of_long_rows() {
+    let shape = [1 << 62, 0];
+    let array = Some((&shape[..], &[1 << 30, 1][..], &[1 << 30, 1][..]));
+    let mut bytes = Frame { array, ..Frame::default() }.bytes();
+    bytes[51] = 8; // bytes of an element
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!((frame.item_size(), frame.shape().element_count()), (8, Some(0)));
+    assert_eq!(frame.region_length(&[0, 0], &shape), Ok(0));
+    assert_eq!(frame.read_region(&[0, 0], &shape, &mut [], &mut []).map(|read| read.len()), Ok(0));
+    assert_eq!((frame.scratch_length(&[0, 0], &shape), frame.work_length(&[0, 0], &shape)), (Ok(0), Ok(0)));
 }

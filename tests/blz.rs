@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
 use tenslice::blz::{self, Scaled, Train};
-use tenslice::{DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Source, Warning};
+use tenslice::{DType, Error, ErrorKind, File, Format, Item, Layout, Opened, Order, Source, Warning};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -419,6 +419,64 @@ fn numbers_of_very_different_scale() {
     assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
     let bytes = file_of(&[1; 4], &[1; 5], &[5e-324, 5e-324, 1e308, 1e308]);
     assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
+    // The first number is too large by a bit, which the last product must have back.
+    let power = |exponent| 2_f64.powi(exponent);
+    for first in [1016, 1017, 1018, 1019, 1020] {
+        let bytes = file_of(&[1; 5], &[1; 6], &[power(first), power(-500), power(-500), power(-20), 3.0]);
+        assert_eq!(element(&bytes, &[0; 5]), 3.0 * power(first - 1020), "{first}");
+    }
+}
+
+/// A sum of so many terms that they exceed an `f64`, though none of them does.
+#[test]
+fn sums_of_many_terms() {
+    let power = |exponent| 2_f64.powi(exponent);
+    for bond in [16, 64, 128, 1024] {
+        for large in [1000, 1014, 1018, 1023] {
+            let count = bond as usize;
+            let numbers = [vec![1.0; count], vec![power(large); count], vec![power(-200)]].concat();
+            let bytes = file_of(&[1; 3], &[1, bond, 1, 1], &numbers);
+            let file = File::open(&bytes).unwrap();
+            let train = blz(&file).train().unwrap();
+            let mut scratch = Scratch::new(train.slice_scratch());
+            let expected = bond as f64 * power(large - 200);
+            let context = format!("{bond} {large}");
+            assert_eq!(train.element(&[0; 3], scratch.get()).unwrap(), [expected, 0.0], "{context}");
+            assert_eq!(train.sum(scratch.get()).unwrap().value(), [expected, 0.0], "{context}");
+            assert_eq!(norm(&train).value(), [expected, 0.0], "{context}");
+            let mut room = [0; 8];
+            train.slice(&[], &mut room, scratch.get()).unwrap();
+            assert_eq!(f64::from_ne_bytes(room), expected, "{context}");
+        }
+    }
+}
+
+#[test]
+fn what_errors_point_to() {
+    let refused = |lengths: &[u64], bonds: &[u64], numbers: usize| {
+        let bytes = file_of(lengths, bonds, &vec![1.0; numbers]);
+        let error = File::open(&bytes).map(drop).unwrap_err();
+        let is_doubted = error.explain(&bytes[..]).to_string().contains("other formats begin in the same way");
+        (error.kind(), error.item(), error.offset(), is_doubted)
+    };
+    // The lengths are at 15, the bond dimensions at 39.
+    let zero = ErrorKind::ZeroLength;
+    assert_eq!(refused(&[0, 2, 2], &[1; 4], 9), (zero, Item::Shape, Some(15), false));
+    assert_eq!(refused(&[2, 0, 2], &[1; 4], 9), (zero, Item::Shape, Some(23), false));
+    assert_eq!(refused(&[2, 2, 0], &[1; 4], 9), (zero, Item::Shape, Some(31), false));
+    assert_eq!(refused(&[2; 3], &[1, 0, 1, 1], 9), (zero, Item::BondDimension, Some(47), false));
+    assert_eq!(refused(&[2; 3], &[1, 2, 0, 1], 9), (zero, Item::BondDimension, Some(55), false));
+    let boundary = ErrorKind::BoundaryRank;
+    assert_eq!(refused(&[2; 3], &[0, 1, 1, 1], 9), (boundary, Item::BondDimension, Some(39), true));
+    assert_eq!(refused(&[2; 3], &[2, 1, 1, 1], 9), (boundary, Item::BondDimension, Some(39), true));
+    assert_eq!(refused(&[2; 3], &[1, 1, 1, 0], 9), (boundary, Item::BondDimension, Some(63), true));
+    assert_eq!(refused(&[], &[1], 9), (ErrorKind::RankMismatch, Item::Shape, Some(6), true));
+    assert_eq!(refused(&[2; 3], &[1; 4], 5), (ErrorKind::OutOfFile, Item::Core, Some(55), false));
+    let overflow = ErrorKind::ShapeOverflow;
+    assert_eq!(refused(&[2, 1 << 60, 2], &[1, 2, 8, 1], 4), (overflow, Item::Core, Some(47), false));
+    // One number fewer than bytes can be counted.
+    assert_eq!(refused(&[2, (1 << 61) - 1, 2], &[1; 4], 2), (ErrorKind::OutOfFile, Item::Core, Some(47), false));
+    assert_eq!(refused(&[2, 1 << 61, 2], &[1; 4], 2), (overflow, Item::Core, Some(47), false));
 }
 
 /// Elements that are computed many at a time are those that are computed one by one, bit for bit, whether or not some of

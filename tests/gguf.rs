@@ -88,14 +88,23 @@ fn counts_and_lengths_fit_in_the_file() {
     let counted = |tensors: u64, pairs: u64, bytes: usize| {
         [&b"GGUF\x03\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
     };
-    let pairs = "3: attributes: the item count exceeds the bytes left: ";
-    too_large(&counted(0, 3, 41), Item::Attributes, 16, &format!("{pairs}3"));
+    let pairs = "attributes: the item count exceeds the bytes left:";
+    too_large(&counted(0, 3, 41), Item::Attributes, 16, &format!("3: {pairs} 3"));
     assert_eq!(File::open(&counted(0, 3, 42)).unwrap_err().kind(), ErrorKind::InvalidName);
-    too_large(&counted(0, u64::MAX, 41), Item::Attributes, 16, &format!("{pairs}{}", u64::MAX));
-    let tensors = "3: tensors: the item count exceeds the bytes left: ";
-    too_large(&counted(3, 0, 71), Item::Tensors, 8, &format!("{tensors}3"));
+    too_large(&counted(0, u64::MAX, 41), Item::Attributes, 16, &format!("3: {pairs} {}", u64::MAX));
+    let tensors = "tensors: the item count exceeds the bytes left:";
+    too_large(&counted(3, 0, 71), Item::Tensors, 8, &format!("3: {tensors} 3"));
     assert_eq!(File::open(&counted(1, 0, 24)).unwrap_err().kind(), ErrorKind::OutOfFile);
-    too_large(&counted(1 << 32, 0, 71), Item::Tensors, 8, &format!("{tensors}4294967296"));
+    too_large(&counted(1 << 32, 0, 71), Item::Tensors, 8, &format!("3: {tensors} 4294967296"));
+
+    // In version 1, 10 bytes a pair and 20 a tensor.
+    let counted = |tensors: u32, pairs: u32, bytes: usize| {
+        [&b"GGUF\x01\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
+    };
+    too_large(&counted(0, 3, 29), Item::Attributes, 12, &format!("1: {pairs} 3"));
+    assert_eq!(File::open(&counted(0, 3, 30)).unwrap_err().kind(), ErrorKind::InvalidName);
+    too_large(&counted(3, 0, 59), Item::Tensors, 8, &format!("1: {tensors} 3"));
+    assert_eq!(File::open(&counted(1, 0, 20)).unwrap_err().kind(), ErrorKind::OutOfFile);
 
     let file = pair("k", &Meta::text("abc"));
     let exceeds = "the item count exceeds the bytes left: ";
@@ -222,6 +231,23 @@ fn alignments() {
     }
     let bytes = pair("general.alignment", &Meta::U32(1 << 31));
     assert_eq!(File::open(&bytes).unwrap().as_gguf().unwrap().data_offset(), 1 << 31);
+}
+
+/// Where the data begins depends on it, so that it stands once, among any number of keys.
+#[test]
+fn an_alignment_is_stated_once() {
+    for others in [0, 2000] {
+        let mut file = Gguf::default();
+        file.pair("general.alignment", &Meta::U32(32));
+        for i in (0..others).rev() {
+            file.pair(format!("{i:06}"), &Meta::U8(0));
+        }
+        let at = FIRST + file.pairs.len() as u64;
+        file.pair("general.alignment", &Meta::U32(64));
+        let bytes = file.bytes();
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedKey, Item::Key, Some(at)));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::{Value as Json, json};
-use support::{Cbor, entry_0_1, file_0_1, file_1_2, manifest_1_2};
+use support::{Cbor, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
 use tenslice::{DType, Error, ErrorKind, File, Item, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
@@ -148,6 +148,15 @@ fn too_many_unsorted_names_need_memory() {
 }
 
 #[test]
+fn names_in_order_need_no_memory() {
+    let names: Vec<String> = (0..3000).map(|i| format!("t{i:05}")).collect();
+    let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().is_empty());
+    assert!(file.check(&mut []).unwrap().is_empty());
+}
+
+#[test]
 fn version_0_1_may_repeat_names() {
     let mut cbor = Cbor::default();
     cbor.array(3);
@@ -231,12 +240,88 @@ fn too_many_unsorted_roles_need_memory() {
     }
 }
 
+/// Those of every tensor, whichever comes last.
+#[test]
+fn roles_of_every_tensor_are_compared() {
+    let manifest = |roles: [&[String]; 2]| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+        for (name, roles) in ["a", "b"].iter().zip(roles) {
+            cbor.text(name).map(3).text("shape").array(0).text("format").text("own").text("components");
+            cbor.map(roles.len() as u64);
+            for role in roles {
+                cbor.text(role);
+                component(&mut cbor);
+            }
+        }
+        file_1_2(&cbor.0)
+    };
+    let good: Vec<String> = (0..1100).rev().map(|i| format!("{i:05}")).collect();
+    let mut twice = good.clone();
+    twice[1099] = good[17].clone();
+    let bytes = manifest([&good, &good]);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::RolesUnchecked]);
+    assert!(file.check(&mut [0; 100]).unwrap().is_empty());
+    let mut role = Cbor::default();
+    role.text("01082").map(3);
+    for (roles, tensor, second) in [([&twice[..], &good], "a", 1), ([&good, &twice], "b", 2)] {
+        let bytes = manifest(roles);
+        let error = File::open(&bytes).unwrap().check(&mut [0; 100]).unwrap_err();
+        let at = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&role.0)).nth(second);
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (ErrorKind::RepeatedKey, Item::Role, at.map(|at| at as u64)));
+        let message = error.explain(&bytes[..]).to_string();
+        assert!(message.contains(&format!("component \"01082\" of tensor {tensor:?}")), "{message}");
+    }
+}
+
+/// What a layout requires of a component is held against the one that is read, also where there are too many roles to
+/// compare all of them without memory.
+#[test]
+fn a_required_role_stands_once_among_any_number() {
+    let roles: Vec<String> = (0..1100).rev().map(|i| format!("{i:06}")).collect();
+    let others = of_roles(&roles);
+    let is_refused = |layout: &str, required: &[(&str, &str, u64)], again: (&str, &str, u64)| {
+        let all = [required, &others, &[again]].concat();
+        let bytes = with_components(layout, &all);
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{again:?}: {error}");
+    };
+    // The one has no element, the other as many as the shape says, and the other way round.
+    is_refused("dense", &[("data", "u8", 0)], ("data", "u8", 4));
+    is_refused("dense", &[("data", "u8", 4)], ("data", "u8", 0));
+    let csr = [("values", "u8", 0), ("indices", "u64", 0), ("indptr", "u64", 0)];
+    csr.iter().for_each(|again| is_refused("sparse_csr", &csr, *again));
+}
+
 #[test]
 fn a_sparse_tensor_is_of_the_type_of_its_values() {
     let bytes = with_components("sparse_coo", &[("coords", "u8", 1), ("data", "u8", 3), ("values", "f32", 4)]);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
     assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
+}
+
+/// A role, as any text: its own item, and where it stands.
+#[test]
+fn roles_are_texts() {
+    for (role, kind) in [
+        (&b"\x05"[..], ErrorKind::UnexpectedType),
+        (b"\x62a\xff", ErrorKind::InvalidUtf8),
+        (b"\x7f\x61a\xff", ErrorKind::ChunkedText),
+        (b"\x1c", ErrorKind::Malformed),
+    ] {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+        cbor.text("shape").array(0).text("format").text("own").text("components").map(2).text("data");
+        component(&mut cbor);
+        let at = 68 + cbor.0.len() as u64;
+        cbor.raw(role);
+        component(&mut cbor);
+        let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
+        assert_eq!((error.kind(), error.item(), error.offset()), (kind, Item::Role, Some(at)), "{role:02x?}");
+    }
 }
 
 #[test]
@@ -437,4 +522,315 @@ fn deep_values_in_entries_that_are_passed() {
     let file = File::open(&bytes).unwrap();
     assert_eq!((file.find("a").unwrap().index(), file.find("b").unwrap().index()), (1, 0));
     assert_eq!(File::open(&deep(33)).map_err(kind).unwrap_err(), ErrorKind::TooDeep);
+}
+
+/// A value of a manifest whose keys are in the order in which real programs write them.
+#[derive(Clone)]
+enum Node {
+    Uint(u64),
+    Text(&'static str),
+    List(Vec<Node>),
+    Map(Vec<(String, Node)>),
+}
+
+/// How containers and heads are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Style {
+    Shortest,
+    /// Without a count, up to a break code.
+    Endless,
+    /// Numbers of so many bytes after each head.
+    Wide(usize),
+}
+
+fn map(pairs: &[(&str, Node)]) -> Node {
+    Node::Map(pairs.iter().map(|(key, value)| (key.to_string(), value.clone())).collect())
+}
+
+impl Node {
+    fn write(&self, style: Style, out: &mut Vec<u8>) {
+        let head = |out: &mut Vec<u8>, major: u8, number: u64| match style {
+            Style::Wide(width) => {
+                out.push((major << 5) | (24 + width.trailing_zeros() as u8));
+                out.extend(&number.to_be_bytes()[8 - width..]);
+            }
+            _ => {
+                let mut cbor = Cbor::default();
+                cbor.head(major, number);
+                out.extend(cbor.0);
+            }
+        };
+        let text = |out: &mut Vec<u8>, text: &str| {
+            head(out, 3, text.len() as u64);
+            out.extend(text.bytes());
+        };
+        match self {
+            Self::Uint(number) => head(out, 0, *number),
+            Self::Text(string) => text(out, string),
+            Self::List(items) => {
+                if style == Style::Endless {
+                    out.push(0x9f)
+                } else {
+                    head(out, 4, items.len() as u64)
+                }
+                items.iter().for_each(|item| item.write(style, out));
+            }
+            Self::Map(pairs) => {
+                if style == Style::Endless {
+                    out.push(0xbf)
+                } else {
+                    head(out, 5, pairs.len() as u64)
+                }
+                for (key, value) in pairs {
+                    text(out, key);
+                    value.write(style, out);
+                }
+            }
+        }
+        if style == Style::Endless && matches!(self, Self::List(_) | Self::Map(_)) {
+            out.push(0xff);
+        }
+    }
+
+    /// The pairs of the record at these keys; `0` is the only item of a list.
+    fn pairs(&mut self, path: &str) -> &mut Vec<(String, Node)> {
+        let mut node = self;
+        for step in path.split('/').filter(|step| !step.is_empty()) {
+            node = match node {
+                Self::List(items) => &mut items[0],
+                Self::Map(pairs) => &mut pairs.iter_mut().find(|(key, _)| key == step).unwrap().1,
+                _ => panic!("{path}"),
+            };
+        }
+        let Self::Map(pairs) = node else { panic!("{path}") };
+        pairs
+    }
+}
+
+/// The manifest of a file of that version with one tensor and every defined key.
+fn full(version: &str) -> Node {
+    use Node::{List, Text, Uint};
+    match version {
+        "0.1" => List(vec![map(&[
+            ("name", Text("t")),
+            ("offset", Uint(64)),
+            ("size", Uint(4)),
+            ("dtype", Text("float32")),
+            ("layout", Text("dense")),
+            ("shape", List(vec![Uint(1)])),
+            ("data_endianness", Text("little")),
+            ("encoding", Text("raw")),
+            ("checksum", Text("crc32c:0x00000000")),
+        ])]),
+        "1.0" => {
+            let data = map(&[
+                ("offset", Uint(64)),
+                ("length", Uint(4)),
+                ("encoding", Text("raw")),
+                ("digest", Text("crc32c:0x00000000")),
+            ]);
+            let tensor = map(&[
+                ("dtype", Text("float32")),
+                ("shape", List(vec![Uint(1)])),
+                ("format", Text("dense")),
+                ("components", map(&[("data", data)])),
+            ]);
+            map(&[("version", Text("1.0")), ("attributes", map(&[])), ("tensors", map(&[("t", tensor)]))])
+        }
+        _ => {
+            let data = map(&[
+                ("dtype", Text("f32")),
+                ("type", Text("f32")),
+                ("offset", Uint(64)),
+                ("length", Uint(4)),
+                ("uncompressed_length", Uint(4)),
+                ("encoding", Text("raw")),
+                ("digest", Text("crc32c:0x00000000")),
+            ]);
+            let tensor = map(&[
+                ("shape", List(vec![Uint(1)])),
+                ("format", Text("dense")),
+                ("attributes", map(&[])),
+                ("components", map(&[("data", data)])),
+            ]);
+            map(&[("version", Text("1.2.0")), ("attributes", map(&[])), ("objects", map(&[("t", tensor)]))])
+        }
+    }
+}
+
+/// Each record of each version, and its keys with the item that each is: those that are required, then the others.
+type Record = (&'static str, &'static str, &'static [(&'static str, Item)], &'static [(&'static str, Item)]);
+const RECORDS: &[Record] = &[
+    (
+        "0.1",
+        "/0",
+        &[
+            ("name", Item::Name),
+            ("offset", Item::Offset),
+            ("size", Item::Length),
+            ("dtype", Item::DType),
+            ("shape", Item::Shape),
+            ("encoding", Item::Encoding),
+        ],
+        &[("layout", Item::Layout), ("data_endianness", Item::ByteOrder), ("checksum", Item::Digest)],
+    ),
+    ("1.0", "", &[("version", Item::Version), ("tensors", Item::Tensors)], &[("attributes", Item::Attributes)]),
+    (
+        "1.0",
+        "/tensors/t",
+        &[("dtype", Item::DType), ("shape", Item::Shape), ("format", Item::Layout), ("components", Item::Components)],
+        &[],
+    ),
+    (
+        "1.0",
+        "/tensors/t/components/data",
+        &[("offset", Item::Offset), ("length", Item::Length)],
+        &[("encoding", Item::Encoding), ("digest", Item::Digest)],
+    ),
+    ("1.2", "", &[("version", Item::Version), ("objects", Item::Tensors)], &[("attributes", Item::Attributes)]),
+    (
+        "1.2",
+        "/objects/t",
+        &[("shape", Item::Shape), ("format", Item::Layout), ("components", Item::Components)],
+        &[("attributes", Item::Attributes)],
+    ),
+    (
+        "1.2",
+        "/objects/t/components/data",
+        &[("dtype", Item::DType), ("offset", Item::Offset), ("length", Item::Length)],
+        &[
+            ("type", Item::LogicalType),
+            ("uncompressed_length", Item::DecodedLength),
+            ("encoding", Item::Encoding),
+            ("digest", Item::Digest),
+        ],
+    ),
+];
+
+/// A file of that version with this manifest, and where the manifest begins.
+fn file_of(version: &str, manifest: &[u8]) -> (Vec<u8>, u64) {
+    let mut file = if version == "0.1" { file_0_1(manifest) } else { file_1_2(manifest) };
+    if version == "1.0" {
+        file.truncate(file.len() - 8); // it has no magic at the end
+    }
+    (file, 68)
+}
+
+fn written(version: &str, manifest: &Node, style: Style) -> Vec<u8> {
+    let mut cbor = Vec::new();
+    manifest.write(style, &mut cbor);
+    file_of(version, &cbor).0
+}
+
+/// Counts may be left out, and heads have any width (RFC 8949 section 3); keys may stand in any order.
+#[test]
+fn a_manifest_is_read_in_any_encoding_and_order() {
+    for version in ["0.1", "1.0", "1.2"] {
+        let manifest = full(version);
+        let described = |bytes: &[u8]| support::describe(&File::open(bytes).unwrap());
+        let expected = described(&written(version, &manifest, Style::Shortest));
+        assert!(expected.contains("\"t\" Some(f32)") && expected.contains("crc32c"), "{expected}");
+        for style in [Style::Endless, Style::Wide(1), Style::Wide(2), Style::Wide(4), Style::Wide(8)] {
+            assert_eq!(described(&written(version, &manifest, style)), expected, "{version} {style:?}");
+        }
+        for (_, record, ..) in RECORDS.iter().filter(|(of, ..)| *of == version) {
+            let mut manifest = manifest.clone();
+            for _ in 0..manifest.pairs(record).len() {
+                manifest.pairs(record).rotate_left(1);
+                for style in [Style::Shortest, Style::Endless] {
+                    assert_eq!(described(&written(version, &manifest, style)), expected, "{version} {record}");
+                }
+                let mut reversed = manifest.clone();
+                reversed.pairs(record).reverse();
+                assert_eq!(described(&written(version, &reversed, Style::Shortest)), expected, "{version} {record}");
+            }
+        }
+    }
+}
+
+/// A key is another one if any letter of it is.
+#[test]
+fn keys_are_compared_to_the_last_letter() {
+    for (version, record, required, optional) in RECORDS {
+        let all = required.iter().map(|key| (key, true)).chain(optional.iter().map(|key| (key, false)));
+        for ((key, item), is_required) in all {
+            let misspelled = (0..key.len()).map(|at| {
+                let letter = key.as_bytes()[at] ^ 0x20;
+                [&key.as_bytes()[..at], &[letter], &key.as_bytes()[at + 1..]].concat()
+            });
+            let longer = [[key.as_bytes(), b"s"].concat(), key.as_bytes()[..key.len() - 1].to_vec()];
+            for other in misspelled.chain(longer) {
+                let other = String::from_utf8(other).unwrap();
+                let mut manifest = full(version);
+                manifest.pairs(record).iter_mut().find(|(name, _)| name == key).unwrap().0 = other.clone();
+                let context = format!("{version} {record} {other}");
+                let bytes = written(version, &manifest, Style::Shortest);
+                match File::open(&bytes) {
+                    Ok(file) => {
+                        assert!(!is_required, "{context}");
+                        let digest = file.find("t").unwrap().data().unwrap().digest();
+                        assert_eq!(digest.is_none(), *item == Item::Digest, "{context}");
+                    }
+                    Err(error) => {
+                        assert!(is_required, "{context}");
+                        assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, *item), "{context}");
+                    }
+                }
+                // With the right one after it, nothing is missing.
+                let mut manifest = full(version);
+                manifest.pairs(record).insert(0, (other, Node::Uint(7)));
+                assert!(File::open(&written(version, &manifest, Style::Shortest)).is_ok(), "{context}");
+            }
+        }
+    }
+}
+
+/// Wherever in the record it stands again.
+#[test]
+fn no_key_stands_twice() {
+    for (version, record, required, optional) in RECORDS {
+        for (key, item) in required.iter().chain(*optional) {
+            let count = full(version).pairs(record).len();
+            for place in 0..=count {
+                for style in [Style::Shortest, Style::Endless] {
+                    let mut manifest = full(version);
+                    let pairs = manifest.pairs(record);
+                    let first = pairs.iter().position(|(name, _)| name == key).unwrap();
+                    let again = pairs[first].clone();
+                    pairs.insert(place, again);
+                    let context = format!("{version} {record} {key} at {place}");
+                    let bytes = written(version, &manifest, style);
+                    let error = File::open(&bytes).expect_err(&context);
+                    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, *item), "{context}");
+                    // The error is at the second of the two.
+                    let spelled = [&[0x60 | key.len() as u8], key.as_bytes()].concat();
+                    let all = bytes.windows(spelled.len()).enumerate().filter(|(_, part)| *part == spelled);
+                    assert!(all.clone().any(|(at, _)| error.offset() == Some(at as u64)), "{context}");
+                    assert!(all.map(|(at, _)| at as u64).next() < error.offset(), "{context}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_follows_a_manifest() {
+    for version in ["0.1", "1.0", "1.2"] {
+        for style in [Style::Shortest, Style::Endless] {
+            let mut cbor = Vec::new();
+            full(version).write(style, &mut cbor);
+            for more in [&[0][..], &[0xf6], &[0xff], &[0x61], &[0; 100]] {
+                let (bytes, at) = file_of(version, &[&cbor, more].concat());
+                let error = File::open(&bytes).unwrap_err();
+                assert_eq!((error.kind(), error.item()), (ErrorKind::TrailingBytes, Item::Manifest), "{version}");
+                assert_eq!(error.offset(), Some(at + cbor.len() as u64), "{version}");
+            }
+            for length in 1..cbor.len() {
+                let (bytes, at) = file_of(version, &cbor[..length]);
+                let error = File::open(&bytes).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::CountTooLarge), "{length}: {error}");
+                assert!(error.offset().is_some_and(|offset| (at..=at + length as u64).contains(&offset)), "{error}");
+            }
+        }
+    }
 }

@@ -228,6 +228,25 @@ fn entries_take_no_more_than_there_is() {
     assert_eq!(refused(&archive.finish()), (ErrorKind::Overlap, Item::Entry));
 }
 
+/// The field with the wide numbers of an entry is looked for again and again, so that not much may be before it.
+#[test]
+fn wide_numbers_are_among_the_first_fields() {
+    let archive = |before: usize| {
+        let mut archive = Archive::default();
+        archive.add("a.npy", ARRAY);
+        (archive.directory, archive.count) = (Vec::new(), 0);
+        let lengths = [(ARRAY.len() as u64).to_le_bytes(); 2].concat();
+        let extra = [b"xx\0\0".repeat(before), vec![1, 0, 16, 0], lengths].concat();
+        let mut about = about("a.npy", ARRAY);
+        about[12..20].fill(0xff);
+        about[22..].copy_from_slice(&(extra.len() as u16).to_le_bytes());
+        archive.list("a.npy", &about, 0).directory.extend(extra);
+        archive.finish()
+    };
+    assert_eq!(File::open(&archive(64)).unwrap().find("a").unwrap().data().unwrap().bytes(), Ok(&[7, 8, 9][..]));
+    assert_eq!(refused(&archive(65)), (ErrorKind::Malformed, Item::Entry));
+}
+
 #[test]
 fn an_encrypted_entry_is_listed() {
     // 12 bytes more than it decodes to, as programs encrypt.
@@ -339,4 +358,141 @@ fn an_archive_larger_than_memory_opens_in_parts() {
         assert_eq!((tensor.shape().dimension(0), data.extent().length), (Some(ITEMS / 4), ITEMS));
         assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
     }
+}
+
+/// One field wrong: what each error is about, and the byte that it points to: the local header of the entry, its record
+/// in the directory, or the record at the end.
+#[test]
+fn what_errors_point_to() {
+    let local = 30 + 5 + ARRAY.len(); // of the second entry
+    let directory = 2 * local;
+    let record = directory + 46 + 5;
+    let end = record + 46 + 5;
+    let good = Archive::default().add("a.npy", ARRAY).add("b.npy", ARRAY).finish();
+    assert_eq!(good.len(), end + 22);
+    type Patch<'a> = (usize, &'a [u8]);
+    let patched = |patches: &[Patch<'_>]| {
+        let mut bytes = good.clone();
+        patches.iter().for_each(|(at, patch)| bytes[*at..at + patch.len()].copy_from_slice(patch));
+        bytes
+    };
+    let (size, stored) = (ARRAY.len() as u32, ARRAY.len() as u32);
+    let most = (stored + 1) * 1032; // what a byte of deflate may become
+    let sizes = |size: u32| size.to_le_bytes();
+    let cases: &[(&[Patch<'_>], ErrorKind, Item, usize)] = &[
+        (&[(local, b"PK\x03\x05")], ErrorKind::Malformed, Item::Entry, local),
+        (&[(local + 6, &[1])], ErrorKind::HeadersDiffer, Item::Flags, local),
+        (&[(local + 6, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
+        (&[(local + 8, &[8])], ErrorKind::HeadersDiffer, Item::Encoding, local),
+        (&[(local + 14, &[0xff])], ErrorKind::HeadersDiffer, Item::Digest, local),
+        (&[(local + 18, &sizes(stored - 1))], ErrorKind::HeadersDiffer, Item::Length, local),
+        (&[(local + 22, &sizes(size - 1))], ErrorKind::HeadersDiffer, Item::Length, local),
+        (&[(local + 26, &[4])], ErrorKind::HeadersDiffer, Item::Name, local),
+        (&[(local + 28, &[0xff; 2])], ErrorKind::OutOfPlace, Item::Data, local),
+        (&[(local + 30, b"c")], ErrorKind::HeadersDiffer, Item::Name, local),
+        (&[(local + 35, b"\x92")], ErrorKind::Malformed, Item::Header, local + 35),
+        (&[(local + 41, &[9])], ErrorKind::UnsupportedVersion, Item::Version, local + 41),
+        (&[(local + 43, &[0xff; 2])], ErrorKind::OutOfFile, Item::Header, local + 43),
+        (&[(record, b"PK\x01\x03")], ErrorKind::Malformed, Item::Entry, record),
+        (&[(record + 8, &[1])], ErrorKind::HeadersDiffer, Item::Flags, local),
+        (&[(record + 28, &[6])], ErrorKind::Truncated, Item::Entry, record),
+        (&[(record + 30, &[1])], ErrorKind::Truncated, Item::Entry, record),
+        (&[(record + 32, &[1])], ErrorKind::Truncated, Item::Entry, record),
+        (&[(record + 34, &[1])], ErrorKind::CountsDiffer, Item::Entry, record),
+        (&[(record + 42, &sizes(directory as u32 - 29))], ErrorKind::OutOfPlace, Item::Offset, record),
+        (&[(record + 42, &sizes(0))], ErrorKind::HeadersDiffer, Item::Name, 0),
+        (&[(record + 46, &[0xff])], ErrorKind::InvalidUtf8, Item::Name, record),
+        (&[(record + 46, &[0])], ErrorKind::InvalidName, Item::Name, record),
+        (
+            &[(local + 22, &sizes(size + 1)), (record + 24, &sizes(size + 1))],
+            ErrorKind::SizeMismatch,
+            Item::Length,
+            record,
+        ),
+        (
+            &[(local + 18, &sizes(u32::MAX - 1)), (record + 20, &sizes(u32::MAX - 1))],
+            ErrorKind::OutOfPlace,
+            Item::Data,
+            record,
+        ),
+        (
+            &[
+                (local + 8, &[8]),
+                (record + 10, &[8]),
+                (local + 22, &sizes(most + 1)),
+                (record + 24, &sizes(most + 1)),
+            ],
+            ErrorKind::TooMany,
+            Item::DecodedLength,
+            record,
+        ),
+        (&[(end + 4, &[1])], ErrorKind::CountsDiffer, Item::Footer, end),
+        (&[(end + 6, &[1])], ErrorKind::CountsDiffer, Item::Footer, end),
+        (&[(end + 8, &[3])], ErrorKind::CountsDiffer, Item::Footer, end),
+        (&[(end + 10, &[3])], ErrorKind::CountsDiffer, Item::Footer, end),
+        (&[(end + 8, &[3, 0, 3])], ErrorKind::CountsDiffer, Item::Manifest, directory),
+        (&[(end + 8, &[1, 0, 1])], ErrorKind::CountsDiffer, Item::Manifest, directory),
+        (&[(end + 12, &[103])], ErrorKind::ManifestSize, Item::Footer, end),
+        (&[(end + 16, &sizes(directory as u32 + 1))], ErrorKind::ManifestSize, Item::Footer, end),
+        (&[(end + 20, &[1])], ErrorKind::Truncated, Item::Footer, end + 22),
+    ];
+    for (patches, kind, item, at) in cases {
+        let error = File::open(&patched(patches)).map(drop).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (*kind, *item, Some(*at as u64)), "{patches:x?}");
+    }
+    for patches in [
+        &[(local + 4, &[45][..]), (local + 7, &[8]), (local + 10, &[7; 4])][..], // version, UTF-8, time
+        &[(local + 8, &[8]), (record + 10, &[8]), (local + 22, &sizes(most)), (record + 24, &sizes(most))],
+        // Lengths that follow the data: those in front of it count no more.
+        &[(local + 6, &[8]), (record + 8, &[8]), (local + 14, &[0; 12])],
+    ] {
+        assert!(File::open(&patched(patches)).is_ok(), "{patches:x?}");
+    }
+    let unequal = patched(&[(local + 22, &sizes(size + 1)), (record + 24, &sizes(size + 1))]);
+    let message = File::open(&unequal).unwrap_err().explain(&unequal[..]).to_string();
+    assert!(message.contains("the two lengths of a stored entry differ"), "{message}");
+    let cut = File::open(&good[..end + 21]).unwrap_err();
+    assert_eq!((cut.kind(), cut.item(), cut.offset()), (ErrorKind::Truncated, Item::Footer, Some(end as u64 + 21)));
+    for comment in [1, 1000, 0xffff] {
+        let mut bytes = patched(&[(end + 20, &(comment as u16).to_le_bytes())]);
+        bytes.resize(bytes.len() + comment, b'x');
+        assert_eq!(File::open(&bytes).unwrap().tensor_count(), 2, "{comment}");
+        bytes.push(b'x');
+        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer), "{comment}");
+    }
+}
+
+/// Two records of the directory that clash: the error points to one of them, and its message names it.
+#[test]
+fn clashes_point_to_a_record() {
+    let mut archive = Archive::default();
+    archive.add("c.npy", ARRAY).add("a.npy", ARRAY).add("b.npy", ARRAY).add("a.npy", ARRAY);
+    let records = [1, 3].map(|i| Some((archive.bytes.len() + i * (46 + 5)) as u64));
+    let bytes = archive.finish();
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
+    assert!(records.contains(&error.offset()), "{error}");
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("tensor \"a.npy\": a tensor name appears twice"), "{message}");
+
+    // An archive as an entry, and what is in it listed, too.
+    let inner = Archive::default().add("b.npy", ARRAY).finish();
+    let mut archive = Archive::default();
+    archive.add("c", &inner).add("d.npy", ARRAY).list("b.npy", &about("b.npy", ARRAY), 31);
+    let at = archive.bytes.len() as u64;
+    let records = [at, at + 46 + 1 + 46 + 5].map(Some);
+    let error = File::open(&archive.finish()).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
+    assert!(records.contains(&error.offset()), "{error}");
+}
+
+/// An entry without a name or a byte ends where the directory begins.
+#[test]
+fn an_entry_of_nothing() {
+    let bytes = Archive::default().add("a.npy", ARRAY).add("", b"").finish();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.tensor_count(), file.warnings().iter().collect::<Vec<_>>()), (1, vec![Warning::NoArray]));
+    let entries: Vec<_> = file.as_npz().unwrap().entries().collect();
+    assert_eq!((entries[1].name, entries[1].extent.length, entries[1].decoded_length), ("", 0, 0));
 }

@@ -416,6 +416,8 @@ fn every_rule_has_its_error() {
     says(&of("\"U8\"", "[1]", "[1,0]"), 1, NegativeLength, Item::Offset, "[1,0]}}\u{7}", &reversed);
     let outside = format!("{a}: offset 61 + length 2 exceeds the file (62 bytes)");
     says(&of("\"U8\"", "[2]", "[0,2]"), 1, OutOfFile, Item::Offset, "[0,2]}}\u{7}", &outside);
+    let outside = format!("{a}: offset 64 + length 2 exceeds the file (64 bytes)");
+    says(&of("\"U8\"", "[2]", "[3,5]"), 3, OutOfFile, Item::Offset, "[3,5]}}\u{7}", &outside);
 
     // ST10
     let differs = "the length does not match the shape and the dtype";

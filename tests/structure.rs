@@ -82,7 +82,7 @@ fn arrows_point_down() {
 #[test]
 fn unsafe_code_is_in_few_files() {
     let may_have = |name: &str| {
-        let of_capi = ["pointer", "panic", "alloc", "tests", "from_c"];
+        let of_capi = ["pointer", "panic", "alloc", "tests", "other_tests", "from_c"];
         name == "crc.rs" || of_capi.iter().any(|module| name == format!("capi/{module}.rs"))
     };
     for (name, text) in sources() {
@@ -94,6 +94,31 @@ fn unsafe_code_is_in_few_files() {
         let may_allow = name.starts_with("capi/") || matches!(name.as_str(), "lib.rs" | "crc.rs");
         assert!(may_allow || text.contains("#![forbid(unsafe_code)]"), "{name}");
     }
+}
+
+/// So `make miri` sees all of the C ABI.
+#[test]
+fn the_tests_for_miri_call_every_function() {
+    let (tests, capi): (Vec<_>, Vec<_>) = sources()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("capi/"))
+        .partition(|(name, _)| name.contains("tests"));
+    let calls: String = tests.into_iter().map(|(_, text)| text).collect();
+    let mut count = 0;
+    for (name, text) in capi {
+        for line in code(&text) {
+            // Those of blocks are rows of a macro.
+            let row = Some(line).filter(|line| line.starts_with("tenslice_") && line.contains("_to_f32,"));
+            let Some(rest) = line.split_once("pub extern \"C\" fn ").map(|(_, rest)| rest).or(row) else { continue };
+            let function = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap();
+            if function.starts_with("tenslice_") {
+                let called = calls.contains(&format!("{function}(")) || calls.contains(&format!("{function}: "));
+                assert!(called, "{name}: {function}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 150, "{count}");
 }
 
 /// Let chains need Rust 1.88, and no lint reports them.
@@ -191,7 +216,7 @@ fn the_formats_are_listed_twice_and_alike() {
     // The C library, the proofs, the record of its ABI, other machines, the firmware.
     for path in [
         "Makefile",
-        ".ci/run",
+        ".ci/tests",
         ".ci/no-panic",
         ".ci/no-panic-zlib",
         ".ci/miri",

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 use support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
-use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Source, Warning};
+use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Item, Layout, Order, Source, Warning};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -504,4 +504,51 @@ fn many_dimensions_with_many_pairs() {
     let mut room = vec![0; MANY as usize];
     file.find("").unwrap().read_into(&mut room, &mut []).unwrap();
     assert!(room.iter().enumerate().all(|(i, byte)| *byte == i as u8));
+}
+
+/// One field wrong: what each error is about, the byte that it points to, and the number that its message has.
+#[test]
+fn what_errors_point_to() {
+    let good = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);
+    assert!(File::open(&good).is_ok());
+    /// Bytes at an offset, the error that follows, and a part of its message.
+    type Wrong<'a> = (usize, &'a [u8], ErrorKind, Item, u64, &'a str);
+    let cases: &[Wrong<'_>] = &[
+        (4, &0x0002_0000_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 131072 ("),
+        (4, &0x0001_0001_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 65537 ("),
+        (4, &0_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 0 ("),
+        (4, &0x0001_0000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Item::Version, 4, ""),
+        (4, &0x0000_9000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Item::Version, 4, ""),
+        (8, b"Uint", ErrorKind::NumberType, Item::NumberType, 8, "\"Uint\" (uint, UINT"),
+        (12, &[3], ErrorKind::NumberType, Item::NumberType, 12, ": 3 ["),
+        (12, &[0], ErrorKind::NumberType, Item::NumberType, 12, ": 0 ["),
+        (16, &[3], ErrorKind::NumberCount, Item::NumberType, 16, ": 3 ["),
+        (16, &[0, 1], ErrorKind::NumberCount, Item::NumberType, 16, ": 256 ["),
+        (20, &[0xff; 4], ErrorKind::CountTooLarge, Item::Header, 20, ": 4294967295 ["),
+        (24, &[3], ErrorKind::UnknownFlags, Item::Flags, 24, ": 3 ["),
+        (24, &[0, 0, 0, 0x80], ErrorKind::UnknownFlags, Item::Flags, 24, ": 2147483648 ["),
+        // The symmetry at 48: its size, the length of its operation, its names.
+        (56, &[25], ErrorKind::ChunkSize, Item::Chunk, 56, ": 25 ["),
+        (56, &[0], ErrorKind::ChunkSize, Item::Chunk, 56, ": 0 ["),
+        (67, b"z", ErrorKind::UnknownIndexName, Item::Symmetry, 48, ""),
+        (67, b"b", ErrorKind::NotPermutation, Item::Symmetry, 48, ""),
+        // The data at 72.
+        (
+            80,
+            &[0xf8, 0xff],
+            ErrorKind::OutOfFile,
+            Item::Chunk,
+            80,
+            "offset 72 + length 65528 exceeds the file (96 bytes)",
+        ),
+        (80, &[16], ErrorKind::SizeMismatch, Item::Chunk, 80, ": length 0, shape [2, 3], dtype u8, which takes 6"),
+    ];
+    for &(at, patch, kind, item, offset, part) in cases {
+        let mut bytes = good.clone();
+        bytes[at..at + patch.len()].copy_from_slice(patch);
+        let error = File::open(&bytes).map(drop).unwrap_err();
+        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(offset)), "{patch:x?} at {at}");
+        let message = error.explain(&bytes[..]).to_string();
+        assert!(message.contains(part), "{message}");
+    }
 }

@@ -3,9 +3,10 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value as Json;
+use support::ztensor2::{Object, Part, file};
 use support::{Cbor, Random, describe, fixture, open_in_parts};
 use tenslice::{BuiltIn, Error, ErrorKind, File, Item, Source, Tensor, Warning};
 
@@ -94,14 +95,11 @@ const ACCEPTED: &[(&str, Option<ErrorKind>)] = &[
     ("zero-size-tensor", None),
 ];
 
-/// The suite, which lies beside the checkout where it is there at all: it is not ours to pass on.
+/// The suite, where `TENSLICE_CORPUS` names a corpus that has it: it is not ours to pass on.
 fn suite() -> Option<PathBuf> {
-    let given = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    let suite = given.as_ref().unwrap_or(&beside).join("ztensor-v2-conformance");
+    let suite = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from)?.join("ztensor-v2-conformance");
     let is_there = suite.join("manifest.json").exists();
-    let may_skip = given.is_none() || std::env::var_os("TENSLICE_NO_SKIP").is_none();
-    assert!(is_there || may_skip, "no suite at {}", suite.display());
+    assert!(is_there || std::env::var_os("TENSLICE_NO_SKIP").is_none(), "no suite at {}", suite.display());
     is_there.then_some(suite)
 }
 
@@ -363,6 +361,188 @@ fn manifest(count: u64, shards: u64, mut place: impl FnMut(u64) -> (u64, u64, Op
     cbor.0
 }
 
+/// Where the heads of a CBOR value of definite length are, the value at `at` of `cbor`; returns where it ends.
+fn heads(cbor: &[u8], at: usize, all: &mut Vec<usize>) -> usize {
+    all.push(at);
+    let (number, after) = match cbor[at] & 0x1f {
+        info @ 0..24 => (usize::from(info), at + 1),
+        24 => (cbor[at + 1].into(), at + 2),
+        25 => (u16::from_be_bytes([cbor[at + 1], cbor[at + 2]]).into(), at + 3),
+        26 => (u32::from_be_bytes(cbor[at + 1..at + 5].try_into().unwrap()) as usize, at + 5),
+        info => panic!("{info}"),
+    };
+    match cbor[at] >> 5 {
+        2 | 3 => after + number,
+        4 => (0..number).fold(after, |at, _| heads(cbor, at, all)),
+        5 => (0..2 * number).fold(after, |at, _| heads(cbor, at, all)),
+        _ => after,
+    }
+}
+
+/// Each head of a manifest in another encoding: with more bytes than it takes, without a length, or after a tag. The
+/// error is at that head.
+#[test]
+fn every_head_of_a_manifest_is_held_to_its_encoding() {
+    let long = "n".repeat(300);
+    let attributes = serde_json::json!({ "k": [1, 300, 70_000, true, null], "text": "abc", "long": long });
+    let part = |role, stored: &[u8]| Part {
+        role,
+        dtype: "u8",
+        stored: stored.to_vec(),
+        digest: Some(support::ztensor2::xxh3(stored)),
+        ..Part::default()
+    };
+    let object = |name, shape: &[u64], attributes: Json, stored: &[u8]| Object {
+        name,
+        shape: shape.to_vec(),
+        layout: "dense",
+        attributes,
+        parts: vec![part("data", stored)],
+    };
+    let name: &str = Box::leak("w".repeat(260).into_boxed_str());
+    let objects = [
+        object("a", &[3], Json::Null, &[1, 2, 3]),
+        object("b", &[5, 300], attributes, &[0; 1500]),
+        object("layer.0.weight.of.that.name", &[], Json::Null, &[9]),
+        object(name, &[2, 1], Json::Null, &[8, 7]),
+    ];
+    let shards = [("other", 70_000, support::ztensor2::xxh3(b"x"))];
+    let bytes = file(&objects, &shards);
+    assert!(File::open(&bytes).is_ok());
+    let place = manifest_of(&bytes);
+    let (manifest, data) = (&bytes[place.clone()], &bytes[4096..place.start]);
+    let mut all = Vec::new();
+    assert_eq!(heads(manifest, 0, &mut all), manifest.len());
+    assert!(all.len() > 100, "{}", all.len());
+    let refused = |at: usize, end: usize, head: &[u8], expected: ErrorKind| {
+        let changed = [&manifest[..at], head, &manifest[end..]].concat();
+        let bytes = file_of(&changed, data);
+        let context = format!("{head:x?} at {at} for {:x?}", &manifest[at..end]);
+        let error = open_both_ways(&context, &bytes).expect_err(&context);
+        assert_eq!((error.kind(), error.offset()), (expected, Some((place.start + at) as u64)), "{context}");
+    };
+    for at in all {
+        let (of, info) = (manifest[at] & 0xe0, manifest[at] & 0x1f);
+        let width = if info < 24 { 0 } else { 1 << (info - 24) };
+        let mut number = [0; 8];
+        match width {
+            0 => number[7] = info,
+            _ => number[8 - width..].copy_from_slice(&manifest[at + 1..at + 1 + width]),
+        }
+        let end = at + 1 + width;
+        for wider in [1, 2, 4, 8_usize].into_iter().filter(|wider| *wider > width) {
+            let head = [&[of | (24 + wider.trailing_zeros() as u8)], &number[8 - wider..]].concat();
+            let is_simple = of == 0xe0; // a simple value has no other encoding: what is wider is a number or none
+            if !is_simple {
+                refused(at, end, &head, ErrorKind::NotShortest);
+            }
+        }
+        refused(at, end, &[&[0xc1], &manifest[at..end]].concat(), ErrorKind::Tagged);
+        match of {
+            0x60..=0xa0 => refused(at, end, &[of | 0x1f], ErrorKind::IndefiniteLength),
+            _ => refused(at, end, &[of | 0x1f], ErrorKind::Malformed),
+        }
+        refused(at, end, &[of | 0x1c], ErrorKind::Malformed);
+    }
+    // Cut anywhere, or followed by a byte.
+    for end in 1..manifest.len() {
+        let error = File::open(&file_of(&manifest[..end], data)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::CountTooLarge), "{end}: {error}");
+    }
+    refused(manifest.len(), manifest.len(), &[0], ErrorKind::TrailingBytes);
+}
+
+/// A key that is not known says nothing, whatever its value is; one that is known but for a letter is not known.
+#[test]
+fn unknown_keys_of_every_record() {
+    let stored = [1, 2, 3];
+    let digest = support::ztensor2::xxh3(&stored);
+    let base = serde_json::json!({
+        "objects": { "t": {
+            "shape": [3], "layout": "dense", "attributes": { "a": 1 },
+            "parts": { "data": { "dtype": "u8", "type": "u8", "blob": [4096, 3], "digest": digest } },
+        } },
+        "shards": { "s": { "size": 8192, "digest": digest } },
+        "attributes": {},
+    });
+    let open = |manifest: &Json| File::open(&file_of(&support::ztensor2::cbor(manifest), &stored)).map(|_| ());
+    assert_eq!(open(&base), Ok(()));
+    type Keys<'a> = &'a [(&'a str, Option<Item>)];
+    let records: [(&str, Keys<'_>); 4] = [
+        ("", &[("objects", Some(Item::Tensors)), ("shards", None), ("attributes", None)]),
+        (
+            "/objects/t",
+            &[
+                ("shape", Some(Item::Shape)),
+                ("layout", Some(Item::Layout)),
+                ("parts", Some(Item::Components)),
+                ("attributes", None),
+            ],
+        ),
+        (
+            "/objects/t/parts/data",
+            &[
+                ("dtype", Some(Item::DType)),
+                ("blob", Some(Item::Offset)),
+                ("digest", None),
+                ("type", None),
+                ("encoding", None),
+                ("shard", None),
+                ("decoded_length", None),
+            ],
+        ),
+        ("/shards/s", &[("size", Some(Item::Length)), ("digest", Some(Item::Digest))]),
+    ];
+    for (record, keys) in records {
+        for (key, item) in keys {
+            for at in 0..=key.len() {
+                let mut other = key.as_bytes().to_vec();
+                match other.get_mut(at) {
+                    Some(letter) => *letter ^= 0x20,
+                    None => drop(other.pop()),
+                }
+                let other = String::from_utf8(other).unwrap();
+                for value in [Json::from(7), Json::from("text"), Json::Null, serde_json::json!({ "k": [[], {}, 1] })]
+                {
+                    // Beside the right one, and in its place.
+                    let mut manifest = base.clone();
+                    let entries = manifest.pointer_mut(record).unwrap().as_object_mut().unwrap();
+                    entries.insert(other.clone(), value.clone());
+                    assert_eq!(open(&manifest), Ok(()), "{record} {other}");
+                    let entries = manifest.pointer_mut(record).unwrap().as_object_mut().unwrap();
+                    entries.remove(*key);
+                    let found = open(&manifest).map_err(|error| (error.kind(), error.item()));
+                    let expected = item.map_or(Ok(()), |item| Err((ErrorKind::MissingKey, item)));
+                    assert_eq!(found, expected, "{record} {other}");
+                }
+            }
+        }
+    }
+}
+
+/// A value of an unknown key may be as deep in the manifest as any other: 32 levels below the root.
+#[test]
+fn unknown_values_of_every_record_are_bounded() {
+    let stored = [1, 2, 3];
+    let digest = support::ztensor2::xxh3(&stored);
+    for (record, depth) in [("", 0), ("/objects/t", 2), ("/objects/t/parts/data", 4), ("/shards/s", 2)] {
+        for (levels, expected) in [(31 - depth, None), (32 - depth, Some(ErrorKind::TooDeep))] {
+            let mut manifest = serde_json::json!({
+                "objects": { "t": {
+                    "shape": [3], "layout": "dense",
+                    "parts": { "data": { "dtype": "u8", "blob": [4096, 3] } },
+                } },
+                "shards": { "s": { "size": 8192, "digest": digest } },
+            });
+            let nested = (0..levels).fold(Json::from(0), |value, _| Json::Array(vec![value]));
+            manifest.pointer_mut(record).unwrap().as_object_mut().unwrap().insert("unknown".into(), nested);
+            let bytes = file_of(&support::ztensor2::cbor(&manifest), &stored);
+            let found = open_both_ways(record, &bytes).err().map(|error| error.kind());
+            assert_eq!(found, expected, "{levels} levels in {record}");
+        }
+    }
+}
+
 #[test]
 fn extents_are_the_same_or_apart() {
     let data = vec![0; 3 * 4096];
@@ -526,4 +706,295 @@ fn all_digests_match() {
         }
     }
     assert!(verified > 60, "{verified}");
+}
+
+/// Values of four bits are packed two to a byte: read one by one, each would be another's half.
+#[test]
+fn sparse_values_of_less_than_a_byte_are_not_read() {
+    let part = |role, dtype, stored: &[u8]| Part { role, dtype, stored: stored.to_vec(), ..Part::default() };
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    for count in [1_u32, 2, 3] {
+        let stored = &[0x21, 0x43][..count.div_ceil(2) as usize];
+        let values = Part { logical: Some("f4_e2m1"), ..part("values", "u8", stored) };
+        let columns: Vec<u32> = (0..count).collect();
+        let csr = vec![
+            part("indices", "u32", &numbers(&columns)),
+            part("indptr", "u32", &numbers(&[0, count, count])),
+            values.clone(),
+        ];
+        // As many coordinates as values, and as many as bytes.
+        let coo = |count: usize| vec![part("coords", "u32", &vec![0; 2 * 4 * count]), values.clone()];
+        let all = [
+            ("zt.sparse_csr/1", csr),
+            ("zt.sparse_coo/1", coo(count as usize)),
+            ("zt.sparse_coo/1", coo(stored.len())),
+        ];
+        for (layout, parts) in all {
+            let shape = vec![2, 4];
+            let bytes = file(&[Object { name: "t", shape, layout, attributes: Json::Null, parts }], &[]);
+            let file = File::open(&bytes).unwrap();
+            let tensor = file.find("t").unwrap();
+            let unsupported =
+                |result: Result<(), Error>| assert_eq!(result.unwrap_err().kind(), ErrorKind::UnsupportedLayout);
+            unsupported(tensor.sparse(&mut []).map(drop));
+            let mut dst = [0xee; 8];
+            unsupported(tensor.read_into(&mut dst, &mut []).map(drop));
+            assert_eq!(dst, [0xee; 8]);
+            #[cfg(feature = "dequantize")]
+            unsupported(tensor.read_f32_into(&mut [0.0; 8], &mut [0; 64]).map(drop));
+            assert_eq!(tensor.dense_length(), None);
+            // What is stored can be had, and verified.
+            assert_eq!(tensor.component("values").unwrap().bytes().unwrap(), stored);
+            tensor.verify().unwrap();
+        }
+    }
+}
+
+/// A file of one tensor.
+fn one(layout: &'static str, shape: &[u64], parts: Vec<Part>) -> Vec<u8> {
+    file(&[Object { name: "t", shape: shape.to_vec(), layout, attributes: Json::Null, parts }], &[])
+}
+
+/// Components of so many zeros.
+fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Part> {
+    let part = |&(role, dtype, length)| Part { role, dtype, stored: vec![0; length], ..Part::default() };
+    all.iter().map(part).collect()
+}
+
+/// What each layout requires of its components: kind, item, what stands where the error points to, and the message.
+#[test]
+fn components_of_each_layout() {
+    use ErrorKind::*;
+    const DENSE: &str = "dense";
+    const CSR: &str = "zt.sparse_csr/1";
+    const COO: &str = "zt.sparse_coo/1";
+    let lacks = |role: &str| format!("tensor \"t\": the layout lacks a component that it requires: \"{role}\"");
+    let too_many = |role: &str| format!("tensor \"t\": the layout does not allow this component: \"{role}\"");
+    let of = |role: &str, message: &str| format!("component \"{role}\" of tensor \"t\": {message}");
+    let sizes = "the length does not match the shape and the dtype";
+    let index = "dtype: indices must be u32 or u64, all of the same type";
+    let count = "length: the index component has a wrong number of elements for the layout";
+    let partial = "the length is not a multiple of the element size";
+    let overflow = "tensor \"t\": the product of the shape, in bytes, exceeds 64 bits";
+    let rank = "tensor \"t\": shape: the layout does not allow this rank";
+    let (values, indices, indptr) = (("values", "u16", 6), ("indices", "u32", 12), ("indptr", "u32", 12));
+    let (coords, other) = (("coords", "u32", 24), ("other", "u8", 1));
+    let good: [(&str, &[u64], &[_]); 9] = [
+        (DENSE, &[2, 3], &[("data", "u16", 12)]),
+        (DENSE, &[2, 0], &[("data", "u16", 0)]),
+        (CSR, &[2, 3], &[values, indices, indptr]),
+        (CSR, &[0, 3], &[("values", "u16", 0), ("indices", "u64", 0), ("indptr", "u64", 8)]),
+        (COO, &[2, 3], &[values, coords]),
+        (COO, &[2, 3], &[values, coords, other]),
+        (COO, &[2, 3, 4], &[values, ("coords", "u32", 36)]),
+        (COO, &[2, 3], &[values, ("coords", "u64", 48)]),
+        ("of somebody", &[2, 3], &[other]),
+    ];
+    for (layout, shape, all) in good {
+        let bytes = one(layout, shape, parts(all));
+        open_both_ways(layout, &bytes).unwrap_or_else(|error| panic!("{layout} {all:?}: {error}"));
+    }
+    type Bad<'a, P> = (&'static str, &'a [u64], &'a [P], ErrorKind, Item, &'static str, String);
+    let bad: [Bad<'_, _>; 32] = [
+        (DENSE, &[1], &[other], MissingComponent, Item::Components, "", lacks("data")),
+        (DENSE, &[1], &[other, ("more", "u8", 1)], MissingComponent, Item::Components, "", lacks("data")),
+        (DENSE, &[1], &[("data", "u8", 1), other], UnexpectedComponent, Item::Components, "", too_many("other")),
+        (DENSE, &[1], &[("data", "u8", 1), values], UnexpectedComponent, Item::Components, "", too_many("values")),
+        (
+            DENSE,
+            &[2, 3],
+            &[("data", "u16", 6)],
+            SizeMismatch,
+            Item::Length,
+            "data",
+            of("data", &format!("{sizes}: length 6, shape [2, 3], dtype u16, which takes 12")),
+        ),
+        (
+            DENSE,
+            &[1 << 63],
+            &[("data", "u16", 0)],
+            ShapeOverflow,
+            Item::Shape,
+            "shape",
+            format!("{overflow}: shape [9223372036854775808]"),
+        ),
+        (CSR, &[2, 3], &[indices, indptr], MissingComponent, Item::Components, "", lacks("values")),
+        (CSR, &[2, 3], &[values, indptr], MissingComponent, Item::Components, "", lacks("indices")),
+        (CSR, &[2, 3], &[values, indices], MissingComponent, Item::Components, "", lacks("indptr")),
+        (CSR, &[2, 3], &[indices, indptr, other], MissingComponent, Item::Components, "", lacks("values")),
+        (CSR, &[2, 3], &[values, indptr, other], MissingComponent, Item::Components, "", lacks("indices")),
+        (CSR, &[2, 3], &[values, indices, other], MissingComponent, Item::Components, "", lacks("indptr")),
+        (
+            CSR,
+            &[2, 3],
+            &[values, indices, indptr, other],
+            UnexpectedComponent,
+            Item::Components,
+            "",
+            too_many("other"),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, indices, indptr, coords],
+            UnexpectedComponent,
+            Item::Components,
+            "",
+            too_many("coords"),
+        ),
+        (CSR, &[6], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
+        (CSR, &[2, 3, 1], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
+        (CSR, &[], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
+        (
+            CSR,
+            &[2, 3],
+            &[values, ("indices", "i32", 12), indptr],
+            IndexType,
+            Item::DType,
+            "indices",
+            of("indices", index),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, ("indices", "u16", 6), indptr],
+            IndexType,
+            Item::DType,
+            "indices",
+            of("indices", index),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, indices, ("indptr", "u64", 24)],
+            IndexType,
+            Item::DType,
+            "indptr",
+            of("indptr", index),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, indices, ("indptr", "i32", 12)],
+            IndexType,
+            Item::DType,
+            "indptr",
+            of("indptr", index),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, ("indices", "u32", 13), indptr],
+            PartialElement,
+            Item::Length,
+            "indices",
+            of("indices", &format!("{partial}: length 13, shape [2, 3], dtype u32")),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[values, indices, ("indptr", "u32", 8)],
+            CountMismatch,
+            Item::Length,
+            "indptr",
+            of("indptr", &format!("{count}: length 8, shape [2, 3], dtype u32")),
+        ),
+        (
+            CSR,
+            &[3, 2],
+            &[values, indices, indptr],
+            CountMismatch,
+            Item::Length,
+            "indptr",
+            of("indptr", &format!("{count}: length 12, shape [3, 2], dtype u32")),
+        ),
+        (
+            CSR,
+            &[2, 3],
+            &[("values", "u16", 8), indices, indptr],
+            SizeMismatch,
+            Item::Length,
+            "values",
+            of("values", &format!("{sizes}: length 8, shape [2, 3], dtype u16")),
+        ),
+        (
+            CSR,
+            &[u64::MAX, 1],
+            &[values, indices, indptr],
+            ShapeOverflow,
+            Item::Shape,
+            "shape",
+            format!("{overflow}: shape [18446744073709551615, 1]"),
+        ),
+        (
+            CSR,
+            &[(1 << 62) - 1, 1],
+            &[values, indices, indptr],
+            ShapeOverflow,
+            Item::Shape,
+            "shape",
+            format!("{overflow}: shape [4611686018427387903, 1]"),
+        ),
+        (COO, &[2, 3], &[coords, other], MissingComponent, Item::Components, "", lacks("values")),
+        (COO, &[2, 3], &[values, other], MissingComponent, Item::Components, "", lacks("coords")),
+        (COO, &[2, 3], &[values, ("coords", "i32", 24)], IndexType, Item::DType, "coords", of("coords", index)),
+        (
+            COO,
+            &[2, 3],
+            &[("values", "u16", 7), coords],
+            PartialElement,
+            Item::Length,
+            "values",
+            of("values", &format!("{partial}: length 7, shape [2, 3], dtype u16")),
+        ),
+        (
+            COO,
+            &[2, 3],
+            &[values, ("coords", "u32", 12)],
+            CountMismatch,
+            Item::Length,
+            "coords",
+            of("coords", &format!("{count}: length 12, shape [2, 3], dtype u32")),
+        ),
+    ];
+    for (layout, shape, all, kind, item, at, message) in bad {
+        let context = format!("{layout} {shape:?} {all:?}");
+        let bytes = one(layout, shape, parts(all));
+        let error = open_both_ways(&context, &bytes).expect_err(&context);
+        let start = error.offset().unwrap();
+        assert_eq!(
+            error.explain(&bytes[..]).to_string(),
+            format!("ztensor 2: {message} [at byte {start}]"),
+            "{context}"
+        );
+        assert_eq!((error.kind(), error.item()), (kind, item), "{context}");
+        // A component by its role, a shape by itself, the components by how many there are.
+        let mut expected = Cbor::default();
+        match at {
+            "" => expected.map(all.len() as u64),
+            "shape" => expected.array(shape.len() as u64),
+            role => expected.text(role),
+        };
+        assert!(bytes[start as usize..].starts_with(&expected.0), "{context}: {start}");
+    }
+}
+
+/// Section 2.3: without a manifest, all three of its numbers are 0.
+#[test]
+fn a_file_without_a_manifest_states_nothing_of_it() {
+    let good = support::ztensor2::shard(&[7; 9]);
+    let footer = good.len() - 40;
+    assert!(open_both_ways("a shard", &good).is_ok());
+    for (at, number) in [(footer, 4096_u64), (footer, 1), (footer + 8, 1), (footer + 16, 1)] {
+        let mut bytes = good.clone();
+        bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        let error = open_both_ways("a shard", &bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        if at == footer + 8 {
+            // One byte at offset 0.
+            assert_eq!(found, (ErrorKind::MisalignedOffset, Item::Footer, Some(footer as u64)));
+        } else {
+            assert_eq!(found, (ErrorKind::ManifestSize, Item::Footer, Some(footer as u64)), "{at}");
+        }
+    }
 }

@@ -1,28 +1,20 @@
 //! The reference implementation of zTensor 2, the crate `ztensor` 2.1.1, beside ours: over the files with known contents,
-//! their prefixes, and 100 000 manifests made of them by mutations, with a hash that is right. Both accept or both refuse
-//! a file, and list the same. Where they differ, the cause is one of [`Difference`]; how many files each has, and how
-//! often both name the same rule, `--nocapture` prints.
+//! their prefixes, and 100 000 manifests made of them by mutations, with a hash that is right. How many files each
+//! difference has, and how often both name the same rule, `--nocapture` prints.
 #![cfg(all(feature = "ztensor2", target_pointer_width = "64"))] // the reference reads lengths as `usize`
 
+#[path = "support/ztensor2_reference.rs"]
+mod both;
 mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use both::{Difference, Verdict, judge};
 use support::{Random, open_and_check};
-use tenslice::{ErrorKind, File, Item, Layout};
+use tenslice::{ErrorKind, File, Item};
+use ztensor::Vocabulary;
 use ztensor::format::cbor::{self, Value};
-use ztensor::format::validate::image;
-use ztensor::{Error as Theirs, Manifest, Vocabulary};
-
-/// Why ours refuses a file that the reference accepts. The other way round there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Difference {
-    /// The bytes that shape and dtype require exceed 64 bits: the reference then takes any length.
-    SizeOverflow,
-    /// The components of `zt.sparse_coo/1` do not fit together: the reference does not look at them.
-    Coordinates,
-}
 
 /// The files of zTensor 2 among the fixtures, and the corpus, where there is one.
 fn files() -> Vec<Vec<u8>> {
@@ -42,10 +34,6 @@ fn files() -> Vec<Vec<u8>> {
     }
     let mut all = Vec::new();
     support::folders().iter().for_each(|folder| below(folder, &mut all));
-    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/ztensor-v2-conformance");
-    if suite.is_dir() {
-        below(&suite, &mut all);
-    }
     assert!(all.len() >= 25, "{}", all.len());
     all
 }
@@ -62,16 +50,9 @@ struct Outcome {
 
 impl Outcome {
     fn compare(&mut self, bytes: &[u8], vocabulary: &Vocabulary) {
-        let ours = open_and_check(bytes);
-        match (image(bytes, vocabulary), ours) {
-            (Ok(theirs), Ok(ours)) => {
-                self.accepted += 1;
-                let manifest = theirs.clone().unwrap_or_default(); // none in a shard
-                assert_eq!(list(&ours), list_theirs(&manifest));
-                assert_eq!(ours.as_ztensor2().unwrap().is_shard(), theirs.is_none());
-            }
-            (Err(Theirs::Reject { rule, .. }), Err(error)) => {
-                let rule = format!("{rule:?}");
+        match judge(bytes, vocabulary) {
+            Verdict::Accepted => self.accepted += 1,
+            Verdict::Refused(rule, error) => {
                 *self.refused.entry(rule.clone()).or_default() += 1;
                 let ours = rules(error.kind(), error.item());
                 if ours.contains(&rule.as_str()) {
@@ -80,29 +61,10 @@ impl Outcome {
                     *self.other_rule.entry((rule, format!("{:?}", error.kind()))).or_default() += 1;
                 }
             }
-            (Ok(theirs), Err(error)) => {
-                let difference = match error.kind() {
-                    ErrorKind::ShapeOverflow => Difference::SizeOverflow,
-                    ErrorKind::SizeMismatch if is_large(theirs.as_ref()) => Difference::SizeOverflow,
-                    _ if has_coordinates(theirs.as_ref()) => Difference::Coordinates,
-                    _ => panic!("refused by ours alone: {error:?}, {}", error.explain(bytes)),
-                };
-                *self.differences.entry(difference).or_default() += 1;
-            }
-            (Err(error), Ok(_)) => panic!("refused by the reference alone: {error}"),
-            (Err(error), Err(_)) => panic!("another error: {error}"),
+            Verdict::Explained(difference) => *self.differences.entry(difference).or_default() += 1,
+            Verdict::Unexplained(text) => panic!("{text}"),
         }
     }
-}
-
-fn has_coordinates(manifest: Option<&Manifest>) -> bool {
-    manifest.is_some_and(|manifest| manifest.objects.values().any(|object| object.layout == "zt.sparse_coo/1"))
-}
-
-/// Whether the number of values of a sparse tensor is so large that their size exceeds 64 bits.
-fn is_large(manifest: Option<&Manifest>) -> bool {
-    let sizes = manifest.into_iter().flat_map(|manifest| manifest.objects.values());
-    sizes.flat_map(|object| object.parts.values()).any(|part| part.decoded_size() > 1 << 60)
 }
 
 /// The rules of the reference that a kind of ours may mean.
@@ -140,64 +102,6 @@ fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
         | (Kind::IndexType | Kind::PartialElement, _) => &["LayoutRule"],
         _ => &[],
     }
-}
-
-/// What ours lists, as text.
-fn list(file: &File<'_>) -> String {
-    let mut lines = Vec::new();
-    for shard in file.as_ztensor2().unwrap().shards() {
-        lines.push(format!("shard {} {} {}", shard.name, shard.size, shard.digest));
-    }
-    lines.push(format!("{} attributes", file.attributes().count()));
-    for tensor in file.tensors() {
-        let shape: Vec<_> = tensor.shape().iter().collect();
-        let count = tensor.attributes().count();
-        assert_eq!(tensor.layout() == Layout::Dense, tensor.layout_name() == "dense");
-        lines.push(format!("{} {shape:?} {} {count}", tensor.name(), tensor.layout_name()));
-        for part in tensor.components() {
-            let storage = part.storage_dtype().unwrap();
-            let encoding = part.encoding_name();
-            lines.push(format!(
-                "{} {} {storage} {:?} {} {:?} {encoding} {:?} {:?}",
-                tensor.name(),
-                part.role(),
-                part.shard(),
-                part.extent().offset,
-                part.extent().length,
-                part.decoded_length(),
-                part.digest()
-            ));
-        }
-    }
-    lines.sort(); // theirs are in another order
-    lines.join("\n")
-}
-
-/// What the reference lists, likewise.
-fn list_theirs(manifest: &Manifest) -> String {
-    let mut lines = Vec::new();
-    let count = |attributes: &Option<Value>| attributes.as_ref().and_then(Value::as_map).map_or(0, <[_]>::len);
-    for (name, shard) in &manifest.shards {
-        lines.push(format!("shard {name} {} {}", shard.size, shard.digest));
-    }
-    lines.push(format!("{} attributes", count(&manifest.attributes)));
-    for (name, object) in &manifest.objects {
-        lines.push(format!("{name} {:?} {} {}", object.shape, object.layout, count(&object.attributes)));
-        for (role, part) in &object.parts {
-            lines.push(format!(
-                "{name} {role} {} {:?} {} {:?} {} {:?} {:?}",
-                part.dtype,
-                part.blob.shard.as_deref(),
-                part.blob.offset,
-                part.blob.length,
-                part.encoding.as_deref().unwrap_or("raw"),
-                Some(part.decoded_size()),
-                part.digest.as_deref()
-            ));
-        }
-    }
-    lines.sort();
-    lines.join("\n")
 }
 
 /// The file with another manifest, at the same place, of which the footer has length and hash.
@@ -476,7 +380,8 @@ fn both_agree_but_for_the_named_differences() {
     println!("for the same rule by ours: {same_rule}; for another one of several: {other} {other_rule:?}");
     println!("by ours alone: {differences:?}");
     assert!(accepted > 20_000 && total > 40_000, "{accepted} {total}");
-    assert!(refused.len() >= 20, "{refused:?}");
+    let rules = if support::folders().len() > 1 { 20 } else { 16 }; // the corpus breaks some that the fixtures do not
+    assert!(refused.len() >= rules, "{refused:?}");
     assert!(other < total / 20, "{other} of {total}");
     assert!(differences.values().all(|count| *count < 200), "{differences:?}");
 }

@@ -1,32 +1,3 @@
-//! Any bytes as a chunk of a sound frame, so that they come as far as the codecs. What was in the memory before never
-//! shows.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use tenslice::File;
-
-#[path = "sound_frame.rs"]
-mod sound_frame;
-
-const LARGEST: u32 = 1 << 18;
-
-fuzz_target!(|bytes: &[u8]| {
-    // The chunk's own length, so that the frame agrees.
-    let Some(length) = bytes.get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_le_bytes) else { return };
-    if length == 0 || length > LARGEST {
-        return;
-    }
-    let mut chunk = bytes.to_vec();
-    let stored = (chunk.len() as u32).to_le_bytes();
-    if let Some(field) = chunk.get_mut(12..16) {
-        field.copy_from_slice(&stored);
-    }
-    let frame = sound_frame::frame_of(&chunk, length, 4);
-    let file = File::open(&frame).unwrap();
-    let Ok(chunk) = file.as_b2nd().unwrap().chunk(0, &mut []) else { return };
-    let decode = |fill: u8| {
-        let mut room = vec![fill; length as usize];
-        chunk.read_into(&mut room, &mut vec![!fill; chunk.scratch_length() as usize]).map(|room| room.to_vec())
-    };
-    assert_eq!(decode(0), decode(0x5a));
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tenslice_fuzz::chunk::run(bytes));

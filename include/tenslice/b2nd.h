@@ -44,10 +44,10 @@ tenslice_status tenslice_b2nd_read_region(const tenslice_file *file, const uint6
 
 /**
  * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Blocks and streams count as a
- * whole, even where little of them is wanted, since a codec cannot decode less. Chunks may extend past the array and
- * share their bytes, so that a file of 300 bytes can make a small region cost terabytes: for files that you do not
- * trust, read only regions whose work is acceptable. Examines the chunks that the region touches and their streams;
- * past 65536 of them it uses an upper bound.
+ * whole, even where little of them is wanted, since a codec cannot decode less; dictionaries of Zstandard count for
+ * each chunk that has one. Chunks may extend past the array and share their bytes, so that a file of 300 bytes can
+ * make a small region cost terabytes: for files that you do not trust, read only regions whose work is acceptable.
+ * Examines the chunks that the region touches and their streams; past 65536 of them it uses an upper bound.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY.
  */

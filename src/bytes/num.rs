@@ -92,7 +92,53 @@ pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{quotient, quotient_of_words, remainder};
+    use super::{count_of, decimal, product, quotient, quotient_of_words, remainder, short_count_of};
+
+    #[test]
+    fn parts_that_cover_a_length() {
+        for (length, part, count) in [
+            (0, 0, 0),
+            (7, 0, 0),
+            (0, 7, 0),
+            (1, 7, 1),
+            (6, 7, 1),
+            (7, 7, 1),
+            (8, 7, 2),
+            (14, 7, 2),
+            (u32::MAX, 1, u32::MAX),
+            (u32::MAX, 2, 1 << 31),
+            (u32::MAX, u32::MAX, 1),
+        ] {
+            assert_eq!(short_count_of(length, part), count, "{length} by {part}");
+            assert_eq!(count_of(length.into(), part.into()), u64::from(count), "{length} by {part}");
+        }
+        assert_eq!(count_of(u64::MAX, 2), 1 << 63);
+        assert_eq!((count_of(u64::MAX, 1), count_of(u64::MAX, u64::MAX)), (u64::MAX, 1));
+        assert_eq!(product(Some(1 << 32), (1 << 32) - 1), Some(u64::MAX - u64::from(u32::MAX)));
+        assert_eq!((product(Some(1 << 32), 1 << 32), product(None, 0)), (None, None));
+    }
+
+    #[test]
+    fn decimal_numbers() {
+        for (text, number) in [
+            ("", None),
+            ("-1", None),
+            ("0", Some((0, ""))),
+            ("00", None),
+            ("01", None),
+            ("0x", Some((0, "x"))),
+            ("9,", Some((9, ","))),
+            ("10/", Some((10, "/"))),
+            ("190:", Some((190, ":"))),
+            ("18446744073709551615", Some((u64::MAX, ""))),
+            ("18446744073709551616", None),
+            ("18446744073709551620", None),
+            ("99999999999999999999", None),
+        ] {
+            let number = number.map(|(number, rest): (u64, &str)| (number, rest.as_bytes()));
+            assert_eq!(decimal(text.as_bytes()), number, "{text}");
+        }
+    }
 
     #[test]
     fn quotients() {

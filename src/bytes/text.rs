@@ -282,6 +282,12 @@ mod tests {
             let (plain, escaped) = (Text::from(meaning), Text::new(spelled.as_bytes(), true));
             assert_eq!(escaped, plain);
             assert_eq!(escaped, meaning);
+            assert!(escaped == *meaning && plain == *meaning && escaped != *spelled && plain != *"");
+            assert_eq!(escaped.partial_cmp(&Text::from("")), Some(Ordering::Greater));
+            assert_eq!((escaped.is_empty(), plain.is_empty(), Text::default().is_empty()), (false, false, true));
+            assert!(escaped.means(meaning.as_bytes()) && !escaped.means(spelled.as_bytes()));
+            let places = (0..meaning.chars().count()).map(|at| meaning.chars().nth(at));
+            assert!(places.eq(escaped.chars().map(Some)) && escaped.chars().size_hint() == (0, Some(spelled.len())));
             assert_eq!(hash(escaped), hash(plain));
             assert_eq!((escaped.to_string(), plain.to_string()), (meaning.into(), meaning.into()));
             assert_eq!(format!("{escaped:?}"), format!("{plain:?}"));

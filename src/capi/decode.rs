@@ -247,9 +247,10 @@ pub extern "C" fn tenslice_tensor_lengths(
 /// its own order, all else row-major. The elements of a chunked array stay in the byte order that its component states.
 /// Scratch memory: tenslice_tensor_lengths.
 ///
-/// The cost is proportional to the bytes read and written, except for two layouts: blocks of chunks are decoded as a
-/// whole (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
-/// elements of a tensor train.
+/// The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to the
+/// dense length, which the file does not bound), except for two layouts: blocks of chunks are decoded as a whole
+/// (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the elements
+/// of a tensor train.
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for a
 /// sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
@@ -338,7 +339,7 @@ pub extern "C" fn tenslice_component_verify(
 }
 
 /// Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
-/// frame at a time into `scratch` (tenslice_component_verify_scratch).
+/// frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest is of.
 ///
 /// Errors: those of tenslice_component_verify and of tenslice_component_read_into.
 #[unsafe(no_mangle)]
@@ -380,7 +381,8 @@ pub extern "C" fn tenslice_component_verify_scratch(
 
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
 /// Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
-/// file's. See tenslice_file_verify_with for files whose digests are those of decoded bytes.
+/// file's; for files that you do not trust, add them up first (tenslice_component_get_info). See
+/// tenslice_file_verify_with for files whose digests are those of decoded bytes.
 ///
 /// Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
 /// INVALID_ROW_POINTERS, INDEX_ORDER.

@@ -179,13 +179,14 @@ pub extern "C" fn tenslice_tensor_block(
 ) -> tenslice_status {
     plain(|| {
         let block = tensor.get()?.block_type().ok_or(ApiError::new(ErrorKind::NotFound))?;
-        if let Some(block_type) = block_type.writable()? {
+        let (block_type, elements, bytes) = (block_type.writable()?, elements.writable()?, bytes.writable()?);
+        if let Some(block_type) = block_type {
             block_type.set(block.code().into());
         }
-        if let Some(elements) = elements.writable()? {
+        if let Some(elements) = elements {
             elements.set(block.elements());
         }
-        if let Some(bytes) = bytes.writable()? {
+        if let Some(bytes) = bytes {
             bytes.set(block.bytes());
         }
         Ok(OK)

@@ -46,7 +46,8 @@ pub extern "C" fn tenslice_tensor_f32_scratch(tensor: Handle<tenslice_tensor>, l
 
 /// Reads a whole tensor as numbers to `out`, whatever its layout and encoding, converted as by
 /// tenslice_tensor_read_f32: one for each element, in the order in which tenslice_tensor_read_into writes them.
-/// `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch.
+/// `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch. The cost
+/// is that of tenslice_tensor_read_into, and linear in the elements.
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH; those of tenslice_tensor_read_f32 and of tenslice_tensor_read_into.
 #[unsafe(no_mangle)]

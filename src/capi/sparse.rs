@@ -48,7 +48,7 @@ pub struct tenslice_sparse_info {
 
 /// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
 /// `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
-/// (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used.
+/// (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used. Linear in the number of indices.
 ///
 /// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
 /// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.

@@ -217,6 +217,12 @@ fn attributes() {
         ok!(tenslice_file_attributes(file, cursor));
         assert_eq!(values(cursor, &mut texts), 17);
         assert!(texts.starts_with(b"bigdeepabcframeworkPyTorchnnegnilokpiraw"));
+        // The values alone, where the keys are not asked for.
+        infos!(key: tenslice_value, value: tenslice_value);
+        ok!(tenslice_file_attributes(file, cursor), tenslice_attributes_next(cursor, key, value, null_mut()));
+        let kind = value.read().kind;
+        ok!(tenslice_file_attributes(file, cursor), tenslice_attributes_next(cursor, null_mut(), value, null_mut()));
+        assert_eq!((value.read().kind, text(key.read().text)), (kind, b"big".to_vec()));
         open(of_tensor, file);
         ok!(tenslice_file_find(file, of("with_custom"), 11, tensor, null_mut()));
         ok!(tenslice_tensor_attributes(tensor, cursor));
@@ -628,6 +634,9 @@ fn mistakes() {
             bad
         );
         assert_eq!(call!(tenslice_error_text(error, dst.cast_const().cast(), 200, dst.cast(), 200, needed)), bad);
+        for no_error in [null_mut(), error.byte_add(1)] {
+            assert_eq!(call!(tenslice_error_text(no_error, data, size, dst.cast(), 200, needed)), bad);
+        }
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
@@ -638,3 +647,6 @@ fn mistakes() {
         assert_eq!(call!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut())), bad);
     }
 }
+
+#[path = "other_tests.rs"] // beside this file, since only files are in this folder
+mod other;

@@ -98,11 +98,7 @@ impl<'a> Instructions<'a> {
             }
             let distance = distance.saturating_add(1);
             // The original decoder reads the next instruction before it copies, so there must be one.
-            if self.at >= self.stored.len() {
-                self.next = None;
-                return Ok(None);
-            }
-            if distance > written {
+            if self.at >= self.stored.len() || distance > written {
                 return Err(DecodeError::Malformed);
             }
             (Source::Output(distance), length)
@@ -226,5 +222,127 @@ mod tests {
             assert_eq!(both(&far(more), 8196), Err(DecodeError::Malformed), "{more:?}");
         }
         assert_eq!(both(&[0x00, b'a', 0x3f, 0xff, 0, 0, 0x00, b'b'], 5), Err(DecodeError::Malformed));
+    }
+
+    /// Also where everything before it fills the destination: nothing of it would be written then.
+    #[test]
+    fn a_match_is_not_the_last_instruction() {
+        for last in [&[0x20, 0][..], &[0x20, 1], &[0xe0, 0, 0], &[0xe0, 255, 0, 0]] {
+            let stored = [&[0x01, b'a', b'b'], last].concat();
+            for length in [2, 5, 600] {
+                let mut dst = vec![0; length];
+                let expected =
+                    if last[0] == 0xe0 && length < 9 { DecodeError::DoesNotFit } else { DecodeError::Malformed };
+                assert_eq!(decode(&stored, &mut dst), Err(expected), "{last:x?} to {length}");
+                assert_eq!(byte(&stored, length, 0, &mut 10), Err(expected), "{last:x?} to {length}");
+            }
+        }
+    }
+
+    /// Numbers from 0 up to `below` (xorshift).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, below: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 20) as usize % below
+        }
+    }
+
+    /// A stream, what it decodes to, and where its instructions begin and how much is written before each.
+    struct Made {
+        stored: Vec<u8>,
+        decoded: Vec<u8>,
+        instructions: Vec<(usize, usize)>,
+    }
+
+    fn made(random: &mut Random) -> Made {
+        let mut made = Made { stored: Vec::new(), decoded: Vec::new(), instructions: Vec::new() };
+        let Made { stored, decoded, instructions } = &mut made;
+        let count = random.below(12);
+        for index in 0..=count {
+            instructions.push((stored.len(), decoded.len()));
+            if index == 0 || index == count || random.below(2) == 0 {
+                let length = [1, 31, 32, 1 + random.below(32)][random.below(4)];
+                stored.push((length - 1) as u8 | if index == 0 { 0x20 } else { 0 });
+                for _ in 0..length {
+                    decoded.push(random.below(256) as u8);
+                }
+                stored.extend(&decoded[decoded.len() - length..]);
+                continue;
+            }
+            let farthest = decoded.len().min(8191 + 65536);
+            let distance =
+                1 + [0, 15, 16, 31, 32, 8190, 8191, random.below(farthest)][random.below(8)].min(farthest - 1);
+            let length = 3 + [0, 5, 6, 7, 260, 261, 262, random.below(10), 9000][random.below(9)];
+            let (short, far) = ((length - 2).min(7), (distance - 1).min(8191));
+            stored.push((short << 5 | far >> 8) as u8);
+            if short == 7 {
+                stored.extend(vec![255; (length - 9) / 255]);
+                stored.push(((length - 9) % 255) as u8);
+            }
+            stored.push(far as u8);
+            if far == 8191 {
+                stored.extend(((distance - 1 - far) as u16).to_be_bytes());
+            }
+            for _ in 0..length {
+                decoded.push(decoded[decoded.len() - distance]);
+            }
+        }
+        made
+    }
+
+    /// Streams of all instructions: whole, to a destination of another length, cut anywhere, and byte by byte.
+    #[test]
+    #[cfg_attr(miri, ignore = "takes too long")]
+    fn streams_of_all_kinds() {
+        let random = &mut Random(0x9e37_79b9_7f4a_7c15);
+        for _ in 0..400 {
+            let Made { stored, decoded, instructions } = made(random);
+            assert_eq!(both(&stored, decoded.len()).as_ref(), Ok(&decoded));
+            for _ in 0..20 {
+                let at = random.below(decoded.len());
+                assert_eq!(byte(&stored, decoded.len(), at, &mut 1000), Ok(decoded[at]));
+            }
+            // Room for more stays as it is, but for a few bytes after the last.
+            let mut dst = vec![0x55; decoded.len() + 100];
+            assert_eq!(decode(&stored, &mut dst), Ok(decoded.len()));
+            assert!(dst[..decoded.len()] == decoded && dst[decoded.len() + 32..].iter().all(|byte| *byte == 0x55));
+            assert_eq!(byte(&stored, dst.len(), 0, &mut 1000), Err(DecodeError::DoesNotFit));
+            for short in [1, 2, 3, 32, 33, 1 + random.below(decoded.len())] {
+                let Some(length) = decoded.len().checked_sub(short) else { continue };
+                assert_eq!(both(&stored, length), Err(DecodeError::DoesNotFit), "{short} bytes too short");
+            }
+            for _ in 0..20 {
+                let cut = random.below(stored.len());
+                // Whole instructions are a stream; a match is not the last of them.
+                let before =
+                    instructions.iter().position(|(at, _)| *at == cut).and_then(|index| index.checked_sub(1));
+                let is_whole = before.is_none_or(|before| before == 0 || stored[instructions[before].0] < 0x20);
+                let expected = match instructions.iter().find(|(at, _)| *at == cut) {
+                    Some((_, written)) if is_whole => Ok(*written),
+                    _ => Err(DecodeError::Malformed),
+                };
+                assert_eq!(decode(&stored[..cut], &mut dst), expected, "{cut} of {}", stored.len());
+            }
+        }
+    }
+
+    /// Reading a byte takes one of patience for each instruction that is read: all of them at first, then for each copy
+    /// those up to its origin.
+    #[test]
+    fn patience() {
+        // Two literals, four bytes from 2 back, one literal, five from 4 back, one literal.
+        let stored = [0x01, b'a', b'b', 0x40, 1, 0x00, b'c', 0x60, 3, 0x00, b'd'];
+        assert_eq!(both(&stored, 13).unwrap(), b"abababcbabcbd");
+        for (at, found, needed) in
+            [(0, b'a', 5), (12, b'd', 5), (3, b'b', 5 + 1), (7, b'b', 5 + 2 + 1), (10, b'c', 5 + 3)]
+        {
+            let mut patience = needed;
+            assert_eq!((byte(&stored, 13, at, &mut patience), patience), (Ok(found), 0), "{at}");
+            assert_eq!(byte(&stored, 13, at, &mut (needed - 1)), Err(DecodeError::Unsupported), "{at}");
+        }
     }
 }

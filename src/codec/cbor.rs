@@ -572,3 +572,6 @@ impl<'a> Reader<'a> {
         Ok(token)
     }
 }
+
+#[cfg(test)]
+mod tests;

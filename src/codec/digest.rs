@@ -217,6 +217,13 @@ mod tests {
                     data.chunks(part).for_each(|part| running.add(part));
                     assert!(running.is(&digest), "{length} by {part}");
                 }
+                // No digest of another kind is that of these bytes.
+                for kind in [&xxh3, &sha256, &Digest::Crc32c(0)].into_iter().filter(|kind| **kind != digest) {
+                    let mut running = Running::like(kind);
+                    running.add(data);
+                    assert!(!running.is(&digest), "{kind:?} {digest:?}");
+                }
+                assert!(!Running::like(&Digest::Crc32c(0)).is(&Digest::Crc32c(0))); // none of such bytes is
                 let mut other = Running::like(&digest);
                 other.add(data);
                 other.add(b"x");

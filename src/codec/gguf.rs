@@ -464,7 +464,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         let can_skip = is_outermost && array.count >= LONG && self.input().can_skip();
         let mut is_walked = false;
         let Walk { at, memory: [of, walked_left, _] } = self.opening.walk();
-        if can_skip && at != 0 && of == start {
+        if can_skip && of == start {
             self.go_to(at);
             left = walked_left;
             is_walked = true;

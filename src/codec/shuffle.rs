@@ -299,7 +299,102 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    use super::unbitshuffle;
+    use super::*;
+
+    /// Bytes that look random.
+    fn random(length: usize) -> Vec<u8> {
+        let mut state = length as u32;
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes()[0]
+        };
+        std::iter::repeat_with(next).take(length).collect()
+    }
+
+    #[test]
+    fn bytes_go_back_to_their_elements() {
+        for width in (1..20).chain([32, 33, 255]) {
+            for count in [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 100] {
+                for rest in [0, width / 2, width - 1] {
+                    let bytes = random(count * width + rest);
+                    let mut shuffled = bytes.clone();
+                    for (place, byte) in bytes[..count * width].iter().enumerate() {
+                        shuffled[place % width * count + place / width] = *byte;
+                    }
+                    let mut found = vec![0xa5; bytes.len()];
+                    unshuffle(width, &shuffled, &mut found);
+                    assert!(found == bytes, "{width} {count} {rest}");
+                }
+            }
+        }
+    }
+
+    /// From any element on; nothing is written where there are too few, or of another width.
+    #[test]
+    fn planes() {
+        let bytes = random(40 * 16);
+        for width in 0..=17 {
+            let mut planes: Planes<'_> = [&[]; WIDEST];
+            let count = bytes.len() / width.max(1);
+            let cut = planes.get_mut(..width).and_then(|planes| cut_planes(&bytes, count, planes));
+            assert_eq!(cut.is_some(), width <= 16);
+            for (first, length) in
+                [(0, count), (0, 0), (1, 8), (3, 9), (count - 1, 1), (1, count), (count, 1), (900, 0)]
+            {
+                let mut found = vec![0xa5; length * width];
+                let is_done = interleave(width, &planes, first, &mut found);
+                assert_eq!(is_done, [1, 2, 4, 8, 16].contains(&width) && first + length <= count, "{width} {first}");
+                let expected =
+                    |at: usize| if is_done { bytes[at % width * count + first + at / width] } else { 0xa5 };
+                assert!(found.iter().enumerate().all(|(at, byte)| *byte == expected(at)), "{width} {first} {length}");
+            }
+            // One that is too short.
+            if let Some(last) = planes.get_mut(..width).and_then(<[_]>::last_mut) {
+                *last = &last[1..];
+                assert!(!interleave(width, &planes, 0, &mut vec![0; count * width]), "{width}");
+            }
+        }
+        assert!(cut_planes(&bytes, 41, &mut [&[][..]; 16]).is_none());
+    }
+
+    /// Words of 1, 2, 4 or 8 bytes, as the width of an element says.
+    #[test]
+    fn deltas() {
+        for (width, word) in
+            [(1, 1), (2, 2), (3, 1), (4, 4), (5, 1), (6, 1), (7, 1), (8, 8), (12, 1), (16, 8), (24, 8), (255, 1)]
+        {
+            for length in [0, 1, 7, 8, 9, 15, 40, 103] {
+                let (bytes, first) = (random(length), random(length + 1));
+                let whole = length / word * word;
+                let mut of_first = bytes.clone();
+                (word..whole).for_each(|at| of_first[at] ^= bytes[at - word]);
+                undo_delta(width, None, &mut of_first);
+                assert_eq!(of_first, bytes, "{width} {length}");
+                let mut of_other = bytes.clone();
+                (0..whole).for_each(|at| of_other[at] ^= first[at]);
+                undo_delta(width, Some(&first), &mut of_other);
+                assert_eq!(of_other, bytes, "{width} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn deltas_of_bytes() {
+        for width in [1, 2, 3, 4, 8, 17] {
+            for count in [0, 1, 15, 16, 17, 33, 64, 100] {
+                for (rest, restarts) in [(0, false), (width - 1, false), (0, true), (width - 1, true)] {
+                    let bytes = random(count * width + rest);
+                    let mut differences = bytes.clone();
+                    for (at, byte) in differences[..count * width].iter_mut().enumerate() {
+                        let is_start = at % count == 0 || restarts && at % count == count / 16 * 16;
+                        *byte = byte.wrapping_sub(if is_start { 0 } else { bytes[at - 1] });
+                    }
+                    undo_bytedelta(width, restarts, &mut differences);
+                    assert_eq!(differences, bytes, "{width} {count} {restarts}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn bits_go_back_to_their_elements() {

@@ -41,6 +41,9 @@ impl<'a> Component<'a> {
     /// [`verify_with`](Self::verify_with) takes memory. The CRC-32 of compressed NPZ entries is checked by
     /// [`read_into`](Self::read_into) instead.
     ///
+    /// Linear in the bytes that the digest is of: [`extent`](Self::extent) has their length, or, where they are decoded
+    /// first, [`decoded_length`](Self::decoded_length).
+    ///
     /// # Errors
     /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `NotBuiltIn` where it is of
     /// a kind whose feature is off (`crc32`, `crc32c`, `sha256`), `InShard`, `NotInMemory`, `OutOfScratch` where decoding

@@ -19,15 +19,29 @@ const MOST_PAIRS: usize = 0x80;
 /// How many bytes may be left to write of one: more than pairs are in pairs, which the tests see.
 const DEEPEST: usize = 16;
 
-/// What the compiler works on.
+/// A pair takes two bytes itself.
+const LEAST_USES: usize = 4;
+
+/// What the compiler works on, at every build: so a pair is looked for only where its first byte is, and counted only where
+/// something changes.
 struct Packed {
+    /// A byte that is the second of a pair no longer counts: what follows another is in `next`.
     texts: [u8; LENGTH],
     length: usize,
+    next: [usize; LENGTH],
+    before: [usize; LENGTH],
+    /// Where each byte is first and last, and from each place where it is again.
+    first: [usize; 256],
+    last: [usize; 256],
+    again: [usize; LENGTH],
+    /// How often the pairs occur within texts, and which ones ever occurred often enough.
+    uses: [[usize; 256]; 256],
+    usual: [[u8; 2]; LENGTH],
+    usual_count: usize,
     pairs: [[u8; 2]; MOST_PAIRS],
     count: usize,
 }
 
-#[allow(long_running_const_eval)] // for half a second
 const PACKED: Packed = Packed::of_lists();
 #[allow(clippy::unwrap_used)] // seen by the compiler
 static TEXTS: [u8; PACKED.length] = *PACKED.texts.first_chunk().unwrap();
@@ -37,59 +51,135 @@ static PAIRS: [[u8; 2]; PACKED.count] = *PACKED.pairs.first_chunk().unwrap();
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::as_conversions)] // seen by the compiler
 impl Packed {
     const fn of_lists() -> Self {
-        let mut packed = Self { texts: [0; LENGTH], length: 0, pairs: [[0; 2]; MOST_PAIRS], count: 0 };
+        let mut packed = Self {
+            texts: [0; LENGTH],
+            length: 0,
+            next: [LENGTH; LENGTH],
+            before: [LENGTH; LENGTH],
+            first: [LENGTH; 256],
+            last: [LENGTH; 256],
+            again: [LENGTH; LENGTH],
+            uses: [[0; 256]; 256],
+            usual: [[0; 2]; LENGTH],
+            usual_count: 0,
+            pairs: [[0; 2]; MOST_PAIRS],
+            count: 0,
+        };
         let mut list = 0;
         while list < LISTS.len() {
             let mut at = 0;
             while at < LISTS[list].len() {
-                assert!(LISTS[list].as_bytes()[at] < FIRST_PAIR);
-                packed.texts[packed.length] = LISTS[list].as_bytes()[at];
-                packed.length += 1;
+                packed.push(LISTS[list].as_bytes()[at]);
                 at += 1;
             }
             list += 1;
         }
-        // A pair takes two bytes itself.
         while packed.count < MOST_PAIRS {
-            let (pair, uses) = packed.most_usual();
-            if uses < 4 {
+            let pair = packed.most_usual();
+            if packed.uses[pair[0] as usize][pair[1] as usize] < LEAST_USES {
                 break;
             }
             packed.replace(pair);
         }
+        packed.close_up();
         packed
     }
 
-    /// Returns the pair that occurs most often within texts, and how often.
-    const fn most_usual(&self) -> ([u8; 2], u16) {
-        let mut uses = [[0_u16; 256]; 256];
-        let (mut most, mut pair, mut at) = (0, [0; 2], 1);
-        while at < self.length {
-            let [first, second] = [self.texts[at - 1], self.texts[at]];
-            if first != 0 && second != 0 {
-                let uses = &mut uses[first as usize][second as usize];
-                *uses += 1;
-                if *uses > most {
-                    (most, pair) = (*uses, [first, second]);
-                }
+    const fn push(&mut self, byte: u8) {
+        assert!(byte < FIRST_PAIR);
+        let at = self.length;
+        self.put(at, byte);
+        if at > 0 {
+            (self.next[at - 1], self.before[at]) = (at, at - 1);
+            self.add(self.texts[at - 1], byte);
+        }
+        self.length += 1;
+    }
+
+    /// Makes it the byte there, the last of its kind so far.
+    const fn put(&mut self, at: usize, byte: u8) {
+        self.texts[at] = byte;
+        self.again[at] = LENGTH;
+        let last = self.last[byte as usize];
+        if last < LENGTH {
+            self.again[last] = at;
+        } else {
+            self.first[byte as usize] = at;
+        }
+        self.last[byte as usize] = at;
+    }
+
+    /// Counts a pair, unless a text ends in it.
+    const fn add(&mut self, first: u8, second: u8) {
+        if first != 0 && second != 0 {
+            let uses = &mut self.uses[first as usize][second as usize];
+            *uses += 1;
+            if *uses == LEAST_USES {
+                self.usual[self.usual_count] = [first, second];
+                self.usual_count += 1;
+            }
+        }
+    }
+
+    const fn take(&mut self, first: u8, second: u8) {
+        if first != 0 && second != 0 {
+            self.uses[first as usize][second as usize] -= 1;
+        }
+    }
+
+    /// Returns the pair that occurs most often.
+    const fn most_usual(&self) -> [u8; 2] {
+        let (mut most, mut pair, mut at) = (0, [0; 2], 0);
+        while at < self.usual_count {
+            let [first, second] = self.usual[at];
+            let uses = self.uses[first as usize][second as usize];
+            if uses > most {
+                (most, pair) = (uses, [first, second]);
             }
             at += 1;
         }
-        (pair, most)
+        pair
     }
 
     /// Makes each such pair one byte.
-    const fn replace(&mut self, pair: [u8; 2]) {
+    const fn replace(&mut self, [first, second]: [u8; 2]) {
+        let byte = FIRST_PAIR + self.count as u8;
+        let mut at = self.first[first as usize];
+        (self.first[first as usize], self.last[first as usize]) = (LENGTH, LENGTH);
+        while at < LENGTH {
+            let (next, again) = (self.next[at], self.again[at]);
+            if self.texts[at] == first && next < LENGTH && self.texts[next] == second {
+                self.take(first, second);
+                let (before, after) = (self.before[at], self.next[next]);
+                if before < LENGTH {
+                    self.take(self.texts[before], first);
+                    self.add(self.texts[before], byte);
+                }
+                if after < LENGTH {
+                    self.take(second, self.texts[after]);
+                    self.add(byte, self.texts[after]);
+                    self.before[after] = at;
+                }
+                (self.texts[next], self.next[at]) = (0, after);
+                self.put(at, byte);
+            } else if self.texts[at] == first {
+                self.put(at, first);
+            }
+            at = again;
+        }
+        self.pairs[self.count] = [first, second];
+        self.count += 1;
+    }
+
+    /// Moves the bytes that count to the front.
+    const fn close_up(&mut self) {
         let (mut from, mut to) = (0, 0);
-        while from < self.length {
-            let is_pair = from + 1 < self.length && self.texts[from] == pair[0] && self.texts[from + 1] == pair[1];
-            self.texts[to] = if is_pair { FIRST_PAIR + self.count as u8 } else { self.texts[from] };
-            from += if is_pair { 2 } else { 1 };
+        while from < LENGTH {
+            self.texts[to] = self.texts[from];
+            from = self.next[from];
             to += 1;
         }
         self.length = to;
-        self.pairs[self.count] = pair;
-        self.count += 1;
     }
 }
 

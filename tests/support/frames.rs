@@ -87,15 +87,19 @@ pub struct Frame<'a> {
     pub chunk_length: u32,
     /// Shape, chunk shape and block shape of an array of bytes.
     pub array: Option<(&'a [u64], &'a [u32], &'a [u32])>,
+    /// Metalayers besides that of the array, and those of the trailer: names and contents.
+    pub metalayers: &'a [(&'a str, &'a [u8])],
+    pub variable_metalayers: &'a [(&'a str, &'a [u8])],
 }
 
 impl Frame<'_> {
     pub fn bytes(&self) -> Vec<u8> {
-        let metalayers = self.metalayers();
+        let array = self.array.map(described);
+        let own = array.iter().map(|array| ("b2nd", &array[..]));
+        let metalayers = metalayers(87, &own.chain(self.metalayers.iter().copied()).collect::<Vec<_>>());
         let header_length = 87 + metalayers.len() as u32;
-        let no_metalayers = [0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0];
-        let trailer = [&[0x94, 1][..], &no_metalayers, &[0xce, 0, 0, 0, 35, 0xd8, 0], &[0; 16]].concat();
-        let all = u64::from(header_length) + (self.chunks.len() + self.table.len() + trailer.len()) as u64;
+        let variable = metalayers_of_trailer(self.variable_metalayers);
+        let all = u64::from(header_length) + (self.chunks.len() + self.table.len() + variable.len()) as u64;
         [
             &b"\x9e\xa8b2frame\0\xd2"[..],
             &header_length.to_be_bytes(),
@@ -107,27 +111,48 @@ impl Frame<'_> {
             &(self.chunks.len() as u64).to_be_bytes(),
             &[0xd2, 0, 0, 0, 1, 0xd2, 0, 0, 0, 0, 0xd2], // bytes of an element; those of a block are the chunks' matter
             &self.chunk_length.to_be_bytes(),
-            &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6], // one thread each, no metalayers in the trailer, six filters
-            &[0; 16],                                 // none of them
+            &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2 + u8::from(!self.variable_metalayers.is_empty())], // one thread each
+            &[0xd8, 6],                                                                       // six filters
+            &[0; 16],                                                                         // none of them
             &metalayers,
             self.chunks,
             self.table,
-            &trailer,
+            &variable,
         ]
         .concat()
     }
+}
 
-    fn metalayers(&self) -> Vec<u8> {
-        let Some((shape, chunks, blocks)) = self.array else { return vec![0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0] };
-        let rank = shape.len() as u8;
-        let mut array = vec![0x97, 0, rank, 0x90 + rank];
-        shape.iter().for_each(|length| array.extend([&[0xd3][..], &length.to_be_bytes()].concat()));
-        for lengths in [chunks, blocks] {
-            array.push(0x90 + rank);
-            lengths.iter().for_each(|length| array.extend([&[0xd2][..], &length.to_be_bytes()].concat()));
-        }
-        array.extend(*b"\0\xdb\0\0\0\x03|u1");
-        let index = [&[0x93, 0xcd, 0, 17, 0xde, 0, 1, 0xa4][..], b"b2nd", &[0xd2, 0, 0, 0, 87 + 20]].concat();
-        [&index[..], &[0xdc, 0, 1, 0xc6], &(array.len() as u32).to_be_bytes(), &array].concat()
+/// The metalayer of an array of bytes: its shape, chunk shape and block shape.
+fn described((shape, chunks, blocks): (&[u64], &[u32], &[u32])) -> Vec<u8> {
+    let rank = shape.len() as u8;
+    let mut array = vec![0x97, 0, rank, 0x90 + rank];
+    shape.iter().for_each(|length| array.extend([&[0xd3][..], &length.to_be_bytes()].concat()));
+    for lengths in [chunks, blocks] {
+        array.push(0x90 + rank);
+        lengths.iter().for_each(|length| array.extend([&[0xd2][..], &length.to_be_bytes()].concat()));
     }
+    array.extend(*b"\0\xdb\0\0\0\x03|u1");
+    array
+}
+
+/// Metalayers, after `start` bytes of the header or of the trailer.
+fn metalayers(start: u32, all: &[(&str, &[u8])]) -> Vec<u8> {
+    let count = (all.len() as u16).to_be_bytes();
+    let index_length = 7 + all.iter().map(|(name, _)| 6 + name.len()).sum::<usize>();
+    let mut at = start + index_length as u32 + 3;
+    let mut index = [&[0x93, 0xcd][..], &(index_length as u16).to_be_bytes(), &[0xde], &count].concat();
+    let mut contents = [&[0xdc][..], &count].concat();
+    for (name, content) in all {
+        index.extend([&[0xa0 + name.len() as u8][..], name.as_bytes(), &[0xd2], &at.to_be_bytes()].concat());
+        contents.extend([&[0xc6][..], &(content.len() as u32).to_be_bytes(), content].concat());
+        at += 5 + content.len() as u32;
+    }
+    [index, contents].concat()
+}
+
+fn metalayers_of_trailer(all: &[(&str, &[u8])]) -> Vec<u8> {
+    let metalayers = metalayers(2, all);
+    let length = (2 + metalayers.len() as u32 + 23).to_be_bytes();
+    [&[0x94, 1][..], &metalayers, &[0xce], &length, &[0xd8, 0], &[0; 16]].concat()
 }

@@ -2,10 +2,12 @@
 //!
 //!     cargo run -p xtask -- header           write the C headers and their reference page
 //!     cargo run -p xtask -- header --check   fail if they are not what would be written
+//!     cargo run -p xtask -- mutants          change the sources in small ways, and see whether a test fails
 
 mod codes;
 mod contents;
 mod item;
+mod mutants;
 mod pointers;
 
 use std::error::Error;
@@ -19,7 +21,12 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["header"] => header(false),
         ["header", "--check"] => header(true),
-        _ => Err("usage: cargo run -p xtask -- header [--check]".into()),
+        ["mutants", "--help"] => {
+            println!("{}", mutants::USAGE);
+            Ok(())
+        }
+        ["mutants", ref options @ ..] => root().and_then(|root| mutants::run(root, options)),
+        _ => Err(format!("usage: cargo run -p xtask -- header [--check]\n       {}", mutants::USAGE).into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -30,9 +37,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// The folder of the project.
+fn root() -> Result<&'static Path, Box<dyn Error>> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace".into())
+}
+
 /// Writes the C headers and the page about them, or checks that they are up to date and that there are no others.
 fn header(check: bool) -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace")?;
+    let root = root()?;
     let items = item::all(root)?;
     let contents = fs::read_to_string(root.join("include/contents.md"))?;
     let files = contents::files(&contents, &items)?;

@@ -42,6 +42,10 @@ pub enum Fit {
     Cut(usize),
 }
 
+/// The columns that cells are padded to where lines may be of any length. Longer ones stand over, so that one long name
+/// does not make every row as long.
+const WIDEST: usize = 120;
+
 /// Prints rows under their titles, in columns as wide as necessary; numbers are right-aligned.
 pub fn print<const N: usize>(
     out: &mut impl Write,
@@ -63,8 +67,8 @@ pub fn print<const N: usize>(
     let line = |cells: [&str; N]| {
         let mut line = String::from(" ");
         for ((cell, width), right) in cells.into_iter().zip(widths).zip(right).filter(|((_, width), _)| *width > 0) {
-            let cell = shortened(cell, width);
-            let pad = " ".repeat(width - cell.width());
+            let cell = if look.width.is_some() { shortened(cell, width) } else { cell.into() };
+            let pad = " ".repeat(width.saturating_sub(cell.width()));
             line += &if right { format!(" {pad}{cell} ") } else { format!(" {cell}{pad} ") };
         }
         line.trim_end().to_owned()
@@ -76,9 +80,13 @@ pub fn print<const N: usize>(
     Ok(())
 }
 
-/// Makes the columns narrower until a line fits; the width of one that is left out becomes 0.
+/// Makes the columns narrower until a line fits, the width of one that is left out becomes 0; or no wider than all rows
+/// may be.
 fn fit<const N: usize>(widths: &mut [usize; N], fits: [Fit; N], terminal: Option<usize>) {
-    let Some(terminal) = terminal else { return };
+    let Some(terminal) = terminal else {
+        *widths = widths.map(|width| width.min(WIDEST));
+        return;
+    };
     let excess = |widths: &[usize; N]| {
         let line: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
         line.saturating_sub(terminal) // the space before the first, without that after the last

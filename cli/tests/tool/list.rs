@@ -73,6 +73,22 @@ fn names_are_whole_in_pipes_and_cut_in_terminals() {
     assert!(!narrow.contains(&name) && narrow.contains('…'), "{narrow}");
 }
 
+/// One long name does not make the rows of all other tensors as long.
+#[test]
+fn output_is_as_long_as_the_file() {
+    let names = [String::from("x").repeat(100_000)].into_iter().chain((0..200).map(|i| i.to_string()));
+    let entry = |name: String| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
+    let header = format!("{{{}}}", names.map(entry).collect::<Vec<_>>().join(","));
+    let folder = Folder::new();
+    let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+    let file = folder.write("long_name.safetensors", &bytes);
+    for command in ["list", "layout"] {
+        let text = out(&[command, &file]);
+        assert_eq!(text.lines().filter(|line| line.len() > 100_000).count(), 1, "{command}");
+        assert!(text.len() < 200_000, "{command}: {}", text.len());
+    }
+}
+
 #[test]
 fn standard_input_is_a_file() {
     let bytes = std::fs::read(fixture("gguf/rank2.gguf")).unwrap();

@@ -159,11 +159,11 @@ mod tests {
         assert_eq!(number(b"99999999,       "), Some((99_999_999, &b",       "[..])));
     }
 
-    /// Every byte at every place of the first 24, after bytes at both ends of those that are plain.
+    /// Every byte at every place, in whole words and after them, after bytes at both ends of those that are plain.
     #[test]
     fn plain_strings_end_at_the_first_other_byte() {
         for (before, place) in
-            [b' ', b'!', b'#', b'[', b']', 0x7f].into_iter().flat_map(|b| (0..24).map(move |p| (b, p)))
+            [b' ', b'!', b'#', b'[', b']', 0x7f].into_iter().flat_map(|b| (0..30).map(move |p| (b, p)))
         {
             for byte in 0..=0xff {
                 let mut text = [before; 30];

@@ -258,6 +258,9 @@ fn tables_that_lie() {
     let text = b"to be or not to be, that is the question; to be or not to be".repeat(3);
     for size in [text.len() - 1, text.len() + 1] {
         assert_eq!(whole(&joined(&[(frame(&text, 19, true, false), size)], false), None), table_error);
+        // Stated in the frame, too: seen before anything is decoded.
+        let stated = joined(&[(frame(&text, 19, true, true), size)], false);
+        assert_eq!(whole(&stated, None), Err(ErrorKind::InvalidFrame));
     }
     assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.2 = Some(5))), table_error);
 
@@ -317,6 +320,52 @@ fn frames_that_are_not_as_required() {
     }
     // No frame of 16 MiB fits in a few bytes: it takes a block for each 128 KiB.
     refused(&frame(&content, 3, true, false), 1 << 20);
+}
+
+/// What the blocks decode to, as far as their headers say, must be what the table does: at least, at most, or exactly.
+#[test]
+fn contents_that_the_blocks_cannot_have() {
+    // Raw blocks, repeated bytes, compressed blocks: the kind and the size in the header, and how many bytes follow.
+    let block = |kind: u32, size: u32, is_last: bool| {
+        let header = (size << 3 | kind << 1 | u32::from(is_last)).to_le_bytes();
+        [header[..3].to_vec(), vec![0; if kind == 1 { 1 } else { size as usize }]].concat()
+    };
+    let made_up =
+        |blocks: &[Vec<u8>]| [&[0x28, 0xb5, 0x2f, 0xfd, 4, 0x58][..], &blocks.concat()[..], &[0; 4]].concat();
+    let is_valid = |frame: &[u8], content: usize| {
+        let stream = joined(&[(frame.to_vec(), content)], false);
+        let seekable = Seekable::open(&stream, None).unwrap();
+        let mut decoder = Libzstd::default();
+        let read = seekable.read(&mut decoder, 0, &mut vec![0; content], &mut []);
+        assert_eq!(decoder.calls == 0, read == Err(ErrorKind::InvalidFrame));
+        decoder.calls == 1
+    };
+    let most = 1 << 17;
+    for (blocks, least, most) in [
+        (vec![block(0, 300, true)], 300, 300),
+        (vec![block(1, 300, true)], 300, 300),
+        (vec![block(1, most, true)], most, most),
+        (vec![block(0, 0, true)], 0, 0),
+        (vec![block(2, 10, true)], 0, most),
+        (vec![block(0, 100, false), block(1, 50, true)], 150, 150),
+        (vec![block(0, 100, false), block(2, 9, false), block(1, 50, true)], 150, 150 + most),
+        (vec![block(2, 9, false), block(2, 9, true)], 0, 2 * most),
+    ] {
+        let frame = made_up(&blocks);
+        for content in [least, least + 1, most.wrapping_sub(1), most, most + 1, least.wrapping_sub(1)] {
+            if content > 3 << 17 {
+                continue; // below 0
+            }
+            let is_possible = (least..=most).contains(&content);
+            assert_eq!(is_valid(&frame, content as usize), is_possible, "{content} in {least}..={most}");
+        }
+        // Bytes that are too few or too many for the last block and the checksum.
+        assert!(!is_valid(&frame[..frame.len() - 1], least as usize));
+        assert!(!is_valid(&[&frame[..], &[0]].concat(), least as usize));
+    }
+    for wrong in [block(3, 10, true), block(1, most + 1, true), block(0, 10, false)] {
+        assert!((0..20).all(|content| !is_valid(&made_up(std::slice::from_ref(&wrong)), content)));
+    }
 }
 
 /// Empty frames, which no rule forbids: each is decoded once by a reading of all, none by a range beside them.

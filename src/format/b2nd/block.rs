@@ -23,8 +23,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::Item;
 use crate::vocab::Encoding;
 
-/// Bytes that a stream may have beyond twice its decoded length.
-const EXPANSION: usize = 1024;
+/// Bytes that a stream may have beyond twice its decoded length: as many as any codec's own bound has for the shortest.
+const EXPANSION: usize = 64;
 
 /// The streams of a block.
 #[derive(Clone, Copy)]
@@ -118,9 +118,7 @@ impl<'a> Streams<'_, 'a> {
                 let data = Extent::new(data_at, length).of(self.chunk.bytes, 0);
                 let data = data.ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
                 let is_raw = data.len() == self.length;
-                // No writer stores a stream that grew. Many blocks may share a stream, so one that decodes to little
-                // must not take long.
-                if data.len() > self.length.saturating_mul(2).saturating_add(EXPANSION) {
+                if is_too_long(data, self.length) {
                     return Err(error(ErrorKind::DecodedLength, at));
                 }
                 (if is_raw { Stream::Raw(data) } else { Stream::Coded(data, data_at) }, length)
@@ -158,6 +156,9 @@ impl<'a> Chunk<'a> {
         let stored = stored.ok_or_else(|| error(ErrorKind::OutOfPlace))?;
         let length = self.number(place).ok_or_else(|| error(ErrorKind::OutOfPlace))?;
         let length = u32::try_from(length).map_err(|_| error(ErrorKind::NegativeLength))?;
+        if is_too_long(stored, to_usize(length.into()).unwrap_or(usize::MAX)) {
+            return Err(error(ErrorKind::DecodedLength));
+        }
         Ok(VariableBlock { length, stored, at })
     }
 
@@ -333,6 +334,12 @@ impl<'a> Chunk<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a stream that decodes to `length` bytes is longer than any that a writer stores: none stores one that grew.
+/// Many blocks may share a stream, and many chunks a block, so one that decodes to little must not take long.
+const fn is_too_long(stored: &[u8], length: usize) -> bool {
+    stored.len() > length.saturating_mul(2).saturating_add(EXPANSION)
 }
 
 pub(super) const fn is_shuffle(id: u8) -> bool {

@@ -66,7 +66,7 @@ const FLAGS1_AT: u64 = 31;
 /// The largest block that a writer makes.
 const MAX_BLOCKSIZE: i32 = 536_866_816;
 /// The largest dictionary.
-const MAX_DICTIONARY: u64 = 32_768;
+pub(super) const MAX_DICTIONARY: u64 = 32_768;
 
 /// Flags of the short header.
 const SHUFFLED: u8 = 1;
@@ -500,7 +500,9 @@ impl<'a> Chunk<'a> {
         let at = u64::from(self.header).saturating_add(u64::from(self.block_count()).saturating_mul(4));
         let error = || self.error(ErrorKind::OutOfPlace, Item::Dictionary, at);
         let length = u64::try_from(self.number(at).ok_or_else(error)?).unwrap_or(0);
-        if length == 0 || length > MAX_DICTIONARY {
+        // Writers make it of the chunk, a twentieth as long at most. Chunks of little must not take long: each may have
+        // another dictionary to parse.
+        if length == 0 || length > MAX_DICTIONARY || length > self.decoded_length() {
             return Err(error());
         }
         let dictionary = Extent::new(at.saturating_add(4), length).of(self.bytes, 0);

@@ -6,7 +6,7 @@
 
 use super::Frame;
 use super::block::{Codec, Stream};
-use super::chunk::{Chunk, Content};
+use super::chunk::{Chunk, Content, MAX_DICTIONARY, ZSTD};
 use super::grid::Grid;
 use super::offsets::Offsets;
 use super::region::{has_its_blocks, plane_width};
@@ -54,13 +54,14 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns how many bytes are decoded to read a region, at most: whole blocks and streams, even if little of them
-    /// is in the region, since codecs cannot decode less. Raw streams, runs of one byte and chunks of one value are
-    /// not decoded. The table of offsets is not counted.
+    /// is in the region, since codecs cannot decode less, and the dictionaries of Zstandard that they need. Raw
+    /// streams, runs of one byte and chunks of one value are not decoded. The table of offsets is not counted.
     ///
     /// Chunks may extend past the array and share their bytes, so that with a file of 300 bytes a small region can cost
     /// terabytes: of untrusted files, read only regions whose cost is acceptable. Examines the chunks that the
     /// region touches, as [`scratch_length`](Self::scratch_length) does, and their streams; past 65536 of them it
-    /// is what they may cost at most, and never more than the bytes of all chunks of the frame.
+    /// is what they may cost at most: the bytes of all chunks of the frame and, where the header or a chunk examined
+    /// has dictionaries, 32 KiB for each chunk.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; those of invalid chunks.
@@ -70,12 +71,18 @@ impl<'a> Frame<'a> {
         if grid.is_empty() {
             return Ok(0);
         }
-        let (mut work, mut patience) = (0_u64, MOST);
+        let (mut work, mut dictionaries, mut patience) = (0_u64, 0_u64, MOST);
         let has_seen_all = self.look_at_chunks(&mut grid, &mut self.offsets()?, |chunk, grid| {
             work = work.saturating_add(work_for(chunk, grid, &mut patience)?);
+            dictionaries = dictionaries.saturating_add(dictionary_length(chunk)?);
             Ok(true)
         })?;
-        Ok(if has_seen_all { work } else { self.nbytes() })
+        if has_seen_all {
+            return Ok(work.saturating_add(dictionaries));
+        }
+        let has_dictionaries = dictionaries > 0 || self.defaults().has_dictionary;
+        let any = if has_dictionaries { self.chunk_count().saturating_mul(MAX_DICTIONARY) } else { 0 };
+        Ok(self.nbytes().saturating_add(any))
     }
 
     /// Calls `f` with each chunk that the region touches until it returns `false`. Returns `false` if there are too
@@ -126,6 +133,15 @@ pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) 
     let first = if chunk.has_delta() && !is_foreign { blocks } else { 0 };
     let decoded = if is_foreign { chunk.decoded_length() } else { blocks };
     Ok(decoded.saturating_add(shuffles).saturating_add(first))
+}
+
+/// How many bytes a decoder reads before it can decode anything of a chunk: chunks may take turns with the dictionaries
+/// that it has to load.
+fn dictionary_length(chunk: &Chunk<'_>) -> Result<u64> {
+    if chunk.content != Content::Compressed || chunk.codec != ZSTD {
+        return Ok(0);
+    }
+    Ok(chunk.dictionary()?.map_or(0, |dictionary| to_u64(dictionary.len())))
 }
 
 /// How many bytes of the current chunk are decoded, at most. Examines up to `patience` streams.

@@ -196,7 +196,8 @@ impl<'a> Frame<'a> {
     /// For a file opened over a source, the table of offsets and the chunk have to be in memory: add them before it
     /// is opened. `scratch` is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough
     /// to decode it. With less, the chunk is looked up without memory, which works for most tables, but is slow in
-    /// large ones.
+    /// large ones. Each call decodes a block of the table anew, in most files all of it: to go through many chunks, read
+    /// a [region](Self::read_region).
     ///
     /// # Errors
     /// `NotFound` past the last; `OutOfScratch` if the lookup needs memory; those of an invalid table or chunk;

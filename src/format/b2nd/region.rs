@@ -256,7 +256,7 @@ impl<'a> Frame<'a> {
                 }
                 let turns = quotient(self.chunk_count().saturating_sub(index), period);
                 let before = quotient(start.saturating_sub(at), bytes);
-                let passed = if at >= stop { turns } else { turns.min(before) };
+                let passed = turns.min(before);
                 at = at.saturating_add(passed.saturating_mul(bytes));
                 index = index.saturating_add(passed.saturating_mul(period));
                 (turn_at, left) = (at, period);
@@ -296,7 +296,7 @@ impl<'a> Reader<'_, '_, 'a> {
             return Ok(()); // a chunk before the region
         }
         let value = chunk.value();
-        let has_whole_values = !value.is_empty() && remainder(self.grid.item_size, to_u64(value.len())) == 0;
+        let has_whole_values = remainder(self.grid.item_size, to_u64(value.len())) == 0;
         match chunk.content {
             Content::Compressed => self.blocks(chunk, work),
             Content::VariableBlocks if !is_array => self.variable_blocks(chunk, work),

@@ -159,9 +159,9 @@ impl Cores<'_> {
             return Err(fail(ErrorKind::ZeroLength, Item::Shape, self.tables.length_at(self.index)));
         }
         let bond_at = self.tables.bond_at(self.index);
-        if left == 0 || right == 0 {
-            let at = if left == 0 { bond_at } else { bond_at.saturating_add(NUMBER) };
-            return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, at));
+        // The first bond dimension is 1, and every other one is after a core.
+        if right == 0 {
+            return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, bond_at.saturating_add(NUMBER)));
         }
         let numbers = product(product(Some(left), length), right);
         let Some(bytes) = product(numbers, self.tables.number_size()) else {

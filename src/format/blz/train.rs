@@ -473,8 +473,8 @@ impl<'a> Train<'a> {
     }
 
     /// Computes the inner product with another train of the same shape and dtype: the sum of all elements of this
-    /// one, conjugated, times those of the other. Takes on the order of the product of three bond dimensions for each
-    /// index of each core.
+    /// one, conjugated, times those of the other. For each index of a core with bonds r and r', s and s' in the other,
+    /// takes r s s' + r r' s' multiplications.
     ///
     /// # Errors
     /// `WrongType`, `InvalidArgument` if the shapes differ, `OutOfScratch`.
@@ -496,7 +496,8 @@ impl<'a> Train<'a> {
     }
 
     /// Computes the norm: the square root of the sum of the squared magnitudes of all elements. If parts of the train
-    /// cancel, what remains below about 10^-8 of their norms is rounding error.
+    /// cancel, what remains below about 10^-8 of their norms is rounding error. Takes what [`inner`](Self::inner)
+    /// takes.
     ///
     /// # Errors
     /// `OutOfScratch`: see [`inner_scratch`](Self::inner_scratch).

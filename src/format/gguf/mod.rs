@@ -156,6 +156,7 @@ impl<'a> GgufFile<'a> {
 
     fn read_pairs(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
         self.pairs_at = Self::position(reader)?;
+        let mut has_alignment = false;
         for _ in 0..self.pairs {
             let at = u64::from(Self::position(reader)?);
             reader.item = Item::Key;
@@ -171,6 +172,11 @@ impl<'a> GgufFile<'a> {
             let kind_at = reader.position();
             let kind = reader.kind()?;
             if key == b"general.alignment" {
+                // Not left to the comparison of all keys: where the data begins depends on it.
+                if core::mem::replace(&mut has_alignment, true) {
+                    reader.item = Item::Key;
+                    return reader.fail(ErrorKind::RepeatedKey, at);
+                }
                 let at = reader.position();
                 self.alignment = if kind == kind::U32 { reader.u32()? } else { 0 };
                 if !self.alignment.is_power_of_two() || self.alignment < MIN_ALIGNMENT {
@@ -524,5 +530,40 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         explain::context(input, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
+    #[test]
+    fn bytes_that_have_changed_are_an_error() {
+        let mut bytes = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
+        for key in *b"ba" {
+            bytes.extend([&[1, 0, 0, 0, 0, 0, 0, 0, key][..], &[0; 5]].concat()); // a number of one byte
+        }
+        let infos_at = bytes.len();
+        for name in *b"ba" {
+            // One dimension of length 0, `i8`, at offset 0.
+            bytes.extend([&[1, 0, 0, 0, 0, 0, 0, 0, name, 1, 0, 0, 0][..], &[0; 8], &[24], &[0; 11]].concat());
+        }
+        let end = bytes.len();
+        bytes.resize(end.next_multiple_of(32), 0);
+        let mut file = GgufFile::open(&ParseContext::of(bytes[..].into())).unwrap();
+        (file.are_keys_distinct, file.are_names_distinct) = (false, false); // as if they were many
+        assert!(file.check(Warnings::from_bits(0), &mut [0; 2]).is_ok());
+        for (are_keys_distinct, cut) in [(false, infos_at - 1), (true, end - 1)] {
+            file.are_keys_distinct = are_keys_distinct;
+            file.input = bytes[..cut].into();
+            let error = file.check(Warnings::from_bits(0), &mut [0; 2]).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::Truncated, Some(cut as u64)));
+        }
+        let mut infos = file.infos();
+        assert!(infos.by_ref().map(|info| info.name).eq(["b"]));
+        assert_eq!(infos.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
     }
 }

@@ -57,7 +57,7 @@ impl Distinct for Places<'_, '_> {
     type Place = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
-        let found = self.0.entry(*place).unwrap_or_else(|error| {
+        let found = self.0.entry_if(*place, true).unwrap_or_else(|error| {
             self.1 = Some(error);
             None
         });
@@ -67,7 +67,7 @@ impl Distinct for Places<'_, '_> {
     }
 
     fn at(&self, position: u32) -> Extent {
-        let entry = self.0.entry(position.saturating_sub(1)).ok().flatten();
+        let entry = self.0.entry_if(position.saturating_sub(1), true).ok().flatten();
         entry.map(|entry| self.place(&entry)).unwrap_or_default()
     }
 

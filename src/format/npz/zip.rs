@@ -16,6 +16,9 @@ pub(super) const LOCATOR: [u8; 4] = *b"PK\x06\x07";
 pub(super) const ALL_ONES_16: u16 = u16::MAX;
 pub(super) const ALL_ONES_32: u32 = u32::MAX;
 
+/// The number of the extra field with such numbers.
+const ZIP64: u16 = 1;
+
 /// Before the data of an entry; followed by its name and extra fields.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -101,10 +104,13 @@ pub(super) struct Wide {
     pub(super) disk: u32,
 }
 
-/// Reads those numbers that are all ones from `extra`; `None` if its fields do not fit, or the zip64 field is too
-/// short.
-pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8]) -> Option<Wide> {
-    let mut field = zip64(extra)?;
+/// How many extra fields may precede that of zip64: our own limit. Writers put it first.
+const MOST_BEFORE: u32 = 64;
+
+/// Reads those numbers that are all ones from `extra`; `None` if its fields do not fit, or the zip64 field is too short
+/// or behind too many others. What is `checked` has been read before: that takes no longer where there are more fields.
+pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8], checked: bool) -> Option<Wide> {
+    let mut field = zip64(extra, checked)?;
     let mut take = |narrow: u32| {
         if narrow != ALL_ONES_32 || field.is_none() {
             return Some(u64::from(narrow));
@@ -123,13 +129,21 @@ pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8]) -> Op
 
 /// The zip64 field among the extra fields, if there is one; `None` if a field is longer than the remaining bytes.
 /// Fewer bytes than the head of a field are padding.
-fn zip64(extra: &[u8]) -> Option<Option<&[u8]>> {
-    let (mut rest, mut found) = (extra, None);
+fn zip64(extra: &[u8], checked: bool) -> Option<Option<&[u8]>> {
+    let (mut rest, mut found, mut before) = (extra, None, 0_u32);
     while let Ok(([id, length], after)) = <[U16; 2]>::ref_from_prefix(rest) {
         let (field, after) = after.split_at_checked(length.get().into())?;
-        if id.get() == 1 {
+        if id.get() == ZIP64 {
+            if before > MOST_BEFORE {
+                return None;
+            }
             found = found.or(Some(field));
         }
+        // On a chip there are few entries, and little flash.
+        if cfg!(target_pointer_width = "64") && checked && (found.is_some() || before > MOST_BEFORE) {
+            break;
+        }
+        before = before.wrapping_add(1); // there are 65 535 bytes at most
         rest = after;
     }
     Some(found)

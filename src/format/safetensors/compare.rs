@@ -134,3 +134,82 @@ impl<'a> Distinct for Uniques<'_, 'a> {
         self.error.map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::prelude::v1::*;
+
+    use super::{Item, Uniques};
+    use crate::bytes::source::{Input, ParseContext};
+    use crate::distinct::clash_of_few;
+    use crate::error::ErrorKind;
+    use crate::format::safetensors::{START, SafetensorsFile};
+    use crate::format::{FileFormat as _, Summary};
+    use crate::warning::Warnings;
+
+    /// A file of tensors with these places, and so many spaces before the end of each.
+    fn file(places: &[(u64, u64, usize)]) -> Vec<u8> {
+        let entry = |(i, (begin, end, spaces)): (usize, &(u64, u64, usize))| {
+            let (length, space) = (end - begin, " ".repeat(*spaces));
+            format!(r#""{i}":{{"dtype":"U8","shape":[{length}],"data_offsets":[{begin},{space}{end}]}}"#)
+        };
+        let header = format!("{{{}}}", places.iter().enumerate().map(entry).collect::<Vec<_>>().join(","));
+        let length = places.iter().map(|(_, end, _)| *end).max().unwrap_or(0);
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.resize(bytes.len() + length as usize, 0);
+        bytes
+    }
+
+    /// Whether any of the places overlap, as a chip finds out.
+    fn has_overlap(bytes: &[u8]) -> bool {
+        let file = SafetensorsFile::open(&ParseContext::of(Input::from(bytes))).ok().unwrap();
+        let mut uniques = Uniques { file: &file, item: Item::Offset, error: None };
+        let clash = clash_of_few(&mut uniques, START);
+        assert!(uniques.error.is_none());
+        clash.is_some()
+    }
+
+    #[test]
+    fn overlaps_are_found_without_memory() {
+        let mut seed = 5_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut found = [0; 2];
+        for _ in 0..1000 {
+            let places: Vec<_> = (0..random(12))
+                .map(|_| {
+                    let begin = random(100);
+                    (begin, begin + 1 + random(6), random(3) as usize)
+                })
+                .collect();
+            let is_apart = |a: &(u64, u64, usize), b: &(u64, u64, usize)| a.1 <= b.0 || b.1 <= a.0;
+            let expected = (0..places.len()).any(|i| places[..i].iter().any(|other| !is_apart(other, &places[i])));
+            assert_eq!(has_overlap(&file(&places)), expected, "{places:?}");
+            found[usize::from(expected)] += 1;
+        }
+        assert!(found.iter().all(|count| *count > 100), "{found:?}");
+    }
+
+    /// As may happen in a mapping. What can no longer be read is no reason to find all of them distinct.
+    #[test]
+    fn bytes_that_have_changed_are_an_error() {
+        let file = b"\x69\0\0\0\0\0\0\0{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},\
+            \"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}..";
+        let mut file = SafetensorsFile::open(&ParseContext::of(file[..].into())).unwrap();
+        let mut summary = Summary::default();
+        file.read(&mut summary).unwrap();
+        assert!(!file.are_names_sorted && !file.are_places_sorted && summary.tensor_count == 2);
+        assert!(file.check(Warnings::from_bits(0), &mut [0; 2]).is_ok());
+        let whole = file.header.bytes;
+        for are_names_sorted in [false, true] {
+            file.header.bytes = &whole[..whole.len() - 3];
+            file.are_names_sorted = are_names_sorted;
+            let error = file.check(Warnings::from_bits(0), &mut [0; 2]).unwrap_err();
+            assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
+        }
+    }
+}

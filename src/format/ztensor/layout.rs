@@ -363,6 +363,10 @@ impl Measures {
         self.last = measure.dtype;
         let place = ROLE_NAMES.number_of(part.role.bytes());
         if let Some(place) = self.of_role.get_mut(usize::from(place)) {
+            // Not left to the comparison of all roles: the first is the one that is read.
+            if place.at != 0 {
+                reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+            }
             *place = measure;
         }
     }

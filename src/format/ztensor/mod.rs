@@ -309,7 +309,8 @@ impl<'a> ZtensorFile<'a> {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
-            let repeated = distinct::clash_of_few(&mut Keys { manifest: &self.manifest, reader }, start);
+            // Where the bytes have changed, the reader holds the fault.
+            let repeated = distinct::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }

@@ -266,3 +266,26 @@ impl<'a> Iterator for Shards<'a> {
 }
 
 impl FusedIterator for Shards<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table that is cut, as may happen in a mapping that has changed.
+    #[test]
+    fn listing_says_why_it_ends_early() {
+        let bytes = b"\0\xa2\x61a\xa2dsize\x18\x30fdigestgxxh3:00\x61b\xa2dsize\x18\x31fdigestgxxh3:01";
+        let list = |bytes| Shards::new(Table { region: Region { bytes, start: 4096 }, position: 1 });
+        let mut whole = list(&bytes[..]);
+        assert!(whole.by_ref().map(|shard| (shard.name, shard.size)).eq([("a", 48), ("b", 49)]));
+        assert_eq!(whole.error(), None);
+        let mut cut = list(&bytes[..bytes.len() - 3]);
+        assert!(cut.by_ref().map(|shard| (shard.name, shard.digest)).eq([("a", "xxh3:00")]));
+        let error = cut.error().unwrap();
+        assert_eq!(
+            (error.kind(), error.format(), error.item()),
+            (ErrorKind::Truncated, Format::Ztensor2, Item::Digest)
+        );
+        assert_eq!((cut.next(), cut.size_hint()), (None, (0, Some(0))));
+    }
+}

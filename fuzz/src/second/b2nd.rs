@@ -1,0 +1,177 @@
+//! c-blosc2 2.15, which the crate `blosc2-sys` builds, beside ours: chunk by chunk, with one thread, since its reading of
+//! slices is wrong for some filters.
+//!
+//! It is C, and has been found to read and write out of bounds on hostile files more than once: it gets only frames that
+//! ours has opened, and only chunks that ours has decoded. It is older than some of what ours reads: [`is_newer`]. What it
+//! accepts and ours refuses is not looked at: it checks no markers, and follows what it reads.
+
+use std::ffi::c_void;
+use std::sync::Once;
+
+use blosc2_sys as c;
+use tenslice::File;
+use tenslice::b2nd::{Chunk, Content, Frame};
+
+use super::compare_made;
+use crate::choices::Choices;
+
+/// The most bytes of a chunk that are decoded.
+const LARGEST: u64 = 1 << 18;
+
+/// Any bytes as a file, and as choices from which C makes one.
+pub fn run(bytes: &[u8]) {
+    if bytes.starts_with(b"\x9e\xa8b2frame\0") {
+        return compare(bytes);
+    }
+    compare_made(bytes, made, compare);
+}
+
+/// A valid frame, by the writer of C.
+fn made(choices: &mut Choices<'_>) -> Vec<u8> {
+    initialise();
+    // SAFETY: the functions get structs that they have defaults for, and lengths that are those of what they read; what
+    // they allocate is freed.
+    unsafe {
+        let mut params = c::blosc2_get_blosc2_cparams_defaults();
+        params.compcode = choices.of(&[0, 1, 2, 4, 5]);
+        params.clevel = choices.below(10) as u8;
+        params.typesize = choices.of(&[1, 2, 3, 4, 7, 8, 12, 16, 24]);
+        params.blocksize = choices.of(&[0, 32, 64, 100, 256]);
+        params.splitmode = choices.of(&[1, 2, 3, 4]);
+        params.nthreads = 1;
+        params.filters = [0; 6];
+        for _ in 0..choices.below(3) {
+            params.filters[choices.below(6)] = choices.of(&[1, 2, 3, 35]);
+        }
+        let mut storage = c::blosc2_get_blosc2_storage_defaults();
+        storage.contiguous = true;
+        storage.cparams = &mut params;
+        let frame = c::blosc2_schunk_new(&mut storage);
+        assert!(!frame.is_null());
+        let size = (1 + choices.below(60)) * params.typesize as usize;
+        for _ in 0..choices.below(5) {
+            let (step, turn) = (choices.any::<u8>(), 1 + choices.below(9));
+            let data: Vec<u8> = (0..size).map(|i| ((i / turn) as u8).wrapping_mul(step)).collect();
+            c::blosc2_schunk_append_buffer(frame, data.as_ptr().cast(), size as i32);
+        }
+        let (mut at, mut is_ours) = (std::ptr::null_mut(), false);
+        let length = c::blosc2_schunk_to_buffer(frame, &mut at, &mut is_ours);
+        let bytes = std::slice::from_raw_parts(at, usize::try_from(length).expect("a frame")).to_vec();
+        if is_ours {
+            c::libc::free(at.cast());
+        }
+        c::blosc2_schunk_free(frame);
+        bytes
+    }
+}
+
+fn initialise() {
+    static INIT: Once = Once::new();
+    // SAFETY: a function without arguments, called once.
+    INIT.call_once(|| unsafe { c::blosc2_init() });
+}
+
+/// A frame that C has opened.
+struct Opened(*mut c::blosc2_schunk);
+
+impl Opened {
+    fn new(frame: &mut [u8]) -> Option<Self> {
+        initialise();
+        // SAFETY: the frame stays where it is for as long as what is opened from it; it is not copied.
+        let opened = unsafe { c::blosc2_schunk_from_buffer(frame.as_mut_ptr(), frame.len() as i64, false) };
+        (!opened.is_null()).then(|| {
+            // SAFETY: it was opened; the frame's memory is ours to free.
+            unsafe { c::blosc2_schunk_avoid_cframe_free(opened, true) };
+            Self(opened)
+        })
+    }
+
+    /// Decodes a chunk; the number of bytes, or an error of C.
+    fn chunk(&self, index: u64, room: &mut [u8]) -> i32 {
+        let (to, length) = (room.as_mut_ptr().cast::<c_void>(), room.len() as i32);
+        // SAFETY: `to` is of that length.
+        unsafe { c::blosc2_schunk_decompress_chunk(self.0, index as i64, to, length) }
+    }
+
+    fn about(&self) -> &c::blosc2_schunk {
+        // SAFETY: it was opened, and is freed with `self`.
+        unsafe { &*self.0 }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: it was opened.
+        unsafe { c::blosc2_schunk_free(self.0) };
+    }
+}
+
+fn compare(bytes: &[u8]) {
+    let Ok(file) = File::open(bytes) else { return };
+    let Some(frame) = file.as_b2nd() else { return };
+    // In memory C demands that nothing follows the frame.
+    let length = bytes.get(16..24).and_then(|length| length.try_into().ok()).map(u64::from_be_bytes);
+    let Some(length) = length.and_then(|length| usize::try_from(length).ok()) else { return };
+    let mut copy = bytes[..length].to_vec();
+    // A table of offsets that says of itself that it was never written: C leaves its memory as it was.
+    let table = frame.table_extent().offset as usize;
+    if bytes.get(table + 31).is_some_and(|flags| flags >> 4 & 7 == 4) {
+        return;
+    }
+    // Chunks of different lengths came with a later version.
+    if frame.chunk_count() > 64 || frame.defaults().chunk_size == 0 {
+        return;
+    }
+    let Some(theirs) = Opened::new(&mut copy) else { panic!("refused by C alone") };
+    let about = theirs.about();
+    assert_eq!(about.nchunks as u64, frame.chunk_count());
+    let names = frame.metalayers();
+    assert_eq!(usize::from(about.nmetalayers), names.count());
+    for index in 0..frame.chunk_count() {
+        same_chunk(&frame, &theirs, index, bytes);
+    }
+}
+
+/// Whether C of 2.15 reads a chunk otherwise, or not at all: filters of plug-ins, which the crate does not build, a width of
+/// the shuffle filter that is stated (C took the size of the items until then), delta beside another filter, dictionaries
+/// for LZ4, values of a chunk that are wider than a byte says, blocks of different lengths, and a block that is larger than
+/// its chunk, which later versions and ours take to be as large.
+fn is_newer(frame: &Frame<'_>, chunk: &Chunk<'_>, bytes: &[u8]) -> bool {
+    let at = chunk.extent().map_or(usize::MAX, |extent| extent.offset as usize);
+    let header = at.checked_add(32).and_then(|end| bytes.get(at..end));
+    let filters = chunk.filters();
+    let active = filters.iter().filter(|filter| **filter != 0).count();
+    filters.iter().any(|filter| *filter >= 32)
+        || filters.contains(&3) && active > 1
+        || frame.defaults().filters_meta != [0; 6]
+        || header.is_none_or(|header| header[24..30] != [0; 6])
+        || frame.defaults().has_dictionary
+        || header.is_none_or(|header| is_short(&header[4..8], &header[8..12]))
+        || [Content::VariableBlocks, Content::Value].contains(&chunk.content())
+}
+
+/// Whether a chunk is shorter than its blocks.
+fn is_short(chunk: &[u8], block: &[u8]) -> bool {
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+    number(chunk) < number(block)
+}
+
+fn same_chunk(frame: &Frame<'_>, theirs: &Opened, index: u64, bytes: &[u8]) {
+    let Ok(table) = frame.table_scratch_length() else { return };
+    let mut scratch = vec![0; table.min(LARGEST) as usize];
+    let Ok(chunk) = frame.chunk(index, &mut scratch) else { return };
+    let length = chunk.decoded_length();
+    if length > LARGEST || chunk.scratch_length() > 4 * LARGEST || is_newer(frame, &chunk, bytes) {
+        return;
+    }
+    if chunk.content() == Content::Uninitialised {
+        return; // C leaves what was never written as it was
+    }
+    let mut room = vec![0xa5; length as usize];
+    let mut work = vec![0; chunk.scratch_length() as usize];
+    let Ok(ours) = chunk.read_into(&mut room, &mut work) else { return };
+    let mut other = vec![0x5a; length as usize];
+    let found = theirs.chunk(index, &mut other);
+    assert_eq!(found, length as i32, "chunk {index}: {:?}, filters {:?}", chunk.content(), chunk.filters());
+    assert!(*ours == other[..], "chunk {index}: {:?}, filters {:?}", chunk.content(), chunk.filters());
+}

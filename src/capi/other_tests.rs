@@ -1,0 +1,150 @@
+//! The functions that `tests` does not call, so that Miri sees every one (`tests/structure.rs`).
+
+use super::super::npy::*;
+use super::super::npz::*;
+use super::super::ztensor2::*;
+use super::*;
+
+/// # Safety
+/// A C string that stays.
+unsafe fn c_text(text: *const c_char) -> &'static str {
+    // SAFETY: guaranteed by the caller.
+    unsafe { core::ffi::CStr::from_ptr(text) }.to_str().unwrap()
+}
+
+#[test]
+fn names_and_versions() {
+    // SAFETY: the library's own strings.
+    unsafe {
+        assert_eq!((tenslice_abi_version(), c_text(tenslice_version())), (1, env!("CARGO_PKG_VERSION")));
+        assert_eq!((c_text(tenslice_status_name(0)), c_text(tenslice_status_text(-1))), ("Ok", "?"));
+        let dtype = DType::F64.code().into();
+        assert_eq!((tenslice_dtype_size(dtype), tenslice_dtype_bits(dtype)), (8, 64));
+        assert_eq!(c_text(tenslice_dtype_name(dtype)), "f64");
+    }
+}
+
+#[test]
+fn single_numbers() {
+    assert_eq!(tenslice_binary128_to_double(0, 0x3fff_8000_0000_0000), 1.5);
+    assert_eq!((tenslice_bf16_to_f32(0x3fc0), tenslice_f8_e8m0_to_f32(128)), (1.5, 2.0));
+    assert_eq!((tenslice_f8_e4m3fn_to_f32(0x3c), tenslice_f8_e4m3fnuz_to_f32(0x44)), (1.5, 1.5));
+    assert_eq!((tenslice_f8_e5m2_to_f32(0x3e), tenslice_f8_e5m2fnuz_to_f32(0x42)), (1.5, 1.5));
+    assert_eq!((tenslice_f6_e2m3_to_f32(0x0c), tenslice_f6_e3m2_to_f32(0x0e)), (1.5, 1.5));
+}
+
+/// One block of zeros of each type, of which the last number is asked for; then one number more than there is.
+#[test]
+fn blocks_of_every_type() {
+    macro_rules! zeros {
+        ($($function:ident: $elements:literal in $bytes:literal),* $(,)?) => { $(
+            let (block, mut number) = ([0_u8; $bytes].to_vec(), MaybeUninit::<[f32; 2]>::uninit());
+            let (at, out) = (block.as_ptr().cast(), number.as_mut_ptr().cast());
+            // SAFETY: the calls get what the header asks for.
+            unsafe {
+                ok!($function(at, $bytes, $elements - 1, out, 1));
+                assert!(out.read().is_finite(), stringify!($function));
+                assert_eq!(call!($function(at, $bytes, $elements - 1, out, 2)), code(ErrorKind::NoSuchElement));
+            }
+        )* };
+    }
+    zeros! {
+        tenslice_q4_0_to_f32: 32 in 18, tenslice_q4_1_to_f32: 32 in 20, tenslice_q5_0_to_f32: 32 in 22,
+        tenslice_q5_1_to_f32: 32 in 24, tenslice_q8_0_to_f32: 32 in 34, tenslice_q8_1_to_f32: 32 in 36,
+        tenslice_q2_k_to_f32: 256 in 84, tenslice_q3_k_to_f32: 256 in 110, tenslice_q4_k_to_f32: 256 in 144,
+        tenslice_q5_k_to_f32: 256 in 176, tenslice_q6_k_to_f32: 256 in 210, tenslice_q8_k_to_f32: 256 in 292,
+        tenslice_iq2_xxs_to_f32: 256 in 66, tenslice_iq2_xs_to_f32: 256 in 74, tenslice_iq3_xxs_to_f32: 256 in 98,
+        tenslice_iq1_s_to_f32: 256 in 50, tenslice_iq4_nl_to_f32: 32 in 18, tenslice_iq3_s_to_f32: 256 in 110,
+        tenslice_iq2_s_to_f32: 256 in 82, tenslice_iq4_xs_to_f32: 256 in 136, tenslice_iq1_m_to_f32: 256 in 56,
+        tenslice_tq1_0_to_f32: 256 in 54, tenslice_tq2_0_to_f32: 256 in 66, tenslice_mxfp4_to_f32: 32 in 17,
+        tenslice_nvfp4_to_f32: 64 in 36, tenslice_q1_0_to_f32: 128 in 18, tenslice_q2_0_to_f32: 64 in 18,
+    }
+}
+
+#[test]
+fn arrays_of_numpy() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, descr: tenslice_str);
+        infos!(entry: tenslice_npz_entry);
+        open(fixture!("npy/struct_nested_4.npy"), file);
+        ok!(tenslice_npy_descr(file, descr));
+        assert!(text(descr.read()).starts_with(b"["));
+        open(fixture!("npz/mixed_methods.npz"), file);
+        ok!(tenslice_npz_entries(file, cursor), tenslice_npz_entries_next(cursor, entry, null_mut()));
+        assert!(text(entry.read().name).ends_with(b".npy"));
+    }
+}
+
+#[test]
+fn verifying_and_ranges() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, part: tenslice_component, error: tenslice_error);
+        places!(length: u64, caps: u32, dst: [u8; 16], scratch: [u8; 64]);
+        infos!(verified: tenslice_verified);
+        let (dst, scratch) = (dst.cast(), scratch.cast());
+        open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        ok!(tenslice_file_verify_scratch(file, length));
+        ok!(tenslice_file_verify_with(file, null(), scratch, 64, verified, error));
+        assert_eq!((length.read(), verified.read().verified + verified.read().without_digest), (0, 13));
+        ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_data(tensor, part, error));
+        ok!(tenslice_component_caps(part, caps), tenslice_component_range_scratch(part, length));
+        ok!(tenslice_component_read_range(part, null(), 8, dst, 16, scratch, 64, error));
+        assert!(caps.read() != 0 && read(dst, 16).len() == 16);
+        ok!(tenslice_component_verify_scratch(part, length), tenslice_component_verify(part, verified, error));
+        ok!(tenslice_component_verify_with(part, null(), scratch, 64, verified, error));
+        assert_eq!(verified.read().verified + verified.read().without_digest, 1);
+        let inside = call!(tenslice_component_read_range(part, null(), 0, part.cast(), 16, scratch, 64, error));
+        assert_eq!(inside, code(ErrorKind::InvalidArgument));
+    }
+}
+
+#[test]
+fn components_in_shards() {
+    let (bytes, other) = (fixture!("v2/shards.zt"), fixture!("v2/shards-base.zt"));
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, part: tenslice_component);
+        places!(name: tenslice_str, is_verified: u32, data: tenslice_bytes, error: tenslice_error);
+        infos!(shard: tenslice_ztensor2_shard);
+        open(bytes, file);
+        ok!(tenslice_ztensor2_shards(file, cursor), tenslice_ztensor2_shards_next(cursor, shard, error));
+        let (listed, at, length) = (shard.read().name, other.as_ptr().cast(), other.len());
+        ok!(tenslice_ztensor2_check_shard(file, listed.data, listed.length, at, length, is_verified, error));
+        ok!(tenslice_file_tensors(file, cursor));
+        let mut bound = 0;
+        while call!(tenslice_tensors_next(cursor, tensor, error)) == OK {
+            ok!(tenslice_tensor_data(tensor, part, error), tenslice_component_shard(part, name));
+            if !name.read().data.is_null() {
+                ok!(tenslice_component_with_shard(part, at, length, part, error));
+                ok!(tenslice_component_stored(part, data, error));
+                assert!(!read(data.read().data, data.read().length).is_empty());
+                bound += 1;
+            }
+        }
+        assert!(bound > 0 && is_verified.read() == 1);
+    }
+}
+
+#[test]
+fn metalayers_work_and_lists() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, items: tenslice_cursor, error: tenslice_error);
+        places!(length: u64, offset: u64, dst: [u8; 1024], scratch: [u8; 1024]);
+        infos!(value: tenslice_value);
+        let (dst, scratch) = (dst.cast(), scratch.cast());
+        open(fixture!("b2nd/good/vlmeta_mem_0.b2nd"), file);
+        ok!(tenslice_b2nd_read_metalayer(file, 0, null(), dst, 1024, scratch, 1024, length, error));
+        assert_eq!(read(dst, length.read() as usize).len() as u64, length.read());
+        open(fixture!("b2nd/good/nd02_lz4_0.b2nd"), file);
+        ok!(tenslice_b2nd_region_work(file, [7, 4].as_ptr(), [9, 7].as_ptr(), 2, length, error));
+        assert!(length.read() > 24);
+        open(fixture!("gguf/kv_all_types.gguf"), file);
+        ok!(tenslice_file_attributes(file, cursor));
+        ok!(tenslice_attributes_get(cursor, of("a.uint16"), 8, value, error));
+        ok!(tenslice_value_items(value.cast_const(), items), tenslice_attributes_extent(items, offset, length));
+        assert!(offset.read() > 0 && length.read() > 0);
+    }
+}

@@ -1,0 +1,400 @@
+//! Blosc2 frames with one field wrong: the kind of each error, what it is about, and the byte that it points to.
+#![cfg(feature = "b2nd")]
+
+mod support;
+
+use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
+use tenslice::ErrorKind::*;
+use tenslice::{Error, ErrorKind, File, Item};
+
+type Found = (ErrorKind, Item, Option<u64>);
+
+fn found(error: Error) -> Found {
+    (error.kind(), error.item(), error.offset())
+}
+
+fn patched(bytes: &[u8], at: usize, patch: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + patch.len()].copy_from_slice(patch);
+    bytes
+}
+
+/// Where the parts of [`array`] are: the contents of its metalayers, the chunks, the table of their offsets, the
+/// trailer and its end.
+const ARRAY: u64 = 128;
+const SECOND: u64 = 162;
+const CHUNKS: u64 = 180;
+const TABLE: u64 = 308;
+const TRAILER: u64 = 356;
+const TAIL: u64 = 416;
+const LENGTH: u64 = 439;
+
+/// An array of 64 bytes in two chunks, with two more metalayers, and one in the trailer.
+fn array() -> Vec<u8> {
+    let content: Vec<u8> = (0..64).collect();
+    let chunks = [copied(&content[..32]), copied(&content[32..])];
+    let offsets = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
+    let bytes = Frame {
+        chunks: &chunks.concat(),
+        table: &copied(&offsets),
+        length: 64,
+        chunk_length: 32,
+        array: Some((&[64][..], &[32][..], &[8][..])),
+        metalayers: &[("xy", &b"more"[..]), ("xz", &b"most"[..])],
+        variable_metalayers: &[("v", &copied(b"text"))],
+    }
+    .bytes();
+    assert_eq!(bytes.len() as u64, LENGTH);
+    assert_eq!((bytes[ARRAY as usize], bytes[SECOND as usize], bytes[TAIL as usize]), (0x97, 0xc6, 0xce));
+    assert_eq!((bytes[CHUNKS as usize], bytes[TABLE as usize], bytes[TRAILER as usize]), (5, 5, 0x94));
+    bytes
+}
+
+#[test]
+fn of_frames() {
+    let good = array();
+    let read = |bytes: &[u8]| -> Result<Vec<u8>, Error> {
+        let file = File::open(bytes)?;
+        let mut dst = vec![0; 64];
+        file.as_b2nd().unwrap().read_region(&[0], &[64], &mut dst, &mut [])?;
+        Ok(dst)
+    };
+    assert_eq!(read(&good), Ok((0..64).collect()));
+    // What is wrong: bytes at an offset.
+    let cases: &[(u64, &[u8], ErrorKind, Item, u64)] = &[
+        (15, &[0xce], WrongMarker, Item::Header, 15),
+        (24, &[0xa5], WrongMarker, Item::Header, 24),
+        (29, &[0xd2], WrongMarker, Item::Header, 29),
+        (38, &[0xd2], WrongMarker, Item::Header, 38),
+        (47, &[0xd3], WrongMarker, Item::Header, 47),
+        (52, &[0xd3], WrongMarker, Item::Header, 52),
+        (57, &[0xd3], WrongMarker, Item::Header, 57),
+        (62, &[0xd2], WrongMarker, Item::Header, 62),
+        (65, &[0xd2], WrongMarker, Item::Header, 65),
+        (68, &[0xc4], WrongMarker, Item::Header, 68),
+        (69, &[0xd9], WrongMarker, Item::Header, 69),
+        (25, &[0x10], UnsupportedVersion, Item::Version, 25),
+        (25, &[0x14], UnsupportedVersion, Item::Version, 25),
+        (25, &[0x02], UnknownFlags, Item::Flags, 25), // offsets of 32 bits
+        (25, &[0x22], UnknownFlags, Item::Flags, 25),
+        (26, &[1], SparseFrame, Item::Header, 26),
+        (26, &[2], UnknownFlags, Item::Header, 26),
+        (11, &[0x80], NegativeLength, Item::Header, 11),
+        (30, &[0x80], NegativeLength, Item::Header, 30),
+        (39, &[0x80], NegativeLength, Item::Header, 39),
+        (48, &[0x80], NegativeLength, Item::Header, 48),
+        (53, &[0x80], NegativeLength, Item::Header, 53),
+        (58, &[0xff; 4], NegativeLength, Item::Header, 58), // -1 is for frames without chunks
+        (48, &[0; 4], ZeroLength, Item::Header, 48),
+        (70, &[7], TooMany, Item::Filter, 70),
+        // The lengths of the header and of the frame, which has a trailer of 35 bytes at least.
+        (11, &86_u32.to_be_bytes(), FrameLengths, Item::Header, 11),
+        (11, &(LENGTH as u32 - 34).to_be_bytes(), FrameLengths, Item::Header, 11),
+        (11, &(LENGTH as u32 - 35).to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
+        (16, &(LENGTH + 1).to_be_bytes(), Truncated, Item::File, 16),
+        (16, &121_u64.to_be_bytes(), FrameLengths, Item::Header, 16),
+        (16, &122_u64.to_be_bytes(), FrameLengths, Item::Header, 11),
+        // Bytes of the chunks: up to the trailer, without a table then.
+        (39, &(TRAILER - CHUNKS + 1).to_be_bytes(), FrameLengths, Item::Chunk, 39),
+        (39, &(TRAILER - CHUNKS).to_be_bytes(), OutOfPlace, Item::Chunk, TRAILER),
+        // The end of the trailer, and its start.
+        (TAIL, &[0xcd], WrongMarker, Item::Trailer, TAIL),
+        (TAIL + 1, &34_u32.to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
+        (TAIL + 1, &(LENGTH as u32 - CHUNKS as u32 + 1).to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
+        (TAIL + 5, &[0xd7], WrongMarker, Item::Trailer, TAIL + 5),
+        (TAIL + 6, &[1], WrongMarker, Item::Trailer, TAIL + 6),
+        (TRAILER, &[0x93], WrongMarker, Item::Trailer, TRAILER),
+        (TRAILER + 1, &[0x80], WrongMarker, Item::Version, TRAILER + 1),
+        // The index of the metalayers: how many, then the name of each and the offset of its content.
+        (87, &[0x92], WrongMarker, Item::Metalayer, 87),
+        (88, &[0xcc], WrongMarker, Item::Metalayer, 87),
+        (91, &[0xdf], WrongMarker, Item::Metalayer, 87),
+        (92, &[0, 17], TooMany, Item::Metalayer, 92),
+        (92, &[0, 4], WrongMarker, Item::Metalayer, 120),
+        (92, &[0, 2], WrongMarker, Item::Metalayer, 112),
+        (94, &[0xc4], WrongMarker, Item::Metalayer, 94),
+        (95, &[0xff], InvalidUtf8, Item::Metalayer, 95),
+        (99, &[0xd3], WrongMarker, Item::Metalayer, 99),
+        (114, b"y", RepeatedKey, Item::Metalayer, 112),
+        (100, &122_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, 100),
+        (108, &122_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
+        (108, &(CHUNKS as u32 - 4).to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
+        (108, &(CHUNKS as u32 - 5).to_be_bytes(), WrongMarker, Item::Metalayer, CHUNKS - 5),
+        // Their contents.
+        (120, &[0xdd], WrongMarker, Item::Metalayer, 120),
+        (121, &[0, 2], CountsDiffer, Item::Metalayer, 121),
+        (SECOND, &[0xc5], WrongMarker, Item::Metalayer, SECOND),
+        (SECOND + 1, &14_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, SECOND + 1),
+        // Those of the trailer.
+        (TRAILER + 2, &[0x92], WrongMarker, Item::Metalayer, TRAILER + 2),
+        (TRAILER + 12, &18_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 12),
+        (TRAILER + 20, &37_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 20),
+        // The array: version, rank, shape, chunk shape, block shape, dtype.
+        (ARRAY, &[0x95], WrongMarker, Item::Metalayer, ARRAY),
+        (ARRAY + 1, &[1], UnsupportedVersion, Item::Metalayer, ARRAY + 1),
+        (ARRAY + 2, &[17], TooMany, Item::Metalayer, ARRAY + 2),
+        (ARRAY + 3, &[0x92], WrongMarker, Item::Shape, ARRAY + 3),
+        (ARRAY + 4, &[0xd2], WrongMarker, Item::Shape, ARRAY + 4),
+        (ARRAY + 5, &[0x80], NegativeLength, Item::Shape, ARRAY + 4),
+        (ARRAY + 13, &[0x92], WrongMarker, Item::ChunkShape, ARRAY + 13),
+        (ARRAY + 14, &[0xd3], WrongMarker, Item::ChunkShape, ARRAY + 14),
+        (ARRAY + 15, &[0x80], NegativeLength, Item::ChunkShape, ARRAY + 14),
+        (ARRAY + 19, &[0x92], WrongMarker, Item::BlockShape, ARRAY + 19),
+        (ARRAY + 20, &[0xd3], WrongMarker, Item::BlockShape, ARRAY + 20),
+        (ARRAY + 21, &[0x80], NegativeLength, Item::BlockShape, ARRAY + 20),
+        (ARRAY + 25, &[0x80], WrongMarker, Item::DType, ARRAY + 25),
+        (ARRAY + 26, &[0xda], WrongMarker, Item::DType, ARRAY + 26),
+        (ARRAY + 27, &2_u32.to_be_bytes(), OutOfPlace, Item::DType, ARRAY + 27),
+        (ARRAY + 27, &4_u32.to_be_bytes(), OutOfPlace, Item::DType, ARRAY + 27),
+        (ARRAY + 31, &[0xff], InvalidUtf8, Item::DType, ARRAY + 31),
+        (ARRAY - 4, &30_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 30),
+        (ARRAY - 4, &2_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 2),
+        // What the shapes are held against: each other, 64 bits, and the lengths in the header.
+        (ARRAY + 21, &33_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
+        (ARRAY + 21, &0_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
+        (ARRAY + 5, &i64::MAX.to_be_bytes(), ShapeOverflow, Item::Shape, ARRAY + 4),
+        (58, &33_u32.to_be_bytes(), ChunkGrid, Item::Shape, 58),
+        (58, &0_u32.to_be_bytes(), ChunkGrid, Item::Shape, 58),
+        (58, &64_u32.to_be_bytes(), ChunkGrid, Item::Shape, 48), // elements of 2 bytes, not of 1
+        (58, &(32 * 255_u32).to_be_bytes(), ChunkGrid, Item::Shape, 48),
+        (58, &(32 * 256_u32).to_be_bytes(), ChunkGrid, Item::Shape, 30), // of so many some writers say 1
+        (30, &65_u64.to_be_bytes(), ChunkGrid, Item::Shape, 30),
+        // How many offsets the table has, and where it ends.
+        (TABLE + 4, &17_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
+        (TABLE + 4, &24_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
+        (TABLE + 12, &49_u32.to_le_bytes(), OutOfPlace, Item::Chunk, TABLE + 12),
+        // An offset past the chunks, and one of which no chunk is left; a kind of chunk that there is not.
+        (TABLE + 40, &128_u64.to_le_bytes(), OutOfPlace, Item::ChunkOffset, TABLE),
+        (TABLE + 40, &113_u64.to_le_bytes(), OutOfPlace, Item::Chunk, CHUNKS + 113),
+        (TABLE + 47, &[0x83], SpecialChunk, Item::ChunkOffset, TABLE),
+        (TABLE + 47, &[0x82], SpecialChunk, Item::ChunkOffset, TABLE), // NaN of a byte
+    ];
+    for &(at, patch, kind, item, offset) in cases {
+        let result = read(&patched(&good, at as usize, patch));
+        assert_eq!(result.map_err(found), Err((kind, item, Some(offset))), "{patch:x?} at {at}");
+    }
+    // What may differ.
+    let accepted: &[(u64, &[u8])] = &[
+        (25, &[0x11]),
+        (25, &[0x13]),
+        (68, &[0xc2]),
+        (70, &[0]),
+        (TRAILER + 1, &[0x7f]),
+        (108, &123_u32.to_be_bytes()), // metalayers with the same content
+        (ARRAY + 25, &[0x7f]),
+    ];
+    for &(at, patch) in accepted {
+        let result = read(&patched(&good, at as usize, patch));
+        assert_eq!(result, Ok((0..64).collect()), "{patch:x?} at {at}");
+    }
+    // A file that ends after the fixed part of the header, or before.
+    let header = |length: usize| {
+        File::open(&patched(&good, 16, &(length as u64).to_be_bytes())[..length]).map(drop).map_err(found)
+    };
+    assert_eq!(header(87), Err((FrameLengths, Item::Header, Some(16))));
+    assert_eq!(header(86), Err((Truncated, Item::Header, Some(86))));
+    let cut = &good[..good.len() - 1];
+    let message = File::open(cut).unwrap_err().explain(cut).to_string();
+    assert!(message.contains(": 439 bytes in a file of 438"), "{message}");
+}
+
+/// Reads the only chunk of a frame, of that decoded length; offsets count from its start.
+fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
+    const AT: u64 = 97;
+    let frame = Frame {
+        chunks: chunk,
+        table: &all_first(1),
+        length: length.into(),
+        chunk_length: length,
+        ..Frame::default()
+    };
+    let bytes = frame.bytes();
+    let file = File::open(&bytes).unwrap();
+    let from_start = |error: Error| (error.kind(), error.item(), error.offset().map(|at| at - AT));
+    let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map_err(from_start)?;
+    let mut dst = vec![0x55; chunk.decoded_length() as usize];
+    let mut scratch = vec![0xaa; chunk.scratch_length() as usize];
+    chunk.read_into(&mut dst, &mut scratch).map_err(from_start)?;
+    Ok(dst)
+}
+
+/// Chunks of 32 bytes, with these bytes at an offset.
+fn refused(chunk: &[u8], cases: &[(usize, &[u8], ErrorKind, Item, u64)]) {
+    for &(at, patch, kind, item, offset) in cases {
+        let result = read_chunk(&patched(chunk, at, patch), 32);
+        assert_eq!(result, Err((kind, item, Some(offset))), "{patch:x?} at {at}");
+    }
+}
+
+#[test]
+fn of_chunks() {
+    let content: Vec<u8> = (100..132).collect();
+    let good = copied(&content);
+    assert_eq!(read_chunk(&good, 32), Ok(content.clone()));
+    refused(
+        &good,
+        &[
+            (3, &[0], ZeroLength, Item::Chunk, 3),
+            (7, &[0x80], NegativeLength, Item::Chunk, 4),
+            (11, &[0x80], NegativeLength, Item::Chunk, 8),
+            (15, &[0x80], NegativeLength, Item::Chunk, 12),
+            (8, &[0; 4], ChunkSize, Item::Block, 8),
+            (8, &536_866_817_u32.to_le_bytes(), ChunkSize, Item::Block, 8),
+            (12, &31_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the header
+            (12, &63_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the content
+            (12, &65_u32.to_le_bytes(), OutOfPlace, Item::Chunk, 12),
+            (30, &[1], UnsupportedChunk, Item::Flags, 30), // blocks of different lengths, and copied
+            (30, &[2], UnsupportedChunk, Item::Flags, 30),
+            (31, &[0x08], UnsupportedChunk, Item::Flags, 31),
+            (31, &[0x80], UnsupportedChunk, Item::Flags, 31),
+            (31, &[0x50], SpecialChunk, Item::Chunk, 31),
+        ],
+    );
+    assert_eq!(read_chunk(&patched(&good, 8, &536_866_816_u32.to_le_bytes()), 32), Ok(content));
+
+    let special = |kind: u8, typesize: u8, length: u32, payload: &[u8]| {
+        let chunk = Chunk {
+            length,
+            block_size: 32,
+            typesize,
+            flags: NOT_SPLIT,
+            flags1: kind << 4,
+            payload,
+            ..Chunk::default()
+        };
+        read_chunk(&chunk.bytes(), 32)
+    };
+    let at = |kind, item, offset| Err((kind, item, Some(offset)));
+    assert_eq!(special(1, 1, 32, &[]), Ok(vec![0; 32]));
+    assert_eq!(special(1, 1, 33, &[]), at(ChunkSize, Item::Chunk, 4)); // not as long as the frame says
+    assert_eq!(special(2, 4, 32, &[]), Ok(f32::NAN.to_le_bytes().repeat(8)));
+    assert_eq!(special(2, 8, 32, &[]), Ok(f64::NAN.to_le_bytes().repeat(4)));
+    assert_eq!(special(2, 2, 32, &[]), at(SpecialChunk, Item::Chunk, 3));
+    assert_eq!(special(2, 4, 30, &[]), at(SpecialChunk, Item::Chunk, 3));
+    assert_eq!(special(3, 1, 32, b"ab"), Ok(b"ab".repeat(16)));
+    assert_eq!(special(3, 1, 32, &[]), at(SpecialChunk, Item::Chunk, 12));
+    assert_eq!(special(3, 1, 32, b"abcde"), at(SpecialChunk, Item::Chunk, 12));
+}
+
+#[test]
+fn of_blocks() {
+    const LZ4: u8 = 1 << 5;
+    let (first, second): (Vec<u8>, Vec<u8>) = ((0..16).collect(), (16..32).collect());
+    // Two blocks: their offsets at 32, their streams at 40 and 60.
+    let chunk = Chunk { length: 32, block_size: 16, flags: LZ4 | NOT_SPLIT, ..Chunk::default() };
+    let good = of_streams(chunk, &[&first, &second]);
+    assert_eq!((good.len(), read_chunk(&good, 32)), (80, Ok((0..32).collect())));
+    let run = |value: i32, token: u8| [&value.to_le_bytes()[..], &[token]].concat();
+    let coded = |stored: &[u8]| [&(stored.len() as u32).to_le_bytes()[..], stored].concat();
+    refused(
+        &good,
+        &[
+            (2, &[2 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
+            (2, &[5 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
+            (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
+            (8, &[2], CountTooLarge, Item::Block, 8), // 16 blocks, whose offsets take 64 bytes
+            (16, &[50], UnsupportedFilter, Item::Filter, 16),
+            (19, &[50], UnsupportedFilter, Item::Filter, 19),
+            (21, &[32], UnsupportedFilter, Item::Filter, 21),
+            (32, &[39], OutOfPlace, Item::Block, 32),
+            (36, &[39], OutOfPlace, Item::Block, 36),
+            (36, &[80], OutOfPlace, Item::Block, 36),
+            (39, &[0x80], OutOfPlace, Item::Block, 36),
+            (36, &[79], OutOfPlace, Item::Stream, 79),
+            (60, &[17], OutOfPlace, Item::Stream, 60),
+            (60, &run(-5, 0), InvalidRun, Item::Stream, 64),
+            (60, &run(-256, 1), InvalidRun, Item::Stream, 60),
+            (60, &coded(&[0x10, b'x', 5, 0, 0]), CorruptStream, Item::Stream, 64), // a match before the start
+            (60, &coded(&[0x10, b'x']), DecodedLength, Item::Stream, 64),          // a byte
+        ],
+    );
+    assert_eq!(read_chunk(&patched(&good, 60, &run(-255, 1)), 32).unwrap()[16..], [255; 16]);
+    assert_eq!(read_chunk(&patched(&good, 60, &run(0, 0)), 32).unwrap()[16..], [0; 16]);
+    // A run without the byte after it.
+    let end = patched(&patched(&good, 36, &[76]), 76, &(-5_i32).to_le_bytes());
+    assert_eq!(read_chunk(&end, 32), Err((OutOfPlace, Item::Stream, Some(80))));
+    // Blocks of 16 bytes in three streams.
+    let uneven = patched(&patched(&good, 2, &[LZ4 | 5]), 3, &[3]);
+    assert_eq!(read_chunk(&uneven, 32), Err((UnevenSplit, Item::Block, Some(0))));
+
+    // A dictionary follows the offsets: its length, then its bytes.
+    let chunk = Chunk { flags1: 1, ..chunk };
+    let with_length =
+        |length: i32| read_chunk(&patched(&of_streams(chunk, &[&first, &second]), 40, &length.to_le_bytes()), 32);
+    for length in [0, -1, 33, 37, 32_769] {
+        assert_eq!(with_length(length), Err((OutOfPlace, Item::Dictionary, Some(40))), "{length}");
+    }
+    // Blocks begin past it.
+    assert_eq!(with_length(8), Err((OutOfPlace, Item::Block, Some(32))));
+}
+
+#[test]
+fn of_blocks_of_different_lengths() {
+    let (first, second): (Vec<u8>, Vec<u8>) = ((0..12).collect(), (12..32).collect());
+    // Their offsets at 32, the blocks at 40 and 56.
+    let good = of_variable_blocks(&[&first, &second]);
+    assert_eq!((good.len(), read_chunk(&good, 32)), (80, Ok((0..32).collect())));
+    refused(
+        &good,
+        &[
+            (8, &[33], CountTooLarge, Item::Block, 8),       // more offsets than fit
+            (21, &[3], UnsupportedFilter, Item::Filter, 21), // differences to the first block
+            (31, &[0x10], UnsupportedChunk, Item::Flags, 30),
+            (36, &[39], OutOfPlace, Item::Block, 36),
+            (36, &[77], OutOfPlace, Item::Block, 77), // no room for its length
+            (36, &[43], OutOfPlace, Item::Block, 40), // nor for that of the first
+            (59, &[0x80], NegativeLength, Item::Block, 56),
+            (56, &[21], DecodedLength, Item::Block, 0), // they do not add up
+            (56, &[19], DecodedLength, Item::Block, 0),
+        ],
+    );
+    // More blocks than bytes.
+    let many = of_variable_blocks(&[&b"a"[..], b"b"].iter().copied().chain([&b""[..]; 31]).collect::<Vec<_>>());
+    assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Item::Block, Some(8))));
+}
+
+/// Of chunks that the caller reads one by one.
+#[test]
+fn of_calls() {
+    let content = [7; 32];
+    let shuffled = Chunk {
+        length: 32,
+        block_size: 16,
+        typesize: 2,
+        flags: NOT_SPLIT,
+        filters: [0, 0, 0, 0, 0, 1],
+        ..Chunk::default()
+    };
+    let chunk = of_streams(shuffled, &[&content[..16], &content[16..]]);
+    let bytes =
+        Frame { chunks: &chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let chunk = frame.chunk(0, &mut []).unwrap();
+    assert_eq!((chunk.scratch_length(), chunk.block_size(), chunk.block_count()), (16, Some(16), 2));
+    let read = |dst: &mut [u8], scratch: &mut [u8]| chunk.read_into(dst, scratch).map(drop).map_err(found);
+    assert_eq!(read(&mut [0; 32], &mut [0; 16]), Ok(()));
+    assert_eq!(read(&mut [0; 31], &mut [0; 16]), Err((TooSmall, Item::Chunk, Some(97 + 4))));
+    assert_eq!(read(&mut [0; 32], &mut [0; 15]), Err((OutOfScratch, Item::Block, Some(97))));
+    assert_eq!(chunk.block_length(2).map_err(found), Err((NotFound, Item::Block, Some(97))));
+    assert_eq!(frame.chunk(1, &mut []).map(drop).map_err(|error| error.kind()), Err(NotFound));
+    let all = |dst: &mut [u8]| frame.read_region(&[0], &[32], dst, &mut [0; 99]).map(drop).map_err(found);
+    assert_eq!(all(&mut [0; 31]), Err((TooSmall, Item::Tensor, Some(97))));
+
+    // Chunks of different lengths that are more or less than the frame, and one for which the table alone says what is
+    // in it, so that nothing says how long it is.
+    let of = |table: &[u8], length| {
+        let chunks = copied(&content);
+        let bytes = Frame { chunks: &chunks, table, length, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let mut dst = vec![0; length as usize];
+        frame.read_region(&[0], &[length], &mut dst, &mut []).map(|read| read.len()).map_err(found)
+    };
+    assert_eq!(of(&all_first(2), 64), Ok(64));
+    assert_eq!(of(&all_first(2), 65), Err((ChunkGrid, Item::Tensor, Some(97))));
+    assert_eq!(of(&all_first(2), 63), Err((ChunkGrid, Item::Tensor, Some(97))));
+    assert_eq!(of(&all_first(1), 31), Err((ChunkSize, Item::Chunk, Some(97 + 4))));
+    let zeros = repeated(&[0, 0, 0, 0, 0, 0, 0, 0x81], 8);
+    assert_eq!(of(&zeros, 32), Err((SpecialChunk, Item::ChunkOffset, Some(97 + 64))));
+}

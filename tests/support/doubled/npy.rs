@@ -1,0 +1,37 @@
+//! NPY.
+
+/// Records of so many fields.
+pub fn fields(size: usize) -> Vec<u8> {
+    npy(&format!("[{}]", "('x', '<f4'), ".repeat(size)), "(0,)", &[])
+}
+
+/// Records of so many fields, each of records of records, as deep as they may be.
+pub fn nested_fields(size: usize) -> Vec<u8> {
+    let nested = format!("{}'<f4'{}", "[('x', ".repeat(30), ")]".repeat(30));
+    npy(&format!("[{}]", format!("('x', {nested}), ").repeat(size)), "(0,)", &[])
+}
+
+/// A field with so many escapes in its title.
+pub fn escapes(size: usize) -> Vec<u8> {
+    npy(&format!("[(('{}', 'x'), '<f4')]", "\\n".repeat(size)), "(0,)", &[])
+}
+
+/// So many lengths.
+pub fn lengths(size: usize) -> Vec<u8> {
+    npy("'|u1'", &format!("(0, {})", "1, ".repeat(size)), &[])
+}
+
+/// Records of which the last field has an unknown type.
+pub fn spoiled(size: usize) -> Vec<u8> {
+    npy(&format!("[{}('y', '<q9')]", "('x', '<f4'), ".repeat(size)), "(0,)", &[])
+}
+
+pub fn items(size: usize) -> Vec<u8> {
+    npy("'>f4'", &format!("({size},)"), &vec![7; 4 * size])
+}
+
+/// An array with those items.
+pub fn npy(descr: &str, shape: &str, items: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}\n");
+    [&b"\x93NUMPY\x02\0"[..], &(header.len() as u32).to_le_bytes(), header.as_bytes(), items].concat()
+}

@@ -1,0 +1,177 @@
+//! zTensor 2.
+
+use crate::support::Cbor;
+use crate::support::ztensor2::{Object, Part, file, with_table, xxh3, zstd_frame};
+
+/// Tensors of a byte each, in falling order.
+pub fn falling_blobs(size: usize) -> Vec<u8> {
+    blobs(size, 0, |i| size - i)
+}
+
+/// Tensors of a byte each, in the order of the file.
+pub fn tensors(size: usize) -> Vec<u8> {
+    blobs(size, 0, |i| 1 + i)
+}
+
+/// Tensors in as many shards.
+pub fn shards(size: usize) -> Vec<u8> {
+    blobs(size, size, |i| size - i)
+}
+
+/// Tensors of which the last has another length than its shape takes.
+pub fn spoiled(size: usize) -> Vec<u8> {
+    file_2(&manifest(size, 0, &|i| 1 + i, 2), size)
+}
+
+/// A zTensor 2 file with `size` tensors of a byte each, on those pages, in as many shards or in none.
+fn blobs(size: usize, shards: usize, page: impl Fn(usize) -> usize) -> Vec<u8> {
+    file_2(&manifest(size, shards, &page, 1), if shards > 0 { 1 } else { size })
+}
+
+fn manifest(size: usize, shards: usize, page: &dyn Fn(usize) -> usize, last_length: u64) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1 + u64::from(shards > 0));
+    if shards > 0 {
+        cbor.text("shards").map(shards as u64);
+        for i in 0..shards {
+            cbor.text(&format!("{i:06}")).map(2).text("size").uint(1 << 40).text("digest");
+            cbor.text(&format!("sha256:{i:0600}")); // so that the padding of the file counts for little
+        }
+    }
+    cbor.text("objects").map(size as u64);
+    for i in 0..size {
+        let length = if i + 1 == size { last_length } else { 1 };
+        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
+        cbor.map(2 + u64::from(shards > 0)).text("blob").array(2).uint(4096 * page(i) as u64).uint(length);
+        cbor.text("dtype").text("u8");
+        if shards > 0 {
+            cbor.text("shard").text(&format!("{:06}", i * 7919 % shards));
+        }
+        cbor.text("shape").array(0).text("layout").text("dense");
+    }
+    cbor.0
+}
+
+/// A zTensor 2 file with pages of data, then this manifest.
+fn file_2(manifest: &[u8], pages: usize) -> Vec<u8> {
+    let mut file = b"\x89ZT2\r\n\x1a\n".to_vec();
+    file.resize(4096 * (pages + 1), 0);
+    file.extend(manifest);
+    file.extend((4096 * (pages as u64 + 1)).to_le_bytes());
+    file.extend((manifest.len() as u64).to_le_bytes());
+    file.extend(xxhash_rust::xxh3::xxh3_64(manifest).to_le_bytes());
+    file.extend([2, 0, 0, 0, 0, 0, 0, 0]);
+    file.extend(b"\x89ZT2\r\n\x1a\n");
+    file
+}
+
+/// Attributes whose values are maps with maps for keys, as deep as they may be.
+pub fn nested_keys(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("objects").map(0).text("attributes").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(2);
+        for last in 0..2 {
+            cbor.raw(&[0xa1; 28]).uint(last).raw(&[0; 28]).uint(0);
+        }
+    }
+    file_2(&cbor.0, 0)
+}
+
+/// Attributes of the file.
+pub fn attributes(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("objects").map(0).text("attributes").map(size as u64);
+    (0..size).for_each(|i| {
+        cbor.text(&format!("{i:06}")).text("text");
+    });
+    file_2(&cbor.0, 0)
+}
+
+/// One tensor of components, all of the same byte.
+pub fn components(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(3).text("blob").array(2).uint(4096).uint(1).text("dtype").text("u8");
+        cbor.text("digest").text(&format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(&[0])));
+    }
+    cbor.text("shape").array(0).text("layout").text("own/1");
+    file_2(&cbor.0, 1)
+}
+
+pub fn long_digest(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(1).text("data").map(3);
+    cbor.text("blob").array(2).uint(4096).uint(1).text("dtype").text("u8");
+    cbor.text("digest").text(&format!("{}:{}", "a".repeat(size), "0".repeat(size)));
+    cbor.text("shape").array(0).text("layout").text("dense");
+    file_2(&cbor.0, 1)
+}
+
+/// A tensor with these components: role, dtype, bytes.
+fn of_parts(layout: &str, shape: &[u64], parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
+    let (mut cbor, mut data) = (Cbor::default(), Vec::new());
+    cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(parts.len() as u64);
+    for (role, dtype, bytes) in parts {
+        cbor.text(role).map(3).text("blob").array(2).uint(4096 + data.len() as u64).uint(bytes.len() as u64);
+        cbor.text("dtype").text(dtype).text("digest");
+        cbor.text(&format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes)));
+        data.extend(bytes);
+        data.resize(usize::next_multiple_of(data.len(), 4096), 0);
+    }
+    cbor.text("shape").array(shape.len() as u64);
+    shape.iter().for_each(|length| {
+        cbor.uint(*length);
+    });
+    cbor.text("layout").text(layout);
+    let mut file = file_2(&cbor.0, data.len() / 4096);
+    file.splice(4096..4096 + data.len(), data);
+    file
+}
+
+/// Bytes with a digest.
+pub fn data(size: usize) -> Vec<u8> {
+    of_parts("dense", &[size as u64], &[("data", "u8", vec![7; size])])
+}
+
+/// As many rows as values, which are all in the last row.
+pub fn rows(size: usize) -> Vec<u8> {
+    let (count, numbers) =
+        (size as u64, |all: &mut dyn Iterator<Item = u64>| all.flat_map(u64::to_le_bytes).collect());
+    let pointers = numbers(&mut (0..=count).map(|row| if row < count { 0 } else { count }));
+    let parts = [("indptr", pointers), ("values", numbers(&mut (0..count))), ("indices", numbers(&mut (0..count)))];
+    of_parts("zt.sparse_csr/1", &[count, count], &parts.map(|(role, bytes)| (role, "u64", bytes)))
+}
+
+/// A component of these frames, each with its content.
+fn file_of_frames(frames: &[(Vec<u8>, usize)]) -> Vec<u8> {
+    let length: usize = frames.iter().map(|(_, content)| content).sum();
+    let part = Part {
+        role: "data",
+        dtype: "u8",
+        stored: with_table(frames),
+        decoded_length: Some(length),
+        digest: Some(xxh3(&vec![7; length])),
+        ..Part::default()
+    };
+    let shape = vec![length as u64];
+    file(&[Object { name: "t", shape, layout: "dense", attributes: serde_json::Value::Null, parts: vec![part] }], &[])
+}
+
+pub fn frames_of_a_byte(size: usize) -> Vec<u8> {
+    file_of_frames(&vec![(zstd_frame(&[7]), 1); size])
+}
+
+pub fn frames_of_nothing(size: usize) -> Vec<u8> {
+    let mut frames = vec![(zstd_frame(&[]), 0); size];
+    frames.push((zstd_frame(&[7]), 1));
+    file_of_frames(&frames)
+}
+
+/// A frame with as many blocks without a byte, then one of a byte.
+pub fn empty_blocks(size: usize) -> Vec<u8> {
+    let checksum = *zstd_frame(&[7]).last_chunk::<4>().unwrap();
+    let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 4, 0][..], &vec![0; 3 * size], &[9, 0, 0, 7], &checksum].concat();
+    file_of_frames(&[(frame, 1)])
+}

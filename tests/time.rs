@@ -1,0 +1,692 @@
+//! Time is linear: files that double in one dimension, and what the library does with them. The instructions may grow
+//! by a tenth more than the file does, no further.
+//!
+//! [`TABLE`] says which dimensions a file of each format controls; [`cases`] has at least one case for each of them:
+//! how such a file is made, and the work that is done with it. What a slip would be that takes the square of the time:
+//! going through what is before an item for each item (`list`, `verify`, `read`, `walk`), looking again for what was
+//! found before (`find`, `check`, `explain`), beginning anew with each range that is fetched (`parts`), reading one
+//! long item as often as there are others (the cases with one item as long as all others).
+//!
+//! Instructions are counted by valgrind, so that a busy machine makes no difference. It runs this program again, a few
+//! times at once and each time with a share of the cases, and writes down what it has counted whenever
+//! [`measured_work`] returns; what comes before, such as opening a file to read from it, does not count.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind can run
+#![cfg(all(feature = "formats", feature = "digest", feature = "dequantize", feature = "zlib", feature = "zstd"))]
+
+#[path = "support/doubled/mod.rs"]
+mod doubled;
+mod support;
+
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tenslice::{Attributes, BuiltIn, File, Opened, Source, Tensor};
+
+/// The dimensions that a file controls, and the formats in which it does: `x` where there are cases, else why there are
+/// none: `1` where there is one of them at most, `-` where there is no such thing, a number where there are no more.
+const TABLE: &str = "
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd
+    tensors          x    x    x            x      x     x    1    1     1    1
+    unsorted names   x    -    x            x      x     x    1    1     1    1
+    unsorted places  -    x    x            -      -     x    1    1     1    -
+    long texts       x    x    x            x      x     x    -    x     -    -
+    components       x    x    1            -      1     1    1    1     x    1
+    unsorted roles   x    -    1            -      1     1    1    1     -    1
+    attributes       x    x    x            x      x     -    -    -     -    x
+    nesting          x    x    x            x      x     -    x    -     -    -
+    rank             x    64   x            -      4     x    x    x     255  16
+    unknown parts    x    -    x            -      -     x    -    x     -    -
+    escapes          -    -    x            x      -     -    x    -     -    -
+    lists            x    -    -            -      x     -    -    -     -    -
+    data             x    x    x            -      x     x    x    x     x    x
+    sparse           x    x    -            -      -     -    -    x     -    -
+    compressed       x    x    -            -      -     x    -    -     -    x
+    chunks           -    x    -            -      -     -    -    x     -    x
+    blocks           -    x    -            -      x     -    -    -     -    x
+    filters          -    -    -            -      -     -    -    -     -    x
+    shards           -    x    -            -      -     -    -    -     -    -
+    extra fields     -    -    -            -      -     x    -    -     -    -
+    comments         -    -    -            -      -     x    -    -     -    -
+    fields           -    -    -            -      -     x    x    -     -    -
+    bonds            -    -    -            -      -     -    -    -     x    -
+    ranges           x    x    x            -      x     x    x    x     x    x
+    a fault at the end  x  x   x            x      x     x    x    x     x    x
+";
+
+/// By which factor the work may grow when the size is doubled.
+const LINEAR: f64 = 2.2;
+
+/// The factor for items that are sorted: heapsort compares 2 n log n - 3 n times, which is 2.27 times as often for 900
+/// items as for 450.
+const SORTED: f64 = 2.3;
+
+/// Something that is done with a file, and what it is called.
+type Work = (&'static str, fn(&[u8]));
+
+/// A dimension and a format of [`TABLE`], the case, the smaller size, how to make a file of a given size, the work.
+struct Case(&'static str, &'static str, &'static str, usize, fn(usize) -> Vec<u8>, &'static [Work]);
+
+const OPEN: Work = ("open", open);
+const REFUSE: Work = ("refuse", refuse);
+const LIST: Work = ("list", list);
+const FIND: Work = ("find", find);
+const INDEX: Work = ("index", index);
+const FIND_ALL: Work = ("find all by the index", find_all);
+const CHECK: Work = ("check", check);
+const CHECK_IN_PARTS: Work = ("check with half the memory", check_in_parts);
+const ROLES: Work = ("find roles", find_roles);
+const WALK: Work = ("walk", walk);
+const VERIFY: Work = ("verify", verify);
+const READ: Work = ("read", read);
+const READ_F32: Work = ("read as f32", read_f32);
+const RANGE: Work = ("read a range", read_range);
+const SPARSE: Work = ("sparse", sparse);
+const EXPLAIN: Work = ("explain", explain);
+const PARTS: Work = ("parts", open_in_parts);
+
+/// The work on many tensors.
+const ALL: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN, PARTS];
+/// That but for opening in parts: an archive of a few kilobytes is fetched in more parts, the larger it is.
+const IN_MEMORY: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN];
+/// The work on many tensors that have to be compared.
+const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS];
+/// The work on one tensor.
+const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
+
+use doubled::{b2nd, blz, gguf, npy, npz, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+
+const CASES: &[Case] = &[
+    Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
+    Case("tensors", "zt1", "in a list", 250, zt1::list, ALL),
+    Case("tensors", "zt2", "ascending", 250, zt2::tensors, ALL),
+    Case("tensors", "safetensors", "ascending", 250, st::tensors, ALL),
+    Case("tensors", "index", "falling", 450, st::index, &[OPEN_INDEX, CHECK_INDEX, LIST_INDEX, FIND_IN_INDEX, FILES]),
+    Case("tensors", "index", "more than are compared", 1100, st::index, &[OPEN_INDEX, CHECK_INDEX]),
+    Case("tensors", "gguf", "ascending", 500, gguf::tensors, ALL),
+    Case("tensors", "npz", "ascending", 250, npz::entries, IN_MEMORY),
+    Case("unsorted names", "zt1", "falling", 450, zt1::falling_names, COMPARED),
+    Case("unsorted names", "zt1", "more than are compared", 1100, zt1::falling_names, COMPARED),
+    Case("unsorted names", "zt1", "beginning alike", 250, zt1::names_alike, COMPARED),
+    Case("unsorted names", "zt1", "one behind much else", 450, zt1::name_behind, &[INDEX, FIND_ALL]),
+    Case("unsorted names", "zt1", "one again and again", 450, zt1::one_name, &[INDEX]),
+    Case("unsorted names", "safetensors", "falling", 450, st::falling_names, COMPARED),
+    Case("unsorted names", "safetensors", "more than are compared", 1100, st::falling_tensors, COMPARED),
+    Case("unsorted names", "safetensors", "space before one", 450, st::spaced_name, &[INDEX, FIND_ALL]),
+    Case("unsorted names", "index", "no names of files", 2200, st::index_of_maps, &[OPEN_INDEX]),
+    Case("unsorted names", "index", "of lists", 2200, st::index_of_lists, &[CHECK_INDEX]),
+    Case("unsorted names", "gguf", "falling", 450, gguf::falling_tensors, COMPARED),
+    Case("unsorted names", "gguf", "more than are compared", 1100, gguf::falling_tensors, COMPARED),
+    Case("unsorted names", "gguf", "beginning alike", 250, gguf::tensors_alike, COMPARED),
+    Case("unsorted names", "npz", "falling", 450, npz::falling_entries, COMPARED),
+    Case("unsorted places", "zt2", "falling", 450, zt2::falling_blobs, &[OPEN, CHECK]),
+    Case("unsorted places", "zt2", "more than are compared", 2100, zt2::falling_blobs, &[OPEN, CHECK]),
+    Case("unsorted places", "safetensors", "falling", 450, st::falling_places, &[OPEN, CHECK]),
+    Case("unsorted places", "safetensors", "one with much space", 450, st::spaced_place, &[OPEN, CHECK]),
+    Case("unsorted places", "npz", "more than are compared", 1100, npz::falling_entries, COMPARED),
+    Case("long texts", "zt1", "one as long as all others", 450, zt1::long_name, COMPARED),
+    Case("long texts", "zt1", "a name", 1 << 12, zt1::one_long_name, &[OPEN, FIND, EXPLAIN]),
+    Case("long texts", "zt2", "a digest", 1 << 17, zt2::long_digest, &[OPEN, LIST]),
+    Case("long texts", "safetensors", "one as long as all others", 450, st::long_name, COMPARED),
+    Case("long texts", "index", "a file as long as all others", 450, st::long_file_name, &[FILES]),
+    Case("long texts", "gguf", "a hundred strings", 1 << 12, gguf::long_strings, &[OPEN, WALK]),
+    Case("long texts", "npz", "one as long as all others", 450, npz::long_name, COMPARED),
+    Case("long texts", "tens", "symmetries", 1 << 10, tens::wide_symmetries, &[OPEN, LIST_TENS]),
+    Case("components", "zt1", "ascending", 250, zt1::components, &[OPEN, LIST, ROLES, VERIFY, EXPLAIN]),
+    Case("components", "zt2", "ascending", 250, zt2::components, &[OPEN, LIST, ROLES, VERIFY, EXPLAIN]),
+    Case("components", "blz", "cores", 60, blz::dimensions, &[OPEN, LIST, ROLES, READ, EXPLAIN]),
+    Case("unsorted roles", "zt1", "falling", 200, zt1::falling_roles, &[OPEN, LIST, CHECK]),
+    Case("unsorted roles", "zt1", "more than are compared", 1100, zt1::falling_roles, &[OPEN, CHECK]),
+    Case("attributes", "zt1", "texts", 1000, zt1::attributes, &[OPEN, WALK, GET]),
+    Case("attributes", "zt2", "texts", 1000, zt2::attributes, &[OPEN, WALK, GET]),
+    Case("attributes", "safetensors", "texts", 1000, st::metadata, &[OPEN, WALK, GET]),
+    Case("attributes", "index", "texts", 1000, st::index_metadata, &[OPEN_INDEX, WALK_INDEX]),
+    Case("attributes", "gguf", "numbers", 1000, gguf::pairs, &[OPEN, WALK, GET]),
+    Case("attributes", "gguf", "falling", 500, gguf::falling_keys, &[OPEN]),
+    Case("attributes", "gguf", "more than are compared", 1100, gguf::falling_keys, &[OPEN, CHECK]),
+    Case("attributes", "gguf", "falling, of lists", 450, gguf::lists_and_falling_keys, &[OPEN]),
+    Case("attributes", "b2nd", "metalayers", 1 << 10, b2nd::metalayers, &[OPEN, METALAYERS]),
+    Case("nesting", "zt1", "deep lists", 100, zt1::deep_attributes, &[OPEN, WALK]),
+    Case("nesting", "zt1", "open-ended lists", 500, zt1::open_ended, &[OPEN, WALK]),
+    Case("nesting", "zt2", "deep keys", 250, zt2::nested_keys, &[OPEN, WALK]),
+    Case("nesting", "safetensors", "unknown fields", 50, st::nested_fields, &[OPEN, LIST]),
+    Case("nesting", "index", "deep lists", 50, st::nested_metadata, &[OPEN_INDEX, WALK_INDEX]),
+    Case("nesting", "gguf", "lists of lists", 1 << 9, gguf::wide_lists, &[OPEN, WALK]),
+    Case("nesting", "gguf", "empty lists, as deep as they may be", 1 << 9, gguf::deep_lists, &[OPEN, WALK]),
+    Case("nesting", "npy", "records in records", 100, npy::nested_fields, &[OPEN, LIST]),
+    Case("rank", "zt1", "lengths", 2000, zt1::rank, ONE),
+    Case("rank", "safetensors", "lengths in digits", 2000, st::lengths, ONE),
+    Case("rank", "npz", "lengths", 1000, npz::rank, ONE),
+    Case("rank", "npy", "lengths", 1000, npy::lengths, ONE),
+    Case("rank", "tens", "lengths", 2000, tens::dimensions, ONE),
+    Case("unknown parts", "zt1", "keys", 500, zt1::unknown_keys, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("unknown parts", "safetensors", "fields", 1000, st::unknown_fields, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("unknown parts", "npz", "entries that are not named so", 250, npz::unnamed_entries, COMPARED),
+    Case("unknown parts", "npz", "no end", 1 << 12, npz::no_end, &[REFUSE]),
+    Case("unknown parts", "tens", "chunks", 1000, tens::chunks, &[OPEN, LIST_TENS]),
+    Case("escapes", "safetensors", "names that begin alike", 450, st::escapes_alike, &[CHECK, FIND_ALL]),
+    Case("escapes", "safetensors", "a name", 1 << 10, st::name_of_escapes, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("escapes", "safetensors", "a value", 1 << 10, st::attribute_of_escapes, &[OPEN, WALK]),
+    Case("escapes", "index", "names and files", 450, st::index_of_escapes, &[FILES]),
+    Case("escapes", "npy", "a title", 1 << 12, npy::escapes, &[OPEN, LIST]),
+    Case("lists", "zt1", "a text in pieces", 1000, zt1::pieces, &[OPEN, WALK]),
+    Case("lists", "gguf", "strings", 1 << 11, gguf::strings, &[OPEN, WALK, GET]),
+    Case("lists", "gguf", "numbers", 1 << 11, gguf::numbers, &[WALK]),
+    Case("lists", "gguf", "truth values", 1 << 11, gguf::truths, &[OPEN, WALK]),
+    Case("data", "zt1", "with a digest", 1 << 13, zt1::data, &[VERIFY, READ, READ_F32, RANGE]),
+    Case("data", "zt2", "with a digest", 1 << 13, zt2::data, &[VERIFY, READ, READ_F32, RANGE]),
+    Case("data", "safetensors", "bytes", 1 << 13, st::data, &[READ, READ_F32, RANGE]),
+    Case("data", "gguf", "of blocks", 1 << 8, gguf::blocks, &[READ_F32]),
+    Case("data", "npz", "with a sum", 1 << 13, npz::data, &[VERIFY, READ, READ_F32, RANGE]),
+    Case("data", "npy", "big-endian", 1 << 11, npy::items, &[READ, READ_F32, RANGE]),
+    Case("data", "tens", "bytes", 1 << 13, tens::data, &[READ, READ_F32, RANGE]),
+    Case("data", "blz", "a dimension", 1 << 9, blz::length, &[OPEN, READ, READ_F32, SUM]),
+    Case("data", "b2nd", "padding", 1 << 12, b2nd::padding, &[OPEN, READ]),
+    Case("sparse", "zt1", "empty rows", 1 << 10, zt1::rows, &[SPARSE, VERIFY]),
+    Case("sparse", "zt1", "short rows", 1 << 10, zt1::short_rows, &[SPARSE, READ]),
+    Case("sparse", "zt1", "coordinates", 1 << 10, zt1::coordinates, &[SPARSE, READ]),
+    Case("sparse", "zt1", "wide coordinates", 50, zt1::wide_coordinates, &[SPARSE, READ]),
+    Case("sparse", "zt1", "coordinates between values", 1 << 10, zt1::packed, &[SPARSE, READ]),
+    Case("sparse", "zt2", "empty rows", 1 << 10, zt2::rows, &[SPARSE, VERIFY]),
+    Case("sparse", "tens", "pairs", 1 << 10, tens::pairs, &[SPARSE, VERIFY, READ]),
+    Case("sparse", "tens", "as many dimensions as pairs", 1 << 10, tens::wide_pairs, &[SPARSE_ONCE, READ]),
+    Case("compressed", "zt1", "a stream", 1 << 12, zt1::stream, &[READ, READ_F32]),
+    Case("compressed", "zt2", "a frame of empty blocks", 1 << 11, zt2::empty_blocks, &[READ, RANGE]),
+    Case("compressed", "npz", "an entry", 1 << 13, npz::deflated, &[READ_COMPONENT]),
+    Case("compressed", "b2nd", "blocks", 1 << 9, b2nd::blocks, &[READ, READ_F32]),
+    Case("chunks", "zt2", "frames of a byte", 1 << 9, zt2::frames_of_a_byte, &[READ, RANGE, VERIFY, CAPS]),
+    Case("chunks", "zt2", "frames of nothing", 1 << 9, zt2::frames_of_nothing, &[READ, RANGE, VERIFY, CAPS]),
+    Case("chunks", "tens", "symmetries", 500, tens::symmetries, &[OPEN, LIST_TENS]),
+    Case("chunks", "b2nd", "of one length", 1 << 9, b2nd::chunks, &[OPEN, READ, REGION, WORK, CHUNKS]),
+    Case(
+        "chunks",
+        "b2nd",
+        "of lengths of their own",
+        1 << 9,
+        b2nd::chunks_of_own_lengths,
+        &[READ, REGION, WORK, CHUNKS],
+    ),
+    Case("chunks", "b2nd", "that share blocks", 100, b2nd::shared_blocks, &[REGION, MEMORY]),
+    Case("chunks", "b2nd", "a million of one", 1 << 20, b2nd::one_chunk_again_and_again, &[REGION, MEMORY]),
+    Case("chunks", "b2nd", "empty", 100, b2nd::empty_chunks, &[READ_BETWEEN]),
+    Case("blocks", "zt2", "of a frame", 1 << 12, zt2::empty_blocks, &[VERIFY]),
+    Case("blocks", "gguf", "of numbers", 1 << 7, gguf::blocks, &[OPEN, READ_F32_RANGE]),
+    Case("blocks", "b2nd", "of a chunk", 1 << 9, b2nd::blocks, &[REGION, WORK, MEMORY]),
+    Case("filters", "b2nd", "six", 1 << 11, b2nd::filters, &[READ]),
+    Case("shards", "zt2", "looked up", 450, zt2::shards, &[OPEN, LIST, CHECK]),
+    Case("shards", "zt2", "looked up with memory", 1100, zt2::shards, &[OPEN, CHECK]),
+    Case("extra fields", "npz", "as long as all entries", 300, npz::extra_fields, &[OPEN, CHECK]),
+    Case("extra fields", "npz", "behind those of zip64", 300, npz::wide_extra_fields, &[OPEN, CHECK, CHECK_IN_PARTS]),
+    Case("comments", "npz", "of entries and the archive", 250, npz::comments, &[OPEN, LIST]),
+    Case("fields", "npz", "that entries share", 250, npz::shared_head, &[OPEN]),
+    Case("fields", "npy", "of a record", 1000, npy::fields, ONE),
+    Case("bonds", "blz", "a bond", 1 << 8, blz::bond, &[OPEN, READ, SUM]),
+    Case("ranges", "zt1", "tensors", 250, zt1::falling_names, &[PARTS]),
+    Case("ranges", "zt2", "tensors", 250, zt2::falling_blobs, &[PARTS]),
+    Case("ranges", "safetensors", "tensors", 250, st::falling_tensors, &[PARTS]),
+    Case("ranges", "gguf", "pairs", 1 << 13, gguf::pairs, &[PARTS]),
+    Case("ranges", "gguf", "strings behind pairs", 1 << 8, gguf::strings_behind_pairs, &[PARTS]),
+    Case("ranges", "gguf", "long lists between pairs", 1 << 6, gguf::lists_between_pairs, &[PARTS]),
+    Case("ranges", "npz", "entries", 80, npz::long_entries, &[PARTS]),
+    Case("ranges", "npy", "fields", 1000, npy::fields, &[PARTS]),
+    Case("ranges", "tens", "chunks", 250, tens::chunks, &[PARTS]),
+    Case("ranges", "tens", "symmetries", 250, tens::symmetries, &[PARTS]),
+    Case("ranges", "blz", "dimensions", 60, blz::dimensions, &[PARTS]),
+    Case("ranges", "b2nd", "metalayers", 1 << 10, b2nd::metalayers, &[PARTS]),
+    Case("a fault at the end", "zt1", "a tensor", 250, zt1::spoiled, &[REFUSE]),
+    Case("a fault at the end", "zt2", "a tensor", 250, zt2::spoiled, &[REFUSE]),
+    Case("a fault at the end", "safetensors", "a tensor", 250, st::spoiled, &[REFUSE]),
+    Case("a fault at the end", "index", "a name", 250, st::spoiled_index, &[REFUSE_INDEX]),
+    Case("a fault at the end", "gguf", "a tensor", 250, gguf::spoiled, &[REFUSE]),
+    Case("a fault at the end", "npz", "a name", 250, npz::spoiled, &[REFUSE]),
+    Case("a fault at the end", "npy", "a field", 1000, npy::spoiled, &[REFUSE]),
+    Case("a fault at the end", "tens", "a chunk", 250, tens::spoiled, &[REFUSE]),
+    Case("a fault at the end", "blz", "a bond", 60, blz::spoiled, &[REFUSE]),
+    Case("a fault at the end", "b2nd", "an extra metalayer", 1 << 10, b2nd::spoiled, &[REFUSE]),
+];
+
+/// The work that is measured; valgrind looks for this function by name.
+#[inline(never)]
+fn measured_work<T>(work: impl FnOnce() -> T) -> T {
+    black_box(work())
+}
+
+fn open(bytes: &[u8]) {
+    let _ = measured_work(|| File::open(bytes));
+}
+
+fn refuse(bytes: &[u8]) {
+    let text = measured_work(|| File::open(bytes).unwrap_err().explain(bytes).to_string());
+    assert!(text.len() > 20, "{text}");
+}
+
+fn list(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let sum = measured_work(|| {
+        let of_component =
+            |component: tenslice::Component<'_>| component.role().len() as u64 + component.extent().length;
+        let of_tensor = |tensor: Tensor<'_>| {
+            let shape: u64 = tensor.shape().iter().fold(0, u64::wrapping_add);
+            tensor.components().map(of_component).fold(shape.wrapping_add(1), u64::wrapping_add)
+        };
+        file.tensors().map(of_tensor).fold(0, u64::wrapping_add)
+    });
+    assert!(sum > 0);
+}
+
+/// Finds the last tensor, and one that is not there.
+fn find(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let name = file.tensors().last().unwrap().name().to_string();
+    assert!(measured_work(|| file.find(&name).is_ok() && file.find("there is none").is_err()));
+}
+
+fn index(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    assert!(measured_work(|| file.index(&mut words).is_ok()));
+}
+
+fn find_all(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).unwrap();
+    let names: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();
+    assert!(measured_work(|| names.iter().all(|name| index.find(name).is_ok())));
+}
+
+/// Compares what has to differ, with memory for all of it.
+fn check(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut memory = vec![0; 4096.max(file.tensor_count() as usize)];
+    assert!(measured_work(|| file.check(&mut memory).is_ok()));
+}
+
+fn check_in_parts(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut memory = vec![0; file.tensor_count() as usize / 2 + 1];
+    assert!(measured_work(|| file.check(&mut memory).is_ok()));
+}
+
+/// Finds the last component of the last tensor, and one that is not there.
+fn find_roles(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().last().unwrap();
+    let role = tensor.components().last().unwrap();
+    let found = measured_work(|| tensor.component(role.role()).is_ok() && tensor.component("none").is_err());
+    assert!(found);
+}
+
+/// Goes through all attributes, the values in them, and the characters of their texts.
+fn walk(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let attributes = [file.attributes()].into_iter().chain(file.tensors().map(|tensor| tensor.attributes()));
+    assert!(measured_work(|| attributes.map(count).sum::<usize>()) > 100);
+}
+
+fn count(attributes: Attributes<'_>) -> usize {
+    let of = |attribute: tenslice::Attribute<'_>| {
+        attribute.value.as_text().map_or(1, |text| text.length()) + attribute.value.items().map_or(0, count)
+    };
+    attributes.map(of).sum()
+}
+
+/// Looks for the last attribute, and for one that is not there.
+fn get(bytes: &[u8]) {
+    let attributes = File::open(bytes).unwrap().attributes();
+    let last = attributes.last().unwrap().key.unwrap().as_text().unwrap().to_string();
+    assert!(measured_work(|| attributes.get(&last).is_some() && attributes.get("none").is_none()));
+}
+const GET: Work = ("get", get);
+
+fn verify(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut memory = vec![0; file.verify_scratch_length().unwrap() as usize];
+    let verified = measured_work(|| {
+        file.verify_scratch_length().unwrap();
+        file.verify_with(&mut BuiltIn::default(), &mut memory)
+    });
+    assert!(verified.is_ok());
+}
+
+/// Reads all tensors that can be read.
+fn read(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let lengths =
+        |tensor: Tensor<'_>| [tensor.dense_length(), tensor.scratch_length()].map(|length| length.unwrap_or(0));
+    let [dst, scratch] = file.tensors().map(lengths).fold([0; 2], |[a, b], [c, d]| [c.max(a), d.max(b)]);
+    let (mut dst, mut scratch) = (vec![0; dst as usize], vec![0; scratch as usize]);
+    measured_work(|| {
+        for tensor in &file {
+            let [length, memory] = lengths(tensor);
+            let read = tensor.read_into(&mut dst[..length as usize], &mut scratch[..memory as usize]);
+            assert_eq!(read.unwrap().len() as u64, length);
+        }
+    });
+}
+
+/// Decodes the first component.
+fn read_component(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let component = tensor.components().next().unwrap();
+    let mut dst = vec![0; component.decoded_length().unwrap() as usize];
+    measured_work(|| component.read_into(&mut dst).map(|_| ())).unwrap();
+}
+const READ_COMPONENT: Work = ("read a component", read_component);
+
+fn read_f32(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let mut dst = vec![0.0; tensor.shape().element_count().unwrap() as usize];
+    let mut scratch = vec![0; tensor.f32_scratch_length().unwrap() as usize];
+    assert!(measured_work(|| tensor.read_f32_into(&mut dst, &mut scratch).is_ok()));
+}
+
+/// Reads all numbers, eight at a time.
+fn read_f32_range(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let parts = tensor.shape().element_count().unwrap() / 8;
+    assert!(measured_work(|| (0..parts).all(|part| tensor.read_f32_range(8 * part, &mut [0.0; 8]).is_ok())));
+}
+const READ_F32_RANGE: Work = ("read ranges as f32", read_f32_range);
+
+/// Reads the last four bytes of a component.
+fn read_range(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let data = tensor.data().unwrap();
+    let at = data.decoded_length().unwrap().saturating_sub(4);
+    let mut dst = vec![0; (data.decoded_length().unwrap() - at) as usize];
+    let mut scratch = vec![0; data.range_scratch_length().unwrap() as usize];
+    let is_read = measured_work(|| {
+        // Constant for raw bytes: as often as there are bytes then, up to a thousand.
+        let times = if data.bytes().is_ok() { data.decoded_length().unwrap() / 16 } else { 1 };
+        (0..times).all(|_| data.read_range_into(at, &mut dst, &mut scratch).is_ok())
+    });
+    assert!(is_read);
+}
+
+fn caps(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let data = tensor.data().unwrap();
+    assert!(measured_work(|| data.caps().range && data.range_scratch_length().is_some()));
+}
+const CAPS: Work = ("caps", caps);
+
+/// Checks the indices, goes through all values with their indices, and looks one up.
+fn sparse(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let rank = tensor.shape().rank() as usize;
+    let (mut indices, mut sum) = (vec![0; rank], 0);
+    measured_work(|| {
+        let sparse = tensor.sparse(&mut []).unwrap();
+        for entry in &sparse {
+            sum += entry.indices(&mut indices).unwrap().iter().sum::<u64>();
+        }
+        assert!(sparse.get(&vec![0; rank]).is_some() || sum > 0);
+    });
+}
+
+/// Checks the indices, and looks one up.
+fn sparse_once(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
+    let at = vec![0; tensor.shape().rank() as usize];
+    assert!(measured_work(|| tensor.sparse(&mut []).unwrap().get(&at).is_some()));
+}
+const SPARSE_ONCE: Work = ("sparse, without its indices", sparse_once);
+
+/// Explains an error of the last tensor, and one of its last component.
+fn explain(bytes: &[u8]) {
+    let tensor = File::open(bytes).unwrap().tensors().last().unwrap();
+    let of_tensor = tensor.read_elements::<u128>(&mut [], &mut []).unwrap_err();
+    let of_component = tensor.components().last().unwrap().as_slice::<u128>().unwrap_err();
+    let text = measured_work(|| [of_tensor, of_component].map(|error| error.explain(bytes).to_string()));
+    assert!(text.iter().all(|text| text.contains("[at byte")), "{text:?}");
+}
+
+/// Opens over a source that is given what it asks for.
+fn open_in_parts(bytes: &[u8]) {
+    measured_work(|| {
+        let mut source = Source::new(bytes.len() as u64);
+        while let Opened::Need(need) = File::open_source(&source).unwrap() {
+            let from = need.extent.offset as usize;
+            source.add(need.extent.offset, &bytes[from..][..need.extent.length as usize]).unwrap();
+        }
+    });
+}
+
+fn index_file(text: &[u8]) -> tenslice::safetensors::Index<'_> {
+    tenslice::safetensors::Index::open(text).unwrap()
+}
+
+fn open_index(text: &[u8]) {
+    measured_work(|| index_file(text));
+}
+const OPEN_INDEX: Work = ("open", open_index);
+
+fn refuse_index(text: &[u8]) {
+    let said = measured_work(|| tenslice::safetensors::Index::open(text).unwrap_err().explain(text).to_string());
+    assert!(said.len() > 20, "{said}");
+}
+const REFUSE_INDEX: Work = ("refuse", refuse_index);
+
+fn check_index(text: &[u8]) {
+    let index = index_file(text);
+    let mut memory = vec![0; index.tensor_count() as usize];
+    assert!(measured_work(|| index.check(&mut memory).is_ok()));
+}
+const CHECK_INDEX: Work = ("check", check_index);
+
+fn list_index(text: &[u8]) {
+    let index = index_file(text);
+    assert!(measured_work(|| index.entries().map(|entry| entry.file.length()).sum::<usize>()) > 0);
+}
+const LIST_INDEX: Work = ("list", list_index);
+
+fn find_in_index(text: &[u8]) {
+    let index = index_file(text);
+    let name = index.entries().last().unwrap().name.to_string();
+    assert!(measured_work(|| index.find(&name).is_ok() && index.find("there is none").is_err()));
+}
+const FIND_IN_INDEX: Work = ("find", find_in_index);
+
+fn list_files(text: &[u8]) {
+    let index = index_file(text);
+    let mut scratch = vec![0; index.tensor_count() as usize];
+    assert_eq!(measured_work(|| index.files(&mut scratch).unwrap().count()) as u64, index.tensor_count());
+}
+const FILES: Work = ("files", list_files);
+
+fn walk_index(text: &[u8]) {
+    let index = index_file(text);
+    assert!(measured_work(|| count(index.metadata())) > 1000);
+}
+const WALK_INDEX: Work = ("walk", walk_index);
+
+/// Lists chunks, and where the indices of a symmetry come from.
+fn list_tens(bytes: &[u8]) {
+    let tens = File::open(bytes).unwrap().as_tens().unwrap();
+    let found = measured_work(|| {
+        tens.chunks().filter(|chunk| chunk.symmetry().is_none_or(|one| one.map().len() > 1)).count()
+    });
+    assert!(found > 10);
+}
+const LIST_TENS: Work = ("chunks", list_tens);
+
+/// The sum of all elements, and one of them.
+fn sum(bytes: &[u8]) {
+    let train = File::open(bytes).unwrap().as_blz().unwrap().train().unwrap();
+    let mut scratch = vec![0; train.element_scratch() as usize];
+    assert!(measured_work(|| train.sum(&mut scratch).unwrap().value()[0]) > 0.0);
+}
+const SUM: Work = ("sum", sum);
+
+fn frame(bytes: &[u8]) -> tenslice::b2nd::Frame<'_> {
+    File::open(bytes).unwrap().as_b2nd().unwrap()
+}
+
+/// Reads the last byte of a frame but nine.
+fn read_region(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let at = frame.shape().element_count().unwrap() - 10;
+    let mut dst = [0];
+    measured_work(|| frame.read_region(&[at], &[at + 1], &mut dst, &mut [0; 8192]).map(|_| ())).unwrap();
+    assert_eq!(dst, [7]);
+}
+const REGION: Work = ("read a region", read_region);
+
+/// Asks for the memory for a byte, and for all of them.
+fn ask_for_memory(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let end = frame.shape().element_count().unwrap();
+    let lengths = measured_work(|| [end - 10, 0].map(|start| frame.scratch_length(&[start], &[end]).unwrap()));
+    assert!(lengths[0] <= lengths[1]);
+}
+const MEMORY: Work = ("ask for memory", ask_for_memory);
+
+fn ask_for_work(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let end = frame.shape().element_count().unwrap();
+    assert!(measured_work(|| frame.work_length(&[0], &[end]).unwrap()) <= end);
+}
+const WORK: Work = ("ask for the work", ask_for_work);
+
+/// Looks up every chunk.
+fn look_up_chunks(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let mut scratch = vec![0; frame.table_scratch_length().unwrap() as usize];
+    assert!(measured_work(|| (0..frame.chunk_count()).all(|index| frame.chunk(index, &mut scratch).is_ok())));
+}
+const CHUNKS: Work = ("look up chunks", look_up_chunks);
+
+/// Reads as many bytes as there are periods, or finds that they do not add up.
+fn read_between(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let turns = (frame.chunk_count() as f64).sqrt() as u64 - 1;
+    let mut dst = vec![0; turns as usize];
+    measured_work(|| frame.read_region(&[0], &[turns], &mut dst, &mut [0; 4096]).is_ok());
+}
+const READ_BETWEEN: Work = ("read between", read_between);
+
+/// Reads the metalayers, and decodes those of the trailer.
+fn read_metalayers(bytes: &[u8]) {
+    let frame = frame(bytes);
+    let mut dst = vec![0; bytes.len()];
+    let length = measured_work(|| {
+        let fixed: usize = frame.metalayers().map(|one| one.content.iter().filter(|byte| **byte == 7).count()).sum();
+        let mut decoded =
+            |one: &_| frame.variable_metalayer(one).unwrap().read_into(&mut dst, &mut []).unwrap().len();
+        fixed + frame.variable_metalayers().map(|one| decoded(&one)).sum::<usize>()
+    });
+    assert!(length > 100);
+}
+const METALAYERS: Work = ("metalayers", read_metalayers);
+
+/// Where the files of the cases are: the parent writes them, so that making them takes no time under valgrind.
+fn path_of(folder: &Path, case: usize, is_large: bool) -> PathBuf {
+    folder.join(format!("{case}{}", if is_large { "b" } else { "a" }))
+}
+
+/// Runs a share of the measured work if the environment says which; else a test that does nothing.
+#[test]
+fn run_a_share() {
+    let Ok(share) = std::env::var("TENSLICE_TIME_SHARE") else { return };
+    let folder = PathBuf::from(std::env::var_os("TENSLICE_TIME_FOLDER").unwrap());
+    for case in share.split(' ').map(|number| number.parse().unwrap()) {
+        let files = [false, true].map(|is_large| std::fs::read(path_of(&folder, case, is_large)).unwrap());
+        let Case(.., works) = &CASES[case];
+        works.iter().for_each(|(_, work)| files.iter().for_each(|bytes| work(bytes)));
+    }
+}
+
+/// What valgrind counts of each measured work of these cases, in their order.
+fn instructions(folder: &Path, cases: &[usize]) -> Vec<u64> {
+    let out = folder.join(format!("counts-{}", cases[0]));
+    let share: Vec<String> = cases.iter().map(usize::to_string).collect();
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--combine-dumps=yes", &format!("--callgrind-out-file={}", out.display())])
+        .args(["--toggle-collect=*measured_work*", "--dump-after=time::measured_work*"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "run_a_share", "--test-threads=1"])
+        .env("TENSLICE_TIME_SHARE", share.join(" "))
+        .env("TENSLICE_TIME_FOLDER", folder)
+        .env("LD_BIND_NOW", "1") // else the first call of a function of the C library takes longer
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
+    let counts = std::fs::read_to_string(out).unwrap();
+    counts.lines().filter_map(|line| line.strip_prefix("summary: ")?.trim().parse().ok()).collect()
+}
+
+#[test]
+fn work_grows_as_the_file_does() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        assert!(std::env::var_os("TENSLICE_NO_SKIP").is_none(), "valgrind is not installed");
+        println!("skipped: how the time grows with a file (valgrind is not installed)");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("time-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let lengths: Vec<[usize; 2]> = CASES
+        .iter()
+        .enumerate()
+        .map(|(case, Case(_, _, _, size, make, _))| {
+            [false, true].map(|is_large| {
+                let bytes = make(size << usize::from(is_large));
+                std::fs::write(path_of(&folder, case, is_large), &bytes).unwrap();
+                bytes.len()
+            })
+        })
+        .collect();
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let shares: Vec<Vec<usize>> = (0..threads).map(|share| (share..CASES.len()).step_by(threads).collect()).collect();
+    let counted: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let running: Vec<_> = shares.iter().map(|share| scope.spawn(|| instructions(&folder, share))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut too_much = Vec::new();
+    for (share, counts) in shares.iter().zip(&counted) {
+        let mut counts = counts.iter();
+        for case in share {
+            let Case(dimension, format, name, _, _, works) = &CASES[*case];
+            let [small, large] = lengths[*case];
+            for (work, _) in *works {
+                let (few, many) = (*counts.next().unwrap(), *counts.next().unwrap());
+                let line =
+                    format!("{dimension}, {format}, {name}, {work}: {small} bytes {few}, {large} bytes {many}");
+                println!("{line}");
+                assert!(few > 20, "{line}"); // something was measured
+                let most = if is_sorted(dimension, work) { SORTED } else { LINEAR };
+                // There are twice as many; with what they begin with, some files are less than twice as long.
+                let growth = (large as f64 / small as f64).max(2.0);
+                if many as f64 / few as f64 > most * growth / 2.0 {
+                    too_much.push(line);
+                }
+            }
+        }
+        // Besides those, what follows the last of them: nothing.
+        assert!(counts.as_slice().iter().all(|count| *count == 0), "{counts:?}");
+    }
+    assert!(too_much.is_empty(), "{too_much:#?}");
+}
+
+/// Whether the work is, or contains, that of sorting.
+fn is_sorted(dimension: &str, work: &str) -> bool {
+    let by_opening = dimension.starts_with("unsorted") || ["shards", "extra fields"].contains(&dimension);
+    by_opening && work == "open" || work.starts_with("check") || work == "files"
+}
+
+/// Every dimension of every format has a case, or a reason for having none.
+#[test]
+fn every_dimension_has_a_case() {
+    let mut lines = TABLE.lines().filter(|line| !line.trim().is_empty());
+    let formats: Vec<&str> = lines.next().unwrap().split_whitespace().skip(1).collect();
+    let mut marked = BTreeSet::new();
+    for line in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, marks) = words.split_at(words.len() - formats.len());
+        let marks = formats.iter().zip(marks).filter(|(_, mark)| **mark == "x");
+        marked.extend(marks.map(|(format, _)| (name.join(" "), format.to_string())));
+    }
+    let cases = CASES.iter().map(|Case(dimension, format, ..)| (dimension.to_string(), format.to_string()));
+    assert_eq!(marked, cases.collect());
+}

@@ -1,0 +1,381 @@
+//! Mutation testing: changes the sources in small ways, one at a time, and sees whether a test fails. A change that no test
+//! notices is a test that is missing, or stands in tests/mutants.txt with the reason why nobody could notice.
+//!
+//! All mutants are compiled at once, each behind a switch that is read from the environment, and each is shown only to
+//! the tests that reach its place: compiling the crate and its tests for each of them takes a hundred times as long.
+
+mod copy;
+mod sites;
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+use syn::{Meta, Token};
+
+use sites::{Change, ConstFn, Mutation};
+use tests::{Outcome, Tests};
+
+pub const USAGE: &str = "cargo run -p xtask -- mutants [--sample N] [--jobs N] [--missed] [--list] [PATH ...]
+
+Changes src/format, src/codec, src/bytes, src/sparse, src/sparse.rs, src/element.rs and src/capi/pointer.rs, or what is at
+each PATH below src, in small ways, and sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt:
+an interrupted run goes on where it was.
+
+  --sample N   only N of the mutants, spread evenly
+  --only FILE  only those that FILE names, one a line as --list writes them
+  --jobs N     so many tests at once (2)
+  --missed     test again what was missed before
+  --list       list the mutants";
+
+/// What is changed unless paths are given.
+const SCOPE: [&str; 7] = ["format", "codec", "bytes", "sparse", "sparse.rs", "element.rs", "capi/pointer.rs"];
+/// What the tests are built with.
+const FEATURES: &str = "capi";
+
+/// A source and what can be changed in it.
+struct Source {
+    /// From the root of the project on.
+    name: String,
+    text: String,
+    consts: Vec<ConstFn>,
+}
+
+/// A mutation and where it is.
+struct Mutant {
+    source: usize,
+    mutation: Mutation,
+}
+
+struct Options {
+    sample: Option<usize>,
+    only: Option<BTreeSet<String>>,
+    jobs: usize,
+    missed: bool,
+    list: bool,
+    paths: Vec<String>,
+}
+
+pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
+    let options = Options::of(arguments)?;
+    let (sources, mut mutants) = all(root, &options.paths)?;
+    let names: Vec<String> = mutants.iter().map(|mutant| mutant.name(&sources)).collect();
+    if options.list {
+        for name in &names {
+            println!("{name}");
+        }
+        return Ok(());
+    }
+    let all_names: BTreeSet<String> = names.iter().cloned().collect();
+    if let Some(only) = &options.only {
+        mutants.retain(|mutant| only.contains(&mutant.name(&sources)));
+    }
+    if let Some(count) = options.sample.filter(|count| *count < mutants.len()) {
+        let total = mutants.len();
+        let chosen: BTreeSet<usize> = (0..count).map(|i| i * total / count).collect();
+        let mut number = 0..;
+        mutants.retain(|_| number.next().is_some_and(|number| chosen.contains(&number)));
+    }
+    let names: Vec<String> = mutants.iter().map(|mutant| mutant.name(&sources)).collect();
+    let folder = root.join("target/mutants");
+    let tree = folder.join("tree");
+    copy_project(root, &tree)?;
+    let viable = compile(&tree, &sources, &mutants)?;
+    println!("{} mutants, {} of them compile", mutants.len(), viable.len());
+    let tests = Tests::build(&tree, FEATURES, mutants.len(), options.jobs)?;
+
+    let log = folder.join("outcomes.txt");
+    let mut known = outcomes(&log)?;
+    if options.missed {
+        known.retain(|_, outcome| outcome.starts_with("caught"));
+    }
+    let open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
+    println!("{} to test, {} tested before", open.len(), viable.len() - open.len());
+    let (next, done) = (AtomicUsize::new(0), Mutex::new((known, 0)));
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs {
+            scope.spawn(|| {
+                while let Some(&number) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = tests.run(number);
+                    let mut done = done.lock().expect("no thread has panicked");
+                    let line = format!("{outcome}\t{}\n", names[number]);
+                    append(&log, &line).expect("the outcome is written");
+                    done.0.insert(names[number].clone(), outcome.to_string());
+                    done.1 += 1;
+                    if matches!(outcome, Outcome::Missed(_)) || done.1 % 100 == 0 {
+                        print!("{}/{} {line}", done.1, open.len());
+                    }
+                }
+            });
+        }
+    });
+    let known = done.into_inner()?.0;
+    report(root, &viable.iter().map(|&number| &names[number][..]).collect::<Vec<_>>(), &all_names, &known)
+}
+
+impl Options {
+    fn of(arguments: &[&str]) -> Result<Self, Box<dyn Error>> {
+        let mut options = Self { sample: None, only: None, jobs: 2, missed: false, list: false, paths: Vec::new() };
+        let mut arguments = arguments.iter();
+        while let Some(&argument) = arguments.next() {
+            let mut number = || arguments.next().and_then(|number| number.parse().ok()).ok_or(USAGE);
+            match argument {
+                "--sample" => options.sample = Some(number()?),
+                "--jobs" => options.jobs = number()?,
+                "--only" => {
+                    let text = fs::read_to_string(arguments.next().ok_or(USAGE)?)?;
+                    options.only = Some(text.lines().map(str::to_owned).collect());
+                }
+                "--missed" => options.missed = true,
+                "--list" => options.list = true,
+                _ if argument.starts_with('-') => return Err(USAGE.into()),
+                _ => options.paths.push(argument.trim_start_matches("src/").into()),
+            }
+        }
+        if options.paths.is_empty() {
+            options.paths = SCOPE.map(String::from).into();
+        }
+        Ok(options)
+    }
+}
+
+impl Mutant {
+    fn name(&self, sources: &[Source]) -> String {
+        format!("{} | {} | {}", sources[self.source].name, self.mutation.function, self.mutation.what)
+    }
+}
+
+/// All sources at the paths, and their mutants.
+fn all(root: &Path, paths: &[String]) -> Result<(Vec<Source>, Vec<Mutant>), Box<dyn Error>> {
+    let mut files = Vec::new();
+    for path in paths {
+        files_below(&root.join("src").join(path), &mut files)?;
+    }
+    files.sort();
+    let (mut sources, mut mutants) = (Vec::new(), Vec::new());
+    for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = fs::read_to_string(file)?;
+        let name = file.strip_prefix(root)?.to_string_lossy().into_owned();
+        let (mutations, consts) = sites::of(&text, &is_on).map_err(|error| format!("{name}: {error}"))?;
+        mutants.extend(mutations.into_iter().map(|mutation| Mutant { source: sources.len(), mutation }));
+        sources.push(Source { name, text, consts });
+    }
+    Ok((sources, mutants))
+}
+
+fn files_below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    if path.is_file() {
+        files.push(path.into());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))? {
+        files_below(&entry?.path(), files)?;
+    }
+    Ok(())
+}
+
+/// Whether code under that condition is compiled here: every feature but what replaces another one, a 64-bit machine.
+fn is_on(condition: &Meta) -> bool {
+    let inner = |list: &syn::MetaList| {
+        list.parse_args_with(syn::punctuated::Punctuated::<Meta, Token![,]>::parse_terminated).unwrap_or_default()
+    };
+    let text = match condition {
+        Meta::List(list) if list.path.is_ident("not") => return !inner(list).iter().all(is_on),
+        Meta::List(list) if list.path.is_ident("all") => return inner(list).iter().all(is_on),
+        Meta::List(list) if list.path.is_ident("any") => return inner(list).iter().any(is_on),
+        Meta::NameValue(pair) => match &pair.value {
+            syn::Expr::Lit(literal) => match &literal.lit {
+                syn::Lit::Str(value) => value.value(),
+                _ => return false,
+            },
+            _ => return false,
+        },
+        _ => return false, // `test`, `docsrs`
+    };
+    !["32", "big", "aarch64", "zstd-c", "c-alloc", "panic-handler", "no-panic-link"].contains(&&text[..])
+}
+
+/// Copies what the tests are built from; their files stay where they are.
+fn copy_project(root: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
+    if tree.exists() {
+        fs::remove_dir_all(tree)?;
+    }
+    fs::create_dir_all(tree)?;
+    for name in ["Cargo.toml", "Cargo.lock", "README.md", "src", "cli", "xtask", "examples"] {
+        let status = Command::new("cp").arg("-r").arg(root.join(name)).arg(tree).status()?;
+        if !status.success() {
+            return Err(format!("{name} cannot be copied").into());
+        }
+    }
+    for name in ["tests", "docs", "include", "c-tests"] {
+        std::os::unix::fs::symlink(root.join(name), tree.join(name))?;
+    }
+    let lib = tree.join("src/lib.rs");
+    let text = fs::read_to_string(&lib)?;
+    fs::write(lib, text + "\n#[doc(hidden)]\n#[allow(missing_docs)]\npub mod mutant;\n")?;
+    Ok(())
+}
+
+/// Writes the mutants into the copy, leaves out what does not compile, and returns the numbers of the others.
+fn compile(tree: &Path, sources: &[Source], mutants: &[Mutant]) -> Result<Vec<usize>, Box<dyn Error>> {
+    let switch =
+        include_str!("mutants/switch.rs").replace("COUNT: usize = 0", &format!("COUNT: usize = {}", mutants.len()));
+    fs::write(tree.join("src/mutant.rs"), switch)?;
+    let mut left_out = BTreeSet::new();
+    let mut kept_const = BTreeSet::new();
+    loop {
+        let mut written = BTreeMap::new();
+        for (index, source) in sources.iter().enumerate() {
+            let (kept, free): (Vec<_>, Vec<_>) = source.consts.iter().partition(|it| kept_const.contains(&it.name));
+            let numbered: Vec<(usize, &Mutation)> = mutants
+                .iter()
+                .enumerate()
+                .filter(|(number, mutant)| mutant.source == index && !left_out.contains(number))
+                .filter(|(_, mutant)| !kept.iter().any(|it| it.body.contains(&mutant.mutation.range.start)))
+                .map(|(number, mutant)| (number, &mutant.mutation))
+                .collect();
+            let instrumented = copy::instrument(&source.text, &numbered, &free);
+            fs::write(tree.join(&source.name), &instrumented.text)?;
+            written.insert(&source.name[..], instrumented.places);
+        }
+        let errors = check(tree)?;
+        if errors.is_empty() {
+            let mut viable: Vec<usize> = written.into_values().flatten().map(|(_, number)| number).collect();
+            viable.sort_unstable();
+            return Ok(viable);
+        }
+        println!("{} errors: what they come from is left out", errors.len());
+        let before = (left_out.len(), kept_const.len());
+        for error in &errors {
+            if error.code == "E0015"
+                && let Some(name) = error.message.split('`').nth(1)
+            {
+                // The last name of the path, before generic arguments.
+                kept_const.extend(name.rsplit("::").find(|part| !part.starts_with('<')).map(str::to_owned));
+                continue;
+            }
+            let places = written.get(&error.file[..]).map_or(&[][..], Vec::as_slice);
+            let contains = |(place, _): &&(Range<usize>, usize)| place.contains(&error.place.start);
+            let is_within = |(place, _): &&(Range<usize>, usize)| {
+                error.place.start <= place.start && place.end <= error.place.end
+            };
+            if let Some((_, number)) = places.iter().find(contains) {
+                left_out.insert(*number);
+            } else if places.iter().any(|place| is_within(&place)) {
+                left_out.extend(places.iter().filter(is_within).map(|(_, number)| *number)); // a way out that is left out
+            } else {
+                // Of an error beside all mutants a statement that is left out is the cause: what it sets or gives back is
+                // needed somewhere else in the function.
+                let before = places.iter().rfind(|(place, _)| place.end <= error.place.start);
+                let behind = places.iter().find(|(place, _)| place.start >= error.place.end);
+                for near in [before, behind].into_iter().flatten().map(|(_, number)| &mutants[*number]) {
+                    left_out.extend(places.iter().map(|(_, number)| *number).filter(|&number| {
+                        let Mutation { change, function, .. } = &mutants[number].mutation;
+                        matches!(change, Change::Statement(_)) && *function == near.mutation.function
+                    }));
+                }
+            }
+        }
+        if before == (left_out.len(), kept_const.len()) {
+            return Err(format!("{}: {}", errors[0].file, errors[0].message).into());
+        }
+    }
+}
+
+/// An error of the compiler.
+struct CompileError {
+    code: String,
+    message: String,
+    file: String,
+    place: Range<usize>,
+}
+
+fn check(tree: &Path) -> Result<Vec<CompileError>, Box<dyn Error>> {
+    let output = cargo(tree, &["check", "--lib", "--message-format=json", "--features", FEATURES])
+        .stderr(Stdio::piped())
+        .output()?;
+    let mut errors = Vec::new();
+    for line in String::from_utf8(output.stdout)?.lines() {
+        let value: Value = serde_json::from_str(line)?;
+        let message = &value["message"];
+        if message["level"] != "error" {
+            continue;
+        }
+        let mut spans = message["spans"].as_array().into_iter().flatten();
+        let Some(span) = spans.find(|span| span["is_primary"] == true) else { continue };
+        let number = |name| span[name].as_u64().and_then(|at: u64| at.try_into().ok()).unwrap_or(0);
+        errors.push(CompileError {
+            code: message["code"]["code"].as_str().unwrap_or_default().into(),
+            message: message["message"].as_str().unwrap_or_default().into(),
+            file: span["file_name"].as_str().unwrap_or_default().into(),
+            place: number("byte_start")..number("byte_end"),
+        });
+    }
+    if errors.is_empty() && !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(errors)
+}
+
+/// Cargo in the copy, without a word about style.
+fn cargo(tree: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command
+        .current_dir(tree)
+        .args(arguments)
+        .env("CARGO_TARGET_DIR", tree.with_file_name("build"))
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
+        .env("CARGO_PROFILE_TEST_DEBUG", "0")
+        .env("RUSTFLAGS", "--cap-lints=allow");
+    command
+}
+
+/// What is known from before: by name, the outcome.
+fn outcomes(log: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
+    if !log.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let text = fs::read_to_string(log)?;
+    let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+    Ok(pairs.map(|(outcome, name)| (name.to_owned(), outcome.to_owned())).collect())
+}
+
+fn append(path: &Path, line: &str) -> Result<(), std::io::Error> {
+    use std::io::Write;
+    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+}
+
+/// Says how many were caught, and holds the others against the list.
+fn report(
+    root: &Path,
+    tested: &[&str],
+    all: &BTreeSet<String>,
+    known: &BTreeMap<String, String>,
+) -> Result<(), Box<dyn Error>> {
+    let list = fs::read_to_string(root.join("tests/mutants.txt"))?;
+    let explained: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    let missed: Vec<&str> = tested.iter().copied().filter(|name| known[*name].starts_with("missed")).collect();
+    let mut wrong = String::new();
+    for name in missed.iter().filter(|name| !explained.contains(**name)) {
+        let _ = write!(wrong, "\nno test notices: {name}");
+    }
+    for name in &explained {
+        if known.get(*name).is_some_and(|outcome| outcome.starts_with("caught")) && tested.contains(name) {
+            let _ = write!(wrong, "\na test does notice: {name}");
+        } else if !all.contains(*name) && root.join(name.split(' ').next().unwrap_or("")).exists() {
+            let _ = write!(wrong, "\nthere is no such mutant any more: {name}");
+        }
+    }
+    let caught = tested.len() - missed.len();
+    let share = 100.0 * caught as f64 / tested.len().max(1) as f64;
+    println!("{} tested: {caught} caught ({share:.1} %), {} missed", tested.len(), missed.len());
+    if wrong.is_empty() { Ok(()) } else { Err(format!("tests/mutants.txt:{wrong}").into()) }
+}

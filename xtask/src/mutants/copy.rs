@@ -1,0 +1,111 @@
+//! The copy of the sources that the mutants are in, all of them at once: each is behind a switch.
+
+use std::ops::Range;
+
+use super::sites::{Change, ConstFn, Mutation};
+
+/// A source with its mutants.
+pub struct Instrumented {
+    pub text: String,
+    /// Which bytes of it belong to which mutant, for the errors of the compiler.
+    pub places: Vec<(Range<usize>, usize)>,
+}
+
+/// Puts the mutations of `numbered` into `source`, and takes the word `const` away from functions that cannot keep it.
+/// The mutations are in the order of their places, outer ones first.
+pub fn instrument(source: &str, numbered: &[(usize, &Mutation)], consts: &[&ConstFn]) -> Instrumented {
+    // Blanks instead, so that the places stay.
+    let mut bytes = source.to_owned();
+    for function in consts {
+        bytes.replace_range(function.word.clone(), &" ".repeat(function.word.len()));
+    }
+    let mut writer = Writer { source: &bytes, numbered, next: 0, text: String::new(), places: Vec::new() };
+    writer.write(0..bytes.len());
+    Instrumented { text: writer.text, places: writer.places }
+}
+
+struct Writer<'s> {
+    source: &'s str,
+    numbered: &'s [(usize, &'s Mutation)],
+    next: usize,
+    text: String,
+    places: Vec<(Range<usize>, usize)>,
+}
+
+impl Writer<'_> {
+    /// Writes a range of the source with the mutants in it.
+    fn write(&mut self, range: Range<usize>) {
+        let mut from = range.start;
+        while let Some((_, mutation)) = self.numbered.get(self.next).filter(|(_, it)| it.range.start < range.end) {
+            let place = mutation.range.clone();
+            self.text.push_str(&self.source[from..place.start]);
+            let count = self.numbered[self.next..].iter().take_while(|(_, it)| it.range == place).count();
+            let group = &self.numbered[self.next..self.next + count];
+            self.next += count;
+            self.group(place.clone(), group);
+            from = place.end;
+        }
+        self.text.push_str(&self.source[from..range.end]);
+    }
+
+    /// Writes what stands at one place with all its mutants.
+    fn group(&mut self, place: Range<usize>, group: &[(usize, &Mutation)]) {
+        let is_expression = matches!(group.first(), Some((_, Mutation { change: Change::Expression(_), .. })));
+        if is_expression {
+            self.text.push('(');
+        }
+        for (number, mutation) in group {
+            let start = self.text.len();
+            let switch = format!("crate::mutant::is({number})");
+            self.text.push_str(&match &mutation.change {
+                Change::Expression(instead) | Change::Statement(instead) => {
+                    format!("if {switch} {{ {instead} }} else ")
+                }
+                Change::Body(value) => format!(" if {switch} {{ return {value}; }}"),
+                Change::Arm => format!(" if !{switch}"),
+            });
+            self.places.push((start..self.text.len(), *number));
+        }
+        if place.is_empty() {
+            return;
+        }
+        self.text.push_str("{ ");
+        self.write(place);
+        self.text.push_str(" }");
+        if is_expression {
+            self.text.push(')');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sites;
+    use super::instrument;
+
+    #[test]
+    fn mutants_stand_inside_one_another() {
+        let source = "fn f(a: u8) -> bool { if a < 2 && g(a) { return true; } false }";
+        let (all, consts) = sites::of(source, &|_| true).unwrap();
+        assert!(consts.is_empty());
+        let numbered: Vec<_> = all.iter().enumerate().collect();
+        let instrumented = instrument(source, &numbered, &[]);
+        syn::parse_file(&instrumented.text).unwrap();
+        let whats: Vec<&str> = all.iter().map(|mutation| &mutation.what[..]).collect();
+        for what in [
+            "returns true at once",
+            "a < 2 => a <= 2",
+            "a < 2 && g(a) => g(a)",
+            "a < 2 && g(a) => false",
+            "2 => 2 + 1",
+            "return true; left out",
+            "false => true",
+        ] {
+            assert!(whats.contains(&what), "{what}: {whats:?}");
+        }
+        for (place, number) in &instrumented.places {
+            assert!(instrumented.text[place.clone()].contains(&format!("is({number})")));
+        }
+        assert_eq!(instrument(source, &[], &[]).text, source);
+    }
+}
