@@ -157,6 +157,9 @@ sanitize: ## the C tests and the library under sanitizers, and gcc's and clang's
 	c-tests/sanitize.sh
 
 MUTANTS ?=
+coverage: ## which lines of src the tests reach, held against tests/unreached.txt
+	.ci/coverage
+
 mutants: ## change the sources in small ways and see whether a test fails: MUTANTS="--sample 200", MUTANTS=--help
 	$(CARGO) run --quiet -p xtask -- mutants $(MUTANTS)
 

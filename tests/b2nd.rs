@@ -993,13 +993,14 @@ fn memory_of_single_chunks() {
 #[test]
 fn blocks_of_another_size_than_those_of_the_array() {
     let content: Vec<u8> = (0..64).collect();
-    for (block_size, filter, expected) in [
-        (8, 0, 8), // a block of the array
-        (16, 0, 32),
-        (32, 0, 32),
-        (16, 1, 32 + 16), // a block to undo the shuffle from
-        (16, 2, 32 + 16),
-        (16, 3, 32), // the first block is there
+    // With a shape, and without one, where a block at a time is decoded whatever its size.
+    for (block_size, filter, expected, of_bytes) in [
+        (8, 0, 8, 8), // a block of the array
+        (16, 0, 32, 16),
+        (32, 0, 32, 32),
+        (16, 1, 32 + 16, 16), // a block to undo the shuffle from; or that is undone as the elements are written
+        (16, 2, 32 + 16, 16 + 16),
+        (16, 3, 32, 16 + 16), // the first block is there; or is kept
     ] {
         // The chunk shape is 4 by 8, the block shape 2 by 4.
         let filters = [0, 0, 0, 0, 0, filter];
@@ -1009,15 +1010,19 @@ fn blocks_of_another_size_than_those_of_the_array() {
             of_streams(chunk, &blocks)
         });
         let offsets = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
-        let bytes = Frame {
+        let array = Frame {
             chunks: &chunks.concat(),
             table: &copied(&offsets),
             length: 64,
             chunk_length: 32,
             array: Some((&[8, 8][..], &[4, 8][..], &[2, 4][..])),
             ..Frame::default()
-        }
-        .bytes();
+        };
+        let bytes = Frame { array: None, ..array }.bytes();
+        let found = File::open(&bytes).unwrap().as_b2nd().unwrap().scratch_length(&[0], &[64]);
+        assert_eq!(found, Ok(of_bytes), "{block_size} {filter}");
+
+        let bytes = array.bytes();
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
         for (start, stop) in [([0, 0], [8, 8]), ([3, 1], [5, 7]), ([7, 7], [8, 8])] {

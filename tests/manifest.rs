@@ -324,6 +324,20 @@ fn roles_are_texts() {
     }
 }
 
+/// After a component, the map that it is in is read on.
+#[test]
+fn a_map_of_components_ends() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+    cbor.text("shape").array(0).text("format").text("own").text("components").raw(&[0xbf]).text("data");
+    component(&mut cbor);
+    let end = 68 + cbor.0.len() as u64;
+    let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Components, Some(end)));
+    cbor.raw(&[0xff]);
+    assert!(File::open(&file_1_2(&cbor.0)).is_ok());
+}
+
 #[test]
 fn rows_need_two_dimensions() {
     let mut cbor = Cbor::default();

@@ -247,6 +247,23 @@ fn wide_numbers_are_among_the_first_fields() {
     assert_eq!(refused(&archive(65)), (ErrorKind::Malformed, Item::Entry));
 }
 
+/// A field behind the one with the wide numbers, longer than what remains of the header.
+#[test]
+fn all_fields_of_a_local_header_are_read() {
+    let archive = |last: u16| {
+        let mut archive = Archive::default();
+        let lengths = [(ARRAY.len() as u64).to_le_bytes(); 2].concat();
+        let extra = [&[1, 0, 16, 0][..], &lengths, b"xx", &last.to_le_bytes(), b"yy"].concat();
+        let mut local = about("a.npy", ARRAY);
+        local[12..20].fill(0xff);
+        local[22..].copy_from_slice(&(extra.len() as u16).to_le_bytes());
+        archive.bytes = [b"PK\x03\x04\x2d\0", &local[..], b"a.npy", &extra, ARRAY].concat();
+        archive.list("a.npy", &about("a.npy", ARRAY), 0).finish()
+    };
+    assert_eq!(File::open(&archive(2)).unwrap().find("a").unwrap().data().unwrap().bytes(), Ok(&[7, 8, 9][..]));
+    assert_eq!(refused(&archive(3)), (ErrorKind::HeadersDiffer, Item::Length)); // no wide numbers are found
+}
+
 #[test]
 fn an_encrypted_entry_is_listed() {
     // 12 bytes more than it decodes to, as programs encrypt.

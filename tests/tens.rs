@@ -301,6 +301,30 @@ fn many_chunks_take_no_room_in_a_source() {
     assert_eq!(chunks.error().unwrap().kind(), ErrorKind::NotInMemory);
 }
 
+/// What is added beside a request that need not be kept stays.
+#[test]
+fn bytes_beside_a_request_are_kept() {
+    let bytes = fixture("tens/good/unknown_chunks_many.tens");
+    let data = File::open(&bytes).unwrap().find("").unwrap().data().unwrap().extent();
+    let mut source = Source::new(bytes.len() as u64);
+    let mut is_added = false;
+    let part = |extent: tenslice::Extent| &bytes[extent.offset as usize..][..extent.length as usize];
+    let file = loop {
+        match File::open_source(&source).unwrap() {
+            tenslice::Opened::File(file) => break file,
+            tenslice::Opened::Need(need) => {
+                if !need.keep && !is_added {
+                    source.add(data.offset, part(data)).unwrap();
+                    is_added = true;
+                }
+                source.add(need.extent.offset, part(need.extent)).unwrap();
+            }
+        }
+    };
+    assert!(is_added);
+    assert_eq!(file.find("").unwrap().data().unwrap().stored().unwrap().len() as u64, data.length);
+}
+
 #[test]
 fn elements_are_read_with_their_type() {
     let bytes = fixture("tens/good/order3_f64.tens");

@@ -719,7 +719,7 @@ fn sparse_values_of_less_than_a_byte_are_not_read() {
         let columns: Vec<u32> = (0..count).collect();
         let csr = vec![
             part("indices", "u32", &numbers(&columns)),
-            part("indptr", "u32", &numbers(&[0, count, count])),
+            part("indptr", "u32", &numbers(&[0, count, count, count])),
             values.clone(),
         ];
         // As many coordinates as values, and as many as bytes.
@@ -730,18 +730,19 @@ fn sparse_values_of_less_than_a_byte_are_not_read() {
             ("zt.sparse_coo/1", coo(stored.len())),
         ];
         for (layout, parts) in all {
-            let shape = vec![2, 4];
+            // An odd number of elements: of a dense tensor half of the last byte would be unused, and 0.
+            let shape = vec![3, 3];
             let bytes = file(&[Object { name: "t", shape, layout, attributes: Json::Null, parts }], &[]);
             let file = File::open(&bytes).unwrap();
             let tensor = file.find("t").unwrap();
             let unsupported =
                 |result: Result<(), Error>| assert_eq!(result.unwrap_err().kind(), ErrorKind::UnsupportedLayout);
             unsupported(tensor.sparse(&mut []).map(drop));
-            let mut dst = [0xee; 8];
+            let mut dst = [0xee; 9];
             unsupported(tensor.read_into(&mut dst, &mut []).map(drop));
-            assert_eq!(dst, [0xee; 8]);
+            assert_eq!(dst, [0xee; 9]);
             #[cfg(feature = "dequantize")]
-            unsupported(tensor.read_f32_into(&mut [0.0; 8], &mut [0; 64]).map(drop));
+            unsupported(tensor.read_f32_into(&mut [0.0; 9], &mut [0; 64]).map(drop));
             assert_eq!(tensor.dense_length(), None);
             // What is stored can be had, and verified.
             assert_eq!(tensor.component("values").unwrap().bytes().unwrap(), stored);
@@ -759,6 +760,43 @@ fn one(layout: &'static str, shape: &[u64], parts: Vec<Part>) -> Vec<u8> {
 fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Part> {
     let part = |&(role, dtype, length)| Part { role, dtype, stored: vec![0; length], ..Part::default() };
     all.iter().map(part).collect()
+}
+
+/// The name of an algorithm that is not ours is a warning, and no reason to refuse the file.
+#[test]
+fn a_digest_of_an_unknown_kind_is_a_warning() {
+    for (digest, is_known) in [("crc32:00ff", false), ("sha25:00", false), ("sha256:00", true), ("xxh3:00", true)] {
+        let data = Part { digest: Some(digest.into()), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let bytes = one("dense", &[1], vec![data]);
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("t").unwrap();
+        assert_eq!(file.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
+        assert_eq!(tensor.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
+        assert_eq!(file.verify().is_err(), is_known, "{digest}"); // neither is that of a byte of 0
+    }
+}
+
+/// A byte that only continues a character, as the whole of a name.
+#[test]
+fn names_are_utf_8() {
+    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
+    let at =
+        manifest_of(&bytes).start + bytes[manifest_of(&bytes)].windows(2).position(|two| two == b"\x61t").unwrap();
+    bytes[at + 1] = 0x80;
+    repair(&mut bytes);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::InvalidUtf8, Item::Name, Some(at as u64)));
+}
+
+/// Where a layout is not known, a tensor of one component has its type, and no other has any.
+#[test]
+fn the_type_of_a_tensor_of_an_unknown_layout() {
+    for (all, dtype) in
+        [(&[("a", "u16", 6)][..], Some(tenslice::DType::U16)), (&[("a", "u16", 6), ("b", "u8", 1)], None)]
+    {
+        let bytes = one("of somebody", &[3], parts(all));
+        assert_eq!(File::open(&bytes).unwrap().find("t").unwrap().dtype(), dtype, "{all:?}");
+    }
 }
 
 /// What each layout requires of its components: kind, item, what stands where the error points to, and the message.

@@ -340,3 +340,13 @@ fn rows_have_two_dimensions() {
         assert_eq!(found, if rank == 2 { Ok(()) } else { Err(ErrorKind::RankMismatch) }, "{text}");
     }
 }
+
+/// No value has an index, however many dimensions there are.
+#[test]
+fn a_tensor_of_no_values_has_any_dimensions() {
+    let text = format!("0{}", ",2".repeat(70));
+    let shape = Shape::new(text.as_bytes(), 71, decimal_dimension);
+    let mut sparse = Sparse::pairs(shape, Column::new(&[], DType::F32, ByteOrder::Little)).unwrap();
+    assert_eq!(sparse.check(Error::new), Ok(()));
+    assert_eq!(sparse.scatter(&mut []), Some(()));
+}

@@ -30,7 +30,7 @@ Changes src/format, src/codec, src/bytes, src/sparse, src/sparse.rs, src/element
 each PATH below src, in small ways, and sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt:
 an interrupted run goes on where it was.
 
-  --sample N   only N of the mutants, spread evenly
+  --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
   --only FILE  only those that FILE names, one a line as --list writes them
   --jobs N     so many tests at once (2)
   --missed     test again what was missed before
@@ -38,6 +38,8 @@ an interrupted run goes on where it was.
 
 /// What is changed unless paths are given.
 const SCOPE: [&str; 7] = ["format", "codec", "bytes", "sparse", "sparse.rs", "element.rs", "capi/pointer.rs"];
+/// Compiled in place of another file where the target is a chip: no test here can reach it.
+const ON_CHIPS: &str = "src/sparse/one_by_one.rs";
 /// What the tests are built with.
 const FEATURES: &str = "capi";
 
@@ -79,10 +81,9 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         mutants.retain(|mutant| only.contains(&mutant.name(&sources)));
     }
     if let Some(count) = options.sample.filter(|count| *count < mutants.len()) {
-        let total = mutants.len();
-        let chosen: BTreeSet<usize> = (0..count).map(|i| i * total / count).collect();
-        let mut number = 0..;
-        mutants.retain(|_| number.next().is_some_and(|number| chosen.contains(&number)));
+        let mut places: Vec<u64> = mutants.iter().map(|mutant| place(&mutant.name(&sources))).collect();
+        places.sort_unstable();
+        mutants.retain(|mutant| place(&mutant.name(&sources)) < places[count]);
     }
     let names: Vec<String> = mutants.iter().map(|mutant| mutant.name(&sources)).collect();
     let folder = root.join("target/mutants");
@@ -97,7 +98,8 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     if options.missed {
         known.retain(|_, outcome| outcome.starts_with("caught"));
     }
-    let open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
+    let mut open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
+    open.sort_by_key(|&number| place(&names[number]));
     println!("{} to test, {} tested before", open.len(), viable.len() - open.len());
     let (next, done) = (AtomicUsize::new(0), Mutex::new((known, 0)));
     std::thread::scope(|scope| {
@@ -153,6 +155,12 @@ impl Mutant {
     }
 }
 
+/// Where a mutant stands in the order of testing: anywhere, so that what an interrupted run has tested is a sample, but at
+/// one place whatever is changed elsewhere, so that a small sample stays what it is. FNV-1a of its name.
+fn place(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 /// All sources at the paths, and their mutants.
 fn all(root: &Path, paths: &[String]) -> Result<(Vec<Source>, Vec<Mutant>), Box<dyn Error>> {
     let mut files = Vec::new();
@@ -162,8 +170,11 @@ fn all(root: &Path, paths: &[String]) -> Result<(Vec<Source>, Vec<Mutant>), Box<
     files.sort();
     let (mut sources, mut mutants) = (Vec::new(), Vec::new());
     for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
-        let text = fs::read_to_string(file)?;
         let name = file.strip_prefix(root)?.to_string_lossy().into_owned();
+        if name == ON_CHIPS {
+            continue;
+        }
+        let text = fs::read_to_string(file)?;
         let (mutations, consts) = sites::of(&text, &is_on).map_err(|error| format!("{name}: {error}"))?;
         mutants.extend(mutations.into_iter().map(|mutation| Mutant { source: sources.len(), mutation }));
         sources.push(Source { name, text, consts });
@@ -368,7 +379,9 @@ fn report(
         let _ = write!(wrong, "\nno test notices: {name}");
     }
     for name in &explained {
-        if known.get(*name).is_some_and(|outcome| outcome.starts_with("caught")) && tested.contains(name) {
+        // On a busy machine any test may take too long.
+        let is_noticed = |outcome: &String| outcome.starts_with("caught") && !outcome.contains("by time");
+        if known.get(*name).is_some_and(is_noticed) && tested.contains(name) {
             let _ = write!(wrong, "\na test does notice: {name}");
         } else if !all.contains(*name) && root.join(name.split(' ').next().unwrap_or("")).exists() {
             let _ = write!(wrong, "\nthere is no such mutant any more: {name}");

@@ -51,15 +51,15 @@ impl Writer<'_> {
     /// Writes what stands at one place with all its mutants.
     fn group(&mut self, place: Range<usize>, group: &[(usize, &Mutation)]) {
         let is_expression = matches!(group.first(), Some((_, Mutation { change: Change::Expression(_), .. })));
-        if is_expression {
-            self.text.push('(');
-        }
+        // In parentheses, inside the braces too: what begins with a block there would be a statement.
+        let (open, close) = if is_expression { ("(", ")") } else { ("", "") };
+        self.text.push_str(open);
         for (number, mutation) in group {
             let start = self.text.len();
             let switch = format!("crate::mutant::is({number})");
             self.text.push_str(&match &mutation.change {
                 Change::Expression(instead) | Change::Statement(instead) => {
-                    format!("if {switch} {{ {instead} }} else ")
+                    format!("if {switch} {{ {open}{instead}{close} }} else ")
                 }
                 Change::Body(value) => format!(" if {switch} {{ return {value}; }}"),
                 Change::Arm => format!(" if !{switch}"),
@@ -69,12 +69,9 @@ impl Writer<'_> {
         if place.is_empty() {
             return;
         }
-        self.text.push_str("{ ");
+        self.text.push_str(&format!("{{ {open}"));
         self.write(place);
-        self.text.push_str(" }");
-        if is_expression {
-            self.text.push(')');
-        }
+        self.text.push_str(&format!("{close} }}{close}"));
     }
 }
 
@@ -85,7 +82,7 @@ mod tests {
 
     #[test]
     fn mutants_stand_inside_one_another() {
-        let source = "fn f(a: u8) -> bool { if a < 2 && g(a) { return true; } false }";
+        let source = "fn f(a: u8) -> bool { if a < 2 && g(a) { return true; } while unsafe { h() } != 0 {} false }";
         let (all, consts) = sites::of(source, &|_| true).unwrap();
         assert!(consts.is_empty());
         let numbered: Vec<_> = all.iter().enumerate().collect();
@@ -98,6 +95,7 @@ mod tests {
             "a < 2 && g(a) => g(a)",
             "a < 2 && g(a) => false",
             "2 => 2 + 1",
+            "unsafe { h() } != 0 => unsafe { h() } == 0",
             "return true; left out",
             "false => true",
         ] {
