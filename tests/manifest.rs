@@ -338,6 +338,32 @@ fn a_map_of_components_ends() {
     assert!(File::open(&file_1_2(&cbor.0)).is_ok());
 }
 
+/// In 0.1 a tensor is an entry of a list, which is a map.
+#[test]
+fn entries_are_maps() {
+    let mut cbor = Cbor::default();
+    let at = 68 + cbor.array(1).0.len() as u64;
+    cbor.uint(5);
+    let error = File::open(&file_0_1(&cbor.0)).unwrap_err();
+    let found = (error.kind(), error.item(), error.offset());
+    assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at)));
+}
+
+/// The magic is nobody's data; right after it data may begin, though not where it should.
+#[test]
+fn data_right_after_the_magic() {
+    let opened = |offset| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+        cbor.text("shape").array(1).uint(4).text("format").text("dense").text("components").map(1).text("data");
+        cbor.map(3).text("dtype").text("u8").text("offset").uint(offset).text("length").uint(4);
+        let bytes = file_1_2(&cbor.0);
+        File::open(&bytes).map(|file| file.warnings().iter().collect::<Vec<_>>()).map_err(|error| error.kind())
+    };
+    assert_eq!(opened(7), Err(ErrorKind::OverHeader));
+    assert_eq!(opened(8), Ok(vec![Warning::MisalignedOffset]));
+}
+
 #[test]
 fn rows_need_two_dimensions() {
     let mut cbor = Cbor::default();

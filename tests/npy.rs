@@ -227,6 +227,7 @@ fn versions_and_texts() {
             (error.kind(), error.item(), error.offset()),
             (ErrorKind::UnsupportedVersion, Item::Version, Some(6))
         );
+        assert_eq!(File::open(&bytes[..8]).unwrap_err().kind(), ErrorKind::UnsupportedVersion);
     }
 }
 

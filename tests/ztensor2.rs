@@ -788,6 +788,43 @@ fn names_are_utf_8() {
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::InvalidUtf8, Item::Name, Some(at as u64)));
 }
 
+/// Every shard has a name, and a component that is in one states it.
+#[test]
+fn names_of_shards_are_not_empty() {
+    let shard = |name| (name, 1 << 12, "xxh3:00".to_owned());
+    let data = Part { shard: Some(""), ..parts(&[("data", "u8", 1)]).remove(0) };
+    let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
+    for bytes in [file(&[], &[shard("")]), file(&[object], &[shard("a")])] {
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::NameLength, Item::Shard));
+    }
+}
+
+/// From the data on: to the last byte before the footer, into it, and past the end of the file.
+#[test]
+fn extents_that_end_too_late() {
+    let with = |length| file_of(&manifest(1, 0, |_| (4096, length, None)), b"data");
+    let end = with(4097).len() as u64 - 4096;
+    for (length, kind) in [
+        (end - 40, ErrorKind::OverManifest),
+        (end - 39, ErrorKind::OverFooter),
+        (end, ErrorKind::OverFooter),
+        (end + 1, ErrorKind::OutOfFile),
+    ] {
+        let error = File::open(&with(length)).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (kind, Item::Offset), "{length} of {end}");
+    }
+}
+
+/// The smallest file has the magic and a footer: a shard without data.
+#[test]
+fn a_file_of_a_footer_alone() {
+    let bytes = [b"\x89ZT2\r\n\x1a\n", &[0; 24][..], &[2, 0, 0, 0, 0, 0, 0, 0], b"\x89ZT2\r\n\x1a\n"].concat();
+    assert_eq!(File::open(&bytes).unwrap().tensor_count(), 0);
+    let error = File::open(&bytes[..47]).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Footer, Some(47)));
+}
+
 /// Where a layout is not known, a tensor of one component has its type, and no other has any.
 #[test]
 fn the_type_of_a_tensor_of_an_unknown_layout() {
