@@ -1043,6 +1043,33 @@ fn blocks_of_another_size_than_those_of_the_array() {
     }
 }
 
+/// A value that is longer than an element goes on from block to block, in the order of the blocks.
+#[test]
+fn a_value_of_several_elements() {
+    for length in [1, 2, 4, 8, 16, 32] {
+        let value: Vec<u8> = (1..=length).collect();
+        let chunk = repeated(&value, 32);
+        let bytes = Frame {
+            chunks: &chunk,
+            table: &all_first(2),
+            length: 64,
+            chunk_length: 32,
+            array: Some((&[8, 8][..], &[4, 8][..], &[2, 4][..])),
+            ..Frame::default()
+        }
+        .bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        for (start, stop) in [([0, 0], [8, 8]), ([3, 1], [5, 7]), ([7, 7], [8, 8])] {
+            let place = |row: u64, column: u64| (row % 4 / 2 * 2 + column / 4) * 8 + row % 2 * 4 + column % 4;
+            let columns = |row| (start[1]..stop[1]).map(move |column| place(row, column));
+            let expected: Vec<_> =
+                (start[0]..stop[0]).flat_map(columns).map(|at| value[at as usize % value.len()]).collect();
+            assert_eq!(region(&frame, &start, &stop).unwrap(), expected, "{length} {start:?}");
+        }
+    }
+}
+
 /// Blosc 1 left a block alone whose elements do not fill groups of eight; later versions leave only the last ones.
 #[test]
 fn bits_of_blosc_1() {

@@ -165,6 +165,27 @@ fn an_entry_inside_another_is_refused() {
     assert_eq!(refused(&hidden), (ErrorKind::Overlap, Item::Entry));
 }
 
+/// The extra field before the data of an entry, of which the directory says nothing, is a part of the entry, too.
+#[test]
+fn an_entry_that_begins_in_the_last_bytes_of_another() {
+    let other = Archive::default().add("b.npy", ARRAY).bytes.clone();
+    for shared in [0, 1, 16, 17, 20] {
+        let content = [&[0; 20][..], &other[..shared]].concat();
+        let about_first = about("a", &content);
+        let mut bytes = [b"PK\x03\x04\x14\0", &about_first[..], b"a", b"xx\x0c\0", &[0; 12], &content].concat();
+        bytes[28] = 16; // the length of the extra field
+        let at = bytes.len() - shared;
+        bytes.extend(&other[shared..]);
+        bytes.extend([0; 100]); // or they would take more than there is
+        let mut archive = Archive { bytes, ..Archive::default() };
+        // Not in their order, so that they are compared.
+        archive.list("b.npy", &about("b.npy", ARRAY), at as u32).list("a", &about_first, 0);
+        let found = File::open(&archive.finish()).map(drop).map_err(|error| (error.kind(), error.item()));
+        let expected = if shared == 0 { Ok(()) } else { Err((ErrorKind::Overlap, Item::Entry)) };
+        assert_eq!(found, expected, "{shared}");
+    }
+}
+
 #[test]
 fn too_many_unsorted_entries_need_memory() {
     let mut archive = Archive::default();

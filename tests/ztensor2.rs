@@ -578,6 +578,30 @@ fn extents_are_the_same_or_apart() {
     }
 }
 
+/// Those in each file are compared among themselves, whatever is between them.
+#[test]
+fn extents_in_several_files_are_the_same_or_apart() {
+    let (own, first, second) = (None, Some(0), Some(1));
+    for (places, expected) in [
+        (&[(own, 10), (first, 11), (second, 12)][..], None),
+        (&[(first, 10), (second, 11), (first, 10), (own, 12), (first, 10)], None),
+        (&[(first, 10), (first, 11)], Some(ErrorKind::Overlap)),
+        (&[(first, 10), (own, 10), (first, 11)], Some(ErrorKind::Overlap)),
+        (&[(own, 10), (first, 10), (own, 11)], Some(ErrorKind::Overlap)),
+        (&[(first, 10), (second, 10), (first, 11)], Some(ErrorKind::Overlap)),
+        (&[(second, 10), (first, 10), (second, 11)], Some(ErrorKind::Overlap)),
+        (&[(second, 10), (own, 10), (first, 10), (second, 11)], Some(ErrorKind::Overlap)),
+    ] {
+        let manifest = manifest(places.len() as u64, 2, |i| {
+            let (shard, length) = places[i as usize];
+            (4096, length, shard.map(|shard| format!("{shard:06}")))
+        });
+        let bytes = file_of(&manifest, &[0; 4096]);
+        let found = open_both_ways(&format!("{places:?}"), &bytes).err();
+        assert_eq!(found.map(|error| error.kind()), expected, "{places:?}");
+    }
+}
+
 /// Up to 2048 are compared on opening, or 1024 on a 32-bit machine; more by the caller's memory, of any size.
 #[test]
 fn many_extents_out_of_order() {

@@ -246,6 +246,26 @@ mod tests {
         assert_eq!(Digest::Sha256([0; 32]).is_built_in(), cfg!(feature = "sha256"));
     }
 
+    /// A digest that differs in any bit is that of other bytes.
+    #[cfg(feature = "sha256")]
+    #[test]
+    fn every_bit_of_a_digest_is_compared() {
+        let sum: [u8; 32] = <sha2::Sha256 as sha2::Digest>::digest(b"abc").into();
+        assert!(Digest::Sha256(sum).is_of(b"abc"));
+        for bit in 0..256 {
+            let mut other = sum;
+            other[bit / 8] ^= 1 << (bit % 8);
+            let other = Digest::Sha256(other);
+            assert!(!other.is_of(b"abc"), "{bit}");
+            #[cfg(feature = "ztensor2")]
+            {
+                let mut running = Running::like(&other);
+                running.add(b"abc");
+                assert!(!running.is(&other), "{bit}");
+            }
+        }
+    }
+
     #[cfg(feature = "digest")]
     #[test]
     fn check_values() {

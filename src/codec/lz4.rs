@@ -307,6 +307,18 @@ mod tests {
         }
     }
 
+    /// The last instruction has literals alone, if only none: a stream that ends after a match is cut.
+    #[test]
+    fn no_stream_ends_with_a_match() {
+        // One literal, then 4 times the same, by one instruction or by two.
+        for instructions in [&[0x10, b'a', 1, 0][..], &[0x10, b'a', 1, 0, 0x00, 1, 0]] {
+            let length = 1 + 4 * (instructions.len() / 3);
+            assert_eq!(both(&[], instructions, length), Err(DecodeError::Malformed));
+            assert_eq!(both(&[], &[instructions, &[0x00]].concat(), length), Ok(vec![b'a'; length]));
+            assert_eq!(both(&[], &[instructions, &[0x10, b'a']].concat(), length + 1), Ok(vec![b'a'; length + 1]));
+        }
+    }
+
     /// A length of which every byte says that more follows, on machines of any word size.
     #[test]
     fn long_lengths() {
