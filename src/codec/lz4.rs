@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// The last instruction has literals alone, if only none: a stream that ends after a match is cut.
+    /// The last instruction has literals alone, even if there are none: a stream that ends after a match is cut.
     #[test]
     fn no_stream_ends_with_a_match() {
         // One literal, then 4 times the same, by one instruction or by two.
