@@ -1,6 +1,6 @@
 //! Blosc2 frames: arrays of any grid, whose chunks are copied, special, a value again and again, or compressed,
 //! shuffled and split; and frames without an array, of blocks of different lengths. What was made is read back, chunk
-//! by chunk, whole and in regions. Then one thing is broken: in a chunk, whose length is made right, in the table of
+//! by chunk, whole and in regions. Or one thing is broken: in a chunk, whose length is made right, in the table of
 //! their places, anywhere.
 
 use tenslice::File;
@@ -209,10 +209,10 @@ pub fn run(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut made = if choices.one_in(4) { Made::plain(&mut choices) } else { Made::array(&mut choices) };
     let mut file = made.frame(&mut choices, |_, _| {});
-    let opened = check::sound(&file);
-    compare(&opened, &made);
-    crate::frame::run(&file);
-
+    if choices.is_sound {
+        compare(&check::sound(&file), &made);
+        return crate::frame::run(&file);
+    }
     match choices.below(4) {
         0 | 1 => {
             let which = choices.below(made.chunks.len());

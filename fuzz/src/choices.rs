@@ -3,16 +3,23 @@
 use arbitrary::{Arbitrary, Unstructured};
 
 /// The choices. When the bytes are used up, every choice is the first one.
-pub struct Choices<'b>(Unstructured<'b>);
+pub struct Choices<'b> {
+    bytes: Unstructured<'b>,
+    /// Whether the file stays as it was made: the first choice of all. A run does one or the other, since checking a file
+    /// is what takes the time.
+    pub is_sound: bool,
+}
 
 impl<'b> Choices<'b> {
     pub fn new(bytes: &'b [u8]) -> Self {
-        Self(Unstructured::new(bytes))
+        let mut bytes = Unstructured::new(bytes);
+        let is_sound = bytes.arbitrary::<u8>().unwrap_or(0) % 2 == 0;
+        Self { bytes, is_sound }
     }
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
-        self.0.int_in_range(0..=bound.saturating_sub(1)).unwrap_or(0)
+        self.bytes.int_in_range(0..=bound.saturating_sub(1)).unwrap_or(0)
     }
 
     /// `true` once in `count` times.
@@ -27,7 +34,7 @@ impl<'b> Choices<'b> {
 
     /// Any number.
     pub fn any<T: Arbitrary<'b> + Default>(&mut self) -> T {
-        T::arbitrary(&mut self.0).unwrap_or_default()
+        T::arbitrary(&mut self.bytes).unwrap_or_default()
     }
 
     /// Up to `most` bytes.

@@ -1,5 +1,5 @@
 //! NPY arrays of any type, in any spelling of their header that the grammar allows: what was made is listed and read
-//! back. Then one thing is broken, in the header or anywhere.
+//! back. Or one thing is broken, in the header or anywhere.
 
 use tenslice::{ByteOrder, DType, Order, Tensor};
 
@@ -182,10 +182,12 @@ impl Array {
 pub fn run(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let made = Array::new(&mut choices);
-    let file = check::sound(&made.bytes);
-    made.compare(&file.find("").unwrap());
-    assert_eq!(file.as_npy().unwrap().descr(), made.descr.as_bytes());
-
+    if choices.is_sound {
+        let file = check::sound(&made.bytes);
+        made.compare(&file.find("").unwrap());
+        assert_eq!(file.as_npy().unwrap().descr(), made.descr.as_bytes());
+        return;
+    }
     // In the header alone, whose length is then made right, or anywhere.
     let mut broken = made.bytes.clone();
     if choices.below(2) == 0 {

@@ -1,5 +1,5 @@
-//! A valid safetensors file from arbitrary choices, spelled in any way that JSON allows, and then with one thing
-//! broken; the index of a model likewise, and any bytes as an index. What is valid is listed as it was made. Opened
+//! A valid safetensors file from arbitrary choices, spelled in any way that JSON allows, or with one thing broken; the
+//! index of a model likewise, and any bytes as an index. What is valid is listed as it was made. Opened
 //! whole and in parts, a file is the same. The tensors of what is accepted cover the data, each byte once.
 
 use tenslice::safetensors::Index;
@@ -68,18 +68,28 @@ pub(crate) fn files(bytes: &[u8]) -> [Vec<u8>; 2] {
 
 pub fn run(bytes: &[u8]) {
     let mut writer = Writer { choices: Choices::new(bytes), json: Vec::new() };
+    let is_sound = writer.choices.is_sound;
+    if writer.one_in(3) {
+        return index(&mut writer, is_sound, bytes);
+    }
     let (valid, tensors, broken) = made(&mut writer);
-    open_as(&valid, Some(&tensors));
-    open_as(&broken, None);
+    if is_sound { open_as(&valid, Some(&tensors)) } else { open_as(&broken, None) }
+}
 
+/// The index of a model in several files, sound or broken, and any bytes as one.
+fn index(writer: &mut Writer<'_>, is_sound: bool, bytes: &[u8]) {
+    let (tensors, _) = writer.tensors();
     let files: Vec<String> = tensors.iter().map(|_| format!("{}.safetensors", writer.below(3))).collect();
     writer.index(&tensors, &files);
     let mut index = std::mem::take(&mut writer.json);
-    let expected: Vec<_> = tensors.iter().map(|tensor| tensor.name.clone()).zip(files).collect();
-    open_index_as(&index, Some(&expected));
-    writer.break_text(&mut index);
-    open_index_as(&index, None);
-    open_index_as(bytes, None);
+    if is_sound {
+        let expected: Vec<_> = tensors.iter().map(|tensor| tensor.name.clone()).zip(files).collect();
+        open_index_as(&index, Some(&expected));
+    } else {
+        writer.break_text(&mut index);
+        open_index_as(&index, None);
+        open_index_as(bytes, None);
+    }
 }
 
 /// A file of that header, and data of that length.

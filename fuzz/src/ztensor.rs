@@ -1,5 +1,5 @@
 //! zTensor files of 0.1, 1.0, 1.1 and 1.2 with any tensors: dense and sparse, raw and compressed, with digests,
-//! attributes and keys in any order, and CBOR in any spelling. What was made is listed, verified and read back. Then
+//! attributes and keys in any order, and CBOR in any spelling. What was made is listed, verified and read back. Or
 //! one thing is broken: in the bytes of a component, whose digest is made right; in the manifest, whose length is
 //! made right; anywhere.
 
@@ -257,9 +257,9 @@ pub fn run(bytes: &[u8]) {
     let attributes = Node::any_map(&mut choices, false, 0);
     let (data, mut text) = manifest(version, &tensors, &attributes, &mut choices);
     let mut file = finish(version, &data, &text);
-    let opened = check::sound(&file);
-    compare(&opened, version, &tensors, &attributes);
-
+    if choices.is_sound {
+        return compare(&check::sound(&file), version, &tensors, &attributes);
+    }
     match choices.below(3) {
         0 if tensors.iter().any(|tensor| !tensor.components.is_empty()) => {
             let mut parts: Vec<_> = tensors.iter_mut().flat_map(|tensor| &mut tensor.components).collect();

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use serde_json::Value;
 use syn::{Meta, Token};
@@ -101,14 +102,20 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     let mut open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
     open.sort_by_key(|&number| place(&names[number]));
     println!("{} to test, {} tested before", open.len(), viable.len() - open.len());
+    for (name, outcome) in &known {
+        if let Some((_, by)) = outcome.split_once(" by ") {
+            tests.learn(by.trim_start_matches("time in ").split([' ', ',']).next().unwrap_or_default(), places(name));
+        }
+    }
     let (next, done) = (AtomicUsize::new(0), Mutex::new((known, 0)));
     std::thread::scope(|scope| {
         for _ in 0..options.jobs {
             scope.spawn(|| {
                 while let Some(&number) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = tests.run(number);
+                    let start = Instant::now();
+                    let outcome = tests.run(number, places(&names[number]));
                     let mut done = done.lock().expect("no thread has panicked");
-                    let line = format!("{outcome}\t{}\n", names[number]);
+                    let line = format!("{outcome}, {:.1} s\t{}\n", start.elapsed().as_secs_f64(), names[number]);
                     append(&log, &line).expect("the outcome is written");
                     done.0.insert(names[number].clone(), outcome.to_string());
                     done.1 += 1;
@@ -159,6 +166,13 @@ impl Mutant {
 /// one place whatever is changed elsewhere, so that a small sample stays what it is. FNV-1a of its name.
 fn place(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// From the name of a mutant its function, with the file, and its file.
+fn places(name: &str) -> [&str; 2] {
+    let mut parts = name.rsplitn(2, " | ");
+    let function = parts.nth(1).unwrap_or_default();
+    [function, function.split(" | ").next().unwrap_or_default()]
 }
 
 /// All sources at the paths, and their mutants.

@@ -41,7 +41,9 @@ fn first_time(mutant: u32) -> bool {
         drop(file);
         return is(mutant);
     }
-    if ACTIVE.load(Relaxed) == RECORD && !SEEN[mutant as usize].swap(true, Relaxed) {
+    // A load before the swap, which is slow.
+    let seen = &SEEN[mutant as usize];
+    if ACTIVE.load(Relaxed) == RECORD && !seen.load(Relaxed) && !seen.swap(true, Relaxed) {
         let mut file = REACHED.lock().unwrap();
         file.as_mut().unwrap().write_all(&mutant.to_le_bytes()).unwrap();
     }

@@ -1,4 +1,5 @@
-//! The tests that the mutants are shown to.
+//! The tests that the mutants are shown to: those that reach a mutant's place, and of these first the ones that have noticed
+//! other mutants near it, for the time that they take.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -48,9 +49,14 @@ pub struct Tests {
     tree: PathBuf,
     programs: Vec<PathBuf>,
     tests: Vec<Test>,
-    /// For each mutant the tests that reach it, the fastest first.
+    /// For each mutant the tests that reach it.
     reached_by: Vec<Vec<usize>>,
+    /// How many mutants a test has noticed so far: in a function, and in a file.
+    noticed: Mutex<BTreeMap<(String, usize), u32>>,
 }
+
+/// Starting a program takes about so long.
+const START: Duration = Duration::from_millis(20);
 
 impl Tests {
     /// Builds the tests, and runs each of them once to see which mutants it reaches.
@@ -79,7 +85,13 @@ impl Tests {
                 }
             }
         }
-        let mut all = Self { tree: tree.into(), programs, tests, reached_by: vec![Vec::new(); mutants] };
+        let mut all = Self {
+            tree: tree.into(),
+            programs,
+            tests,
+            reached_by: vec![Vec::new(); mutants],
+            noticed: Mutex::default(),
+        };
         all.see_what_is_reached(jobs)?;
         Ok(all)
     }
@@ -111,19 +123,19 @@ impl Tests {
             }
         });
         let seen = seen.into_inner()?;
-        let mut order: Vec<usize> = (0..self.tests.len()).collect();
-        order.sort_by_key(|index| seen[index].1);
-        for index in order {
-            let (passes, time, reached) = &seen[&index];
+        for (index, (passes, time, reached)) in seen {
             if !passes {
                 return Err(format!("{} fails without a mutant", self.tests[index].name).into());
             }
-            self.tests[index].time = *time;
+            self.tests[index].time = time;
             for number in reached.as_chunks::<4>().0 {
                 self.reached_by[u32::from_le_bytes(*number) as usize].push(index);
             }
         }
         println!("{} tests of {} programs", self.tests.len(), self.programs.len());
+        let mut slow: Vec<&Test> = self.tests.iter().filter(|t| t.time.as_secs() >= 1).collect();
+        slow.sort_by_key(|t| t.time);
+        for t in slow { println!("SLOW {:.1} {} {}", t.time.as_secs_f64(), t.name, self.programs[t.program].display()); }
         Ok(())
     }
 
@@ -139,19 +151,24 @@ impl Tests {
         command
     }
 
-    /// Runs the tests that reach a mutant, the fastest first, until one fails.
-    pub fn run(&self, mutant: usize) -> Outcome {
-        let reached_by = &self.reached_by[mutant];
+    /// Runs the tests that reach a mutant until one fails. `places` are the function and the file that it is in.
+    pub fn run(&self, mutant: usize, places: [&str; 2]) -> Outcome {
+        let reached_by = self.in_order(mutant, places);
         // Few at first, since most mutants are caught at once; then more, since a process has its price.
         let (mut from, mut count) = (0, 2);
         while from < reached_by.len() {
             let some = &reached_by[from..reached_by.len().min(from + count)];
-            let mut programs: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
-            for test in some.iter().map(|&index| &self.tests[index]) {
-                programs.entry(test.program).or_default().push(test);
+            let mut programs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            for &test in some {
+                programs.entry(self.tests[test].program).or_default().push(test);
             }
             for (program, tests) in programs {
                 if let Some(outcome) = self.run_some(mutant, program, &tests) {
+                    let by = match &outcome {
+                        Outcome::Caught(name) | Outcome::CaughtByTime(name) => name.split(' ').next(),
+                        Outcome::Missed(_) => None,
+                    };
+                    self.learn(by.unwrap_or_default(), places);
                     return outcome;
                 }
             }
@@ -161,11 +178,38 @@ impl Tests {
         Outcome::Missed(reached_by.len())
     }
 
-    fn run_some(&self, mutant: usize, program: usize, tests: &[&Test]) -> Option<Outcome> {
+    /// The test of that name has noticed a mutant.
+    pub fn learn(&self, name: &str, places: [&str; 2]) {
+        let mut noticed = self.noticed.lock().expect("no panic");
+        for test in (0..self.tests.len()).filter(|&test| self.tests[test].name == name) {
+            for place in places {
+                *noticed.entry((place.to_owned(), test)).or_default() += 1;
+            }
+        }
+    }
+
+    /// The tests that reach a mutant: first those that have noticed much, in little time.
+    fn in_order(&self, mutant: usize, places: [&str; 2]) -> Vec<usize> {
+        let noticed = self.noticed.lock().expect("no panic");
+        let count = |place: &str, test| f64::from(noticed.get(&(place.to_owned(), test)).copied().unwrap_or(0));
+        let mut tests: Vec<(f64, usize)> = self.reached_by[mutant]
+            .iter()
+            .map(|&test| {
+                let hope = 8.0 * count(places[0], test) + count(places[1], test) + 0.5;
+                (hope / (self.tests[test].time + START).as_secs_f64(), test)
+            })
+            .collect();
+        tests.sort_by(|one, other| other.0.total_cmp(&one.0));
+        tests.into_iter().map(|(_, test)| test).collect()
+    }
+
+    /// Runs some tests of one program.
+    fn run_some(&self, mutant: usize, program: usize, tests: &[usize]) -> Option<Outcome> {
+        let tests: Vec<&Test> = tests.iter().map(|&test| &self.tests[test]).collect();
         let usual: Duration = tests.iter().map(|test| test.time).sum();
         let most = usual * 10 + Duration::from_secs(4);
         let mut child = self
-            .command(program, tests)
+            .command(program, &tests)
             .env("TENSLICE_MUTANT", mutant.to_string())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -198,13 +242,14 @@ impl Tests {
             signal.notify_all();
         });
         let succeeded = child.lock().expect("no panic").wait().is_ok_and(|status| status.success());
-        let name = || tests.first().map_or_else(String::new, |test| test.name.clone());
+        // The test that was running.
+        let name = || last.strip_prefix("test ").and_then(|line| line.split(' ').next()).unwrap_or_default().to_owned();
         if let Some(test) = failed {
             return Some(Outcome::Caught(test));
         }
         if *is_late.lock().expect("no panic") {
             return Some(Outcome::CaughtByTime(name()));
         }
-        (!succeeded).then(|| Outcome::Caught(format!("{} ({last})", name())))
+        (!succeeded).then(|| Outcome::Caught(format!("{} (no result)", name())))
     }
 }
