@@ -34,6 +34,7 @@ an interrupted run goes on where it was.
   --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
   --only FILE  only those that FILE names, one a line as --list writes them
   --jobs N     so many tests at once (2)
+  --most N     without the tests that take longer than N seconds
   --missed     test again what was missed before
   --list       list the mutants";
 
@@ -62,6 +63,7 @@ struct Options {
     sample: Option<usize>,
     only: Option<BTreeSet<String>>,
     jobs: usize,
+    most: Option<usize>,
     missed: bool,
     list: bool,
     paths: Vec<String>,
@@ -92,7 +94,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     copy_project(root, &tree)?;
     let viable = compile(&tree, &sources, &mutants)?;
     println!("{} mutants, {} of them compile", mutants.len(), viable.len());
-    let tests = Tests::build(&tree, FEATURES, mutants.len(), options.jobs)?;
+    let tests = Tests::build(&tree, FEATURES, mutants.len(), options.jobs, options.most)?;
 
     let log = folder.join("outcomes.txt");
     let mut known = outcomes(&log)?;
@@ -132,13 +134,15 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
 
 impl Options {
     fn of(arguments: &[&str]) -> Result<Self, Box<dyn Error>> {
-        let mut options = Self { sample: None, only: None, jobs: 2, missed: false, list: false, paths: Vec::new() };
+        let mut options =
+            Self { sample: None, only: None, jobs: 2, most: None, missed: false, list: false, paths: Vec::new() };
         let mut arguments = arguments.iter();
         while let Some(&argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok()).ok_or(USAGE);
             match argument {
                 "--sample" => options.sample = Some(number()?),
                 "--jobs" => options.jobs = number()?,
+                "--most" => options.most = Some(number()?),
                 "--only" => {
                     let text = fs::read_to_string(arguments.next().ok_or(USAGE)?)?;
                     options.only = Some(text.lines().map(str::to_owned).collect());

@@ -55,12 +55,21 @@ pub struct Tests {
     noticed: Mutex<BTreeMap<(String, usize), u32>>,
 }
 
+/// How `timeout` ends where a program took too long.
+const LATE: i32 = 124;
 /// Starting a program takes about so long.
 const START: Duration = Duration::from_millis(20);
 
 impl Tests {
-    /// Builds the tests, and runs each of them once to see which mutants it reaches.
-    pub fn build(tree: &Path, features: &str, mutants: usize, jobs: usize) -> Result<Self, Box<dyn Error>> {
+    /// Builds the tests, and runs each of them once to see which mutants it reaches. Those that take longer than `most`
+    /// seconds are not shown to any.
+    pub fn build(
+        tree: &Path,
+        features: &str,
+        mutants: usize,
+        jobs: usize,
+        most: Option<usize>,
+    ) -> Result<Self, Box<dyn Error>> {
         let arguments = ["test", "--no-run", "--lib", "--tests", "--message-format=json", "--features", features];
         let output = super::cargo(tree, &arguments).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
@@ -92,11 +101,11 @@ impl Tests {
             reached_by: vec![Vec::new(); mutants],
             noticed: Mutex::default(),
         };
-        all.see_what_is_reached(jobs)?;
+        all.see_what_is_reached(jobs, most)?;
         Ok(all)
     }
 
-    fn see_what_is_reached(&mut self, jobs: usize) -> Result<(), Box<dyn Error>> {
+    fn see_what_is_reached(&mut self, jobs: usize, most: Option<usize>) -> Result<(), Box<dyn Error>> {
         let (next, seen) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let this = &*self;
         std::thread::scope(|scope| {
@@ -110,20 +119,25 @@ impl Tests {
                         let _ = fs::remove_file(&path);
                         let start = Instant::now();
                         let status = this
-                            .command(test.program, &[test])
+                            .command(test.program, &[test], most)
                             .env("TENSLICE_REACHED", &path)
                             .stdout(Stdio::null())
                             .stderr(Stdio::null())
                             .status();
+                        let is_late = status.as_ref().is_ok_and(|status| status.code() == Some(LATE));
                         let passes = status.is_ok_and(|status| status.success());
                         let reached = fs::read(&path).unwrap_or_default();
-                        seen.lock().expect("no panic").insert(index, (passes, start.elapsed(), reached));
+                        seen.lock().expect("no panic").insert(index, (passes, is_late, start.elapsed(), reached));
                     }
                 });
             }
         });
         let seen = seen.into_inner()?;
-        for (index, (passes, time, reached)) in seen {
+        for (index, (passes, is_late, time, reached)) in seen {
+            if is_late {
+                println!("not shown to any mutant: {}", self.tests[index].name);
+                continue;
+            }
             if !passes {
                 return Err(format!("{} fails without a mutant", self.tests[index].name).into());
             }
@@ -133,18 +147,17 @@ impl Tests {
             }
         }
         println!("{} tests of {} programs", self.tests.len(), self.programs.len());
-        let mut slow: Vec<&Test> = self.tests.iter().filter(|t| t.time.as_secs() >= 1).collect();
-        slow.sort_by_key(|t| t.time);
-        for t in slow { println!("SLOW {:.1} {} {}", t.time.as_secs_f64(), t.name, self.programs[t.program].display()); }
         Ok(())
     }
 
-    /// A program of tests with those tests alone, in little memory.
-    fn command(&self, program: usize, tests: &[&Test]) -> Command {
+    /// A program of tests with those tests alone, in little memory, for so many seconds.
+    fn command(&self, program: usize, tests: &[&Test], most: Option<usize>) -> Command {
         let mut command = Command::new("sh");
+        // `timeout` starts the program, and would be killed in its place.
+        let limit = most.map_or_else(String::new, |seconds| format!("timeout {seconds} "));
         command
             .current_dir(&self.tree)
-            .args(["-c", "ulimit -v 6000000; exec \"$@\"", "sh"])
+            .args(["-c", &format!("ulimit -v 6000000; exec {limit}\"$@\""), "sh"])
             .arg(&self.programs[program])
             .args(["--exact", "--test-threads=1"])
             .args(tests.iter().map(|test| &test.name));
@@ -209,7 +222,7 @@ impl Tests {
         let usual: Duration = tests.iter().map(|test| test.time).sum();
         let most = usual * 10 + Duration::from_secs(4);
         let mut child = self
-            .command(program, &tests)
+            .command(program, &tests, None)
             .env("TENSLICE_MUTANT", mutant.to_string())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -243,7 +256,8 @@ impl Tests {
         });
         let succeeded = child.lock().expect("no panic").wait().is_ok_and(|status| status.success());
         // The test that was running.
-        let name = || last.strip_prefix("test ").and_then(|line| line.split(' ').next()).unwrap_or_default().to_owned();
+        let name =
+            || last.strip_prefix("test ").and_then(|line| line.split(' ').next()).unwrap_or_default().to_owned();
         if let Some(test) = failed {
             return Some(Outcome::Caught(test));
         }
