@@ -189,6 +189,10 @@ fn lists_in_lists() {
         }
         assert_eq!((items.length(), items.next().is_none()), (Some(0), true));
     }
+    // One that ends the file.
+    let mut file = Gguf::default();
+    file.pair("k", &nested(2)).alignment = 1;
+    assert!(File::open(&file.bytes()).is_ok());
     let message = "3: value: values are nested too deeply";
     for depth in [9, 10, 3000] {
         let bytes = pair("k", &nested(depth));
@@ -600,6 +604,7 @@ fn parts_of_a_model() {
     let missing = Err((1, ErrorKind::MissingKey, Some(FIRST)));
     assert_eq!(check(&[first.clone(), whole.clone(), third]), missing);
     assert_eq!((check(&[whole]), check(&[part(0, 1, 1, 1)])), (Ok(()), Ok(())));
+    assert_eq!(File::open(&part(0, 1, 1, 1)).unwrap().as_gguf().unwrap().split(), None);
     assert_eq!(check(&[]), Err((0, ErrorKind::InvalidArgument, None)));
 
     let name = PartName::parse("m-00002-of-00003.gguf").unwrap();
@@ -901,6 +906,19 @@ fn lengths_in_a_large_file() {
         let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
         assert_eq!(refused(&head), (ErrorKind::ManifestTooLarge, Item::Value, Some(41)), "{kind}");
     }
+    // The list ends in time, and the pair after it too late.
+    let mut file = Gguf::default();
+    let list = FIRST + 13 + 12;
+    let start = [&U8_VALUE.to_le_bytes()[..], &((1 << 30) - list - 13).to_le_bytes()].concat();
+    file.raw_pair("k", ARRAY, &start).alignment = 1;
+    (file.pair_count, file.tensor_count) = (2, 0);
+    let (head, after) = (file.bytes(), Gguf::default().pair("l", &Meta::U32(1)).pairs.clone());
+    let (end, mut source) = ((1_u64 << 30) - 13, Source::new(LENGTH));
+    source.add(0, &head).unwrap();
+    source.add(end, &after).unwrap();
+    let error = File::open_source(&source).map(drop).unwrap_err();
+    let expected = (ErrorKind::ManifestTooLarge, Item::Value, Some(end + 17));
+    assert_eq!((error.kind(), error.item(), error.offset()), expected);
     let counts = with(Gguf::default().bytes(), 16, &(1_u64 << 31).to_le_bytes());
     assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
 }

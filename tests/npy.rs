@@ -151,6 +151,7 @@ fn shapes() {
         ("(18446744073709551616,)", 1),
         ("(3 4)", 3),
         ("(3LL,)", 3),
+        ("(3, 4 5)", 6),
     ] {
         refused(&header("'<i2'", "False", shape), ErrorKind::Malformed, Item::Shape, start + at);
     }
@@ -184,7 +185,13 @@ fn order_and_bytes() {
     let tensor = opened.find("").unwrap();
     assert_eq!((tensor.order(), tensor.dtype()), (Order::ColumnMajor, Some(DType::I16)));
     assert_eq!(tensor.strides(&mut [0; 2]).unwrap(), [1, 2]);
-    assert!(tensor.data().unwrap().elements::<i16>().unwrap().eq([0x0101; 6]));
+    let data = tensor.data().unwrap();
+    assert!(data.elements::<i16>().unwrap().eq([0x0101; 6]));
+    assert_eq!(data.storage_dtype(), Some(DType::I16));
+    // What has no record of its own is where its bytes are.
+    for error in [data.read_into(&mut [0; 11]).unwrap_err(), tensor.read_into(&mut [0; 11], &mut []).unwrap_err()] {
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(bytes.len() as u64 - 12)));
+    }
     // Items that are not numbers are bytes.
     let text = file(1, &header("'<U1'", "False", "(2,)"), 8);
     let opened = File::open(&text).unwrap();
@@ -202,6 +209,7 @@ fn warnings() {
     };
     assert!(warns("'f4'", 8).contains(Warning::UnstatedByteOrder));
     assert!(warns("[('a', '|u1'), ('b', '=u2')]", 6).contains(Warning::UnstatedByteOrder));
+    assert!(["'<f4'", "'>f4'"].iter().all(|descr| warns(descr, 8).is_empty()));
     assert!(warns("'|u1'", 2).is_empty() && warns("'S3'", 6).is_empty() && warns("'U0'", 0).is_empty());
     assert!(warns("'<f4'", 9).contains(Warning::TrailingBytes));
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use support::fixture;
-use tenslice::{Encoding, Error, ErrorKind, Extent, File, Item, Opened, Source, Warning};
+use tenslice::{ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
 
 /// An archive in the making: entries, then the directory.
 #[derive(Default)]
@@ -302,6 +302,88 @@ fn an_encrypted_entry_is_listed() {
     assert_eq!(file.find("b").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
 }
 
+/// Each method of APPNOTE 4.4.5 that a program may still write.
+#[test]
+fn methods_have_names() {
+    for (method, name) in [
+        (1, "shrink"),
+        (6, "implode"),
+        (8, "deflate"),
+        (9, "deflate64"),
+        (12, "bzip2"),
+        (14, "lzma"),
+        (93, "zip zstd"),
+        (95, "xz"),
+        (98, "ppmd"),
+        (99, "unknown method"),
+    ] {
+        let mut bytes = Archive::default().add("b.npy", ARRAY).add("a.npy", ARRAY).finish();
+        let local = 30 + 5 + ARRAY.len();
+        let record = 2 * local + 46 + 5;
+        (bytes[local + 8], bytes[record + 10]) = (method, method);
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("a").unwrap();
+        let data = tensor.component("data").unwrap();
+        let encoding = if method == 8 { Encoding::Deflate } else { Encoding::Other };
+        assert_eq!((data.encoding_name(), data.encoding()), (name, encoding));
+        let error = tensor.data().unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::NotDense, Some(record as u64)));
+    }
+}
+
+#[test]
+fn orders_of_elements_and_of_bytes() {
+    let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3)}\n";
+    let array = [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &[1; 12]].concat();
+    let bytes = Archive::default().add("a.npy", &array).finish();
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("a").unwrap();
+    assert_eq!((tensor.order(), tensor.dtype()), (Order::ColumnMajor, Some(DType::I16)));
+    let data = tensor.data().unwrap();
+    assert_eq!((data.byte_order(), data.storage_dtype()), (ByteOrder::Big, Some(DType::I16)));
+}
+
+/// The record of zip64 at the end, and the one for all readers: a number in both is the same.
+#[test]
+fn the_two_records_at_the_end_agree() {
+    let narrow = Archive::default().add("a.npy", ARRAY).finish();
+    let end = narrow.len() - 22;
+    let (size, start) = (46 + 5, end as u64 - 46 - 5);
+    let numbers = [1, 1, size, start].map(u64::to_le_bytes).concat();
+    let wide = [b"PK\x06\x06", &44_u64.to_le_bytes()[..], &[0; 12], &numbers].concat();
+    let locator = [b"PK\x06\x07\0\0\0\0", &(end as u64).to_le_bytes()[..], &[1, 0, 0, 0]].concat();
+    let bytes = [&narrow[..end], &wide, &locator, &narrow[end..]].concat();
+    assert_eq!(File::open(&bytes).unwrap().tensor_count(), 1);
+    let last = bytes.len() - 22;
+    for at in [last + 8, last + 10, last + 12, last + 16] {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        let error = File::open(&bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (ErrorKind::HeadersDiffer, Item::Footer, Some(end as u64)), "{at}");
+        bytes[at..at + if at < last + 12 { 2 } else { 4 }].fill(0xff);
+        assert_eq!(File::open(&bytes).unwrap().tensor_count(), 1, "{at}");
+    }
+}
+
+/// Where entries are not in the order of their places, the lengths in wide numbers are read again to compare them.
+#[test]
+fn wide_numbers_in_any_order() {
+    let mut archive = Archive::default();
+    archive.add("b.npy", ARRAY).add("a.npy", ARRAY);
+    (archive.directory, archive.count) = (Vec::new(), 0);
+    let lengths = [(ARRAY.len() as u64).to_le_bytes(); 2].concat();
+    let extra = [b"xx\0\0", &[1, 0, 16, 0][..], &lengths].concat();
+    for (name, at) in [("a.npy", 30 + 5 + ARRAY.len()), ("b.npy", 0)] {
+        let mut about = about(name, ARRAY);
+        about[12..20].fill(0xff);
+        about[22..].copy_from_slice(&(extra.len() as u16).to_le_bytes());
+        archive.list(name, &about, at as u32).directory.extend(&extra);
+    }
+    let bytes = archive.finish();
+    assert!(File::open(&bytes).unwrap().tensors().map(|tensor| tensor.name()).eq(["a", "b"]));
+}
+
 #[test]
 fn an_archive_of_no_entries_hides_none() {
     let mut archive = Archive::default();
@@ -520,9 +602,12 @@ fn clashes_point_to_a_record() {
     archive.add("c", &inner).add("d.npy", ARRAY).list("b.npy", &about("b.npy", ARRAY), 31);
     let at = archive.bytes.len() as u64;
     let records = [at, at + 46 + 1 + 46 + 5].map(Some);
-    let error = File::open(&archive.finish()).unwrap_err();
+    let bytes = archive.finish();
+    let error = File::open(&bytes).unwrap_err();
     assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
     assert!(records.contains(&error.offset()), "{error}");
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("the bytes of two entries overlap"), "{message}");
 }
 
 /// An entry without a name or a byte ends where the directory begins.

@@ -55,8 +55,8 @@ fn names_are_what_they_mean() {
     let bytes = file_of(&entries, names.len());
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.tensor_count(), names.len() as u64);
-    for (tensor, (spelled, name)) in file.tensors().zip(names) {
-        assert_eq!(tensor.name(), name);
+    for ((tensor, index), (spelled, name)) in file.tensors().zip(0..).zip(names) {
+        assert_eq!((tensor.name(), tensor.index()), (name.into(), index));
         assert_eq!((tensor.name().to_string(), format!("{:?}", tensor.name())), (name.into(), format!("{name:?}")));
         assert_eq!(tensor.name().raw(), spelled.as_bytes());
         assert_eq!(tensor.name().as_str(), Some(name).filter(|name| *name == spelled));
@@ -107,6 +107,19 @@ fn attributes_are_texts() {
     assert!(file.attributes().get("k").is_none());
     assert_eq!(file.tensor_count(), 0);
     assert!(File::open(&self::file("{}", 0)).unwrap().attributes().next().is_none());
+}
+
+#[test]
+fn the_metadata_is_no_tensor() {
+    let header = format!("{{{},\"__metadata__\":{{}},{}}}", entry("a", 0, 1), entry("b", 1, 3));
+    let bytes = file(&header, 3);
+    let file = File::open(&bytes).unwrap();
+    let mut words = [0; 6];
+    let index = file.index(&mut words).unwrap();
+    assert_eq!(["a", "b"].map(|name| index.find(name).unwrap().index()), [0, 1]);
+    let data = index.find("b").unwrap().data().unwrap();
+    assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::U8), Some(DType::U8)));
+    assert_eq!(index.find("__metadata__").unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 #[test]
@@ -438,6 +451,7 @@ fn every_rule_has_its_error() {
         let header = format!("{{\"__metadata__\":{metadata}}}");
         says(&header, 0, UnexpectedType, Item::Attributes, &format!("{metadata}}}"), message);
     }
+    assert_eq!(refused(&file(r#"{"__metadata__":{1:""}}"#, 0)), (Malformed, Item::Key, "1:\"\"}}"));
     for value in ["null", "[]", "{}", "1"] {
         let message = "value: values of the metadata must be strings";
         let header = format!("{{\"__metadata__\":{{\"a\":{value}}}}}");
@@ -606,6 +620,8 @@ fn an_index_that_is_refused() {
         ("", ErrorKind::UnexpectedType, Item::Header, ""),
         ("[]", ErrorKind::UnexpectedType, Item::Header, "[]"),
         ("{}", ErrorKind::MissingKey, Item::Tensors, "{}"),
+        (r#"{"weight_map":{1:"f"}}"#, ErrorKind::Malformed, Item::Name, "1:\"f\"}}"),
+        (r#"{"weight_map":{"a":"f" "b"}}"#, ErrorKind::Malformed, Item::Value, "\"b\"}}"),
         (r#"{"metadata":{}}"#, ErrorKind::MissingKey, Item::Tensors, "{\"metada"),
         (r#"{"weight_map":[]}"#, ErrorKind::UnexpectedType, Item::Tensors, "[]}"),
         (r#"{"weight_map":{}}}"#, ErrorKind::TrailingBytes, Item::Header, "}"),

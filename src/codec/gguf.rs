@@ -271,19 +271,19 @@ impl<'o, 'a> Reader<'o, 'a> {
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn skip(&mut self, count: u64) -> ParseResult<()> {
-        if count < LONG { self.take(count).map(drop) } else { self.pass(count) }
+        if count < LONG {
+            return self.take(count).map(drop);
+        }
+        self.pass(count);
+        Ok(())
     }
 
-    /// Moves on without a look at the bytes.
+    /// Moves on over bytes that are in the file, without a look at them.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn pass(&mut self, count: u64) -> ParseResult<()> {
-        if count > self.left() {
-            return self.fail(ErrorKind::Truncated, self.input().length());
-        }
+    fn pass(&mut self, count: u64) {
         self.window = to_usize(count).and_then(|count| self.window.get(count..)).unwrap_or_default();
-        self.at = self.at.wrapping_add(count);
-        Ok(())
+        self.at = self.at.saturating_add(count);
     }
 
     /// Moves to a position.
@@ -484,7 +484,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             }
             if can_skip && kind == kind::STRING {
                 let length = self.string_length()?;
-                self.pass(length)?;
+                self.pass(length);
             } else {
                 self.skip_value(kind)?;
             }

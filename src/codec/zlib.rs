@@ -30,3 +30,22 @@ fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeErr
         _ => Err(DecodeError::Malformed),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_takes_all_of_its_bytes() {
+        // Of no bytes, and of one that is stored as it is.
+        for (stream, length) in
+            [(&b"\x78\x9c\x03\0\0\0\0\x01"[..], 0), (b"\x78\x01\x01\x01\0\xfe\xffx\0\x79\0\x79", 1)]
+        {
+            assert_eq!(decode(stream, &mut [0; 4]), Ok(length));
+            assert_eq!(decode(&[stream, &[0]].concat(), &mut [0; 4]), Err(DecodeError::Malformed));
+            let raw = &stream[2..stream.len() - 4];
+            assert_eq!(decode_raw(raw, &mut [0; 4]), Ok(length));
+            assert_eq!(decode_raw(&[raw, &[0]].concat(), &mut [0; 4]), Err(DecodeError::Malformed));
+        }
+    }
+}

@@ -565,5 +565,9 @@ mod tests {
         let mut infos = file.infos();
         assert!(infos.by_ref().map(|info| info.name).eq(["b"]));
         assert_eq!(infos.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
+        // It has ended, whatever the bytes are then.
+        infos.file.input = bytes[..].into();
+        infos.left = 1;
+        assert!(infos.next().is_none());
     }
 }

@@ -75,3 +75,34 @@ impl Distinct for Places<'_, '_> {
         self.1.map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bytes::source::ParseContext;
+    use crate::error::ErrorKind;
+    use crate::format::FileFormat as _;
+    use crate::format::npz::NpzFile;
+    use crate::warning::Warnings;
+
+    /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
+    #[test]
+    fn bytes_that_have_changed_are_an_error() {
+        let bytes = include_bytes!("../../../tests/fixtures/npz/hm_aligned_64.npz");
+        let mut file = NpzFile::open(&ParseContext::of(bytes[..].into())).ok().unwrap();
+        let (whole, count) = (file.directory.bytes, file.entries().count());
+        assert!(count > 1);
+        (file.are_names_sorted, file.are_places_sorted) = (false, false); // as if they were not
+        assert!(file.check(Warnings::from_bits(0), &mut [0; 8]).is_ok());
+        file.directory.bytes = &whole[..whole.len() - 1];
+        for are_names_sorted in [false, true] {
+            file.are_names_sorted = are_names_sorted;
+            let error = file.check(Warnings::from_bits(0), &mut [0; 8]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Truncated);
+        }
+        let mut entries = file.entries();
+        assert_eq!(entries.by_ref().count(), count - 1);
+        assert_eq!(entries.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
+        entries.file.directory.bytes = whole;
+        assert!(entries.next().is_none()); // it has ended, whatever the bytes are then
+    }
+}

@@ -4,7 +4,7 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
-use super::{Entry, NpzFile, directory};
+use super::{NpzFile, directory};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
@@ -45,13 +45,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut position = 0;
     while let Ok(Some(entry)) = file.entry(position) {
         position = entry.next;
-        let record = Extent::new(directory.start.saturating_add(entry.at.into()), entry.length());
+        let record = directory.start.saturating_add(entry.at.into());
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
-        let place = data.map_or(Extent::new(entry.local_at, 1), |data| entry.place(data));
-        let has = |extent: Extent| at.checked_sub(extent.offset).is_some_and(|distance| distance < extent.length);
+        let place = data.map_or(Extent::new(entry.local_at, 0), |data| entry.place(data));
         // An error of data that is too short points to its end.
         let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
-        if has(record) || has(place) || is_at_end {
+        let is_inside = at.checked_sub(place.offset).is_some_and(|distance| distance < place.length);
+        if at == record || at == place.offset || is_inside || is_at_end {
             context.tensor = core::str::from_utf8(entry.name).ok().map(Text::from);
             context.encoding = Some(Utf8::new(entry.encoding().1));
             if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
@@ -73,11 +73,4 @@ fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: E
     let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
     context.rule = if is_over { Some("the array is longer than its entry") } else { rule };
     (context.text, context.hint) = (text.map(Text::from), hint);
-}
-
-impl Entry<'_> {
-    /// Bytes of its record in the directory.
-    fn length(&self) -> u64 {
-        u64::from(self.next).saturating_sub(self.at.into())
-    }
 }

@@ -541,7 +541,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
         let Some(entry) = self.next_named(at)? else { return Ok(None) };
-        *cursor = Cursor { at: entry.next.into(), left: 0, index: cursor.index.saturating_add(1) };
+        cursor.at = entry.next.into();
         let name = Text::new(array_name(entry.name), false);
         Ok(Some(Named { name, name_at: entry.at, tensor_at: entry.at }))
     }

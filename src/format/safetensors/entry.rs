@@ -255,16 +255,19 @@ impl<'a> Entry<'a> {
     /// Reads the tensor of that record again.
     #[inline(always)]
     pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
-        self.position = tensor.components;
         // The record has all but the offsets; for a chip, reading all of it is less code.
         #[cfg(target_pointer_width = "64")]
         {
-            (self.dtype, self.count, self.offsets_at) = (tensor.dtype, tensor.shape.element_count(), self.position);
+            (self.dtype, self.count, self.offsets_at) =
+                (tensor.dtype, tensor.shape.element_count(), tensor.components);
             (self.begin, self.end) = offsets(reader)?;
             Some(())
         }
         #[cfg(not(target_pointer_width = "64"))]
-        self.read(reader)
+        {
+            self.position = tensor.components;
+            self.read(reader)
+        }
     }
 }
 

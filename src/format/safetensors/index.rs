@@ -408,6 +408,18 @@ impl FusedIterator for Files<'_, '_> {}
 mod tests {
     use super::*;
 
+    /// As may happen in a mapping.
+    #[test]
+    fn bytes_that_have_changed_are_an_error() {
+        let text = br#"{"weight_map": {"a": "b", "c": "d"}}"#;
+        let mut entries = Index::open(text).unwrap().entries();
+        assert_eq!(entries.next().map(|entry| entry.name), Some("a".into()));
+        entries.text = &text[..30];
+        assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::Malformed)));
+        entries.text = text;
+        assert_eq!(entries.next(), None); // it has ended, whatever the bytes are then
+    }
+
     #[test]
     fn only_names_of_files_are_found_by_number() {
         let text = br#"{"weight_map": {"../a": "b"}}"#;

@@ -174,7 +174,7 @@ impl<'a> SafetensorsFile<'a> {
             Some(None)
         };
         let next = next().ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+        cursor.at = reader.position().into();
         Ok(next)
     }
 
@@ -309,7 +309,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         {
             let mut reader = self.reader(position);
             if let Some((name, at)) = usual::pass_over(&mut reader) {
-                *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+                cursor.at = reader.position().into();
                 return Ok(Some(Named { name, name_at: at, tensor_at: at }));
             }
         }

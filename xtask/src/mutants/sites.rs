@@ -138,12 +138,22 @@ impl Sites<'_> {
                 self.condition(&binary.right, true);
             }
             _ => {
-                if with_true {
+                let known = self.known(condition);
+                if with_true && known != Some(true) {
                     self.replace(condition, "true");
                 }
-                self.replace(condition, "false");
+                if known != Some(false) {
+                    self.replace(condition, "false");
+                }
             }
         }
+    }
+
+    /// What a `cfg!` is here.
+    fn known(&self, expression: &Expr) -> Option<bool> {
+        let Expr::Macro(call) = expression else { return None };
+        let condition = call.mac.path.is_ident("cfg").then(|| call.mac.parse_body::<Meta>().ok())??;
+        Some((self.is_on)(&condition))
     }
 
     /// A function: values that it may return at once, and what is in it.
@@ -173,12 +183,12 @@ impl Sites<'_> {
             },
         };
         let start = block.brace_token.span.open().byte_range().end;
+        let end = block.brace_token.span.close().byte_range().start;
+        let whole = self.source[start..end].trim();
+        // One that does nothing else has no other value.
+        let values: Vec<&str> = values.iter().copied().filter(|value| *value != whole).collect();
         for value in values {
-            self.add(
-                start..start,
-                Change::Body((*value).into()),
-                format!("returns {value} at once").replace("  ", " "),
-            );
+            self.add(start..start, Change::Body(value.into()), format!("returns {value} at once").replace("  ", " "));
         }
         self.visit_block(block);
     }
@@ -254,7 +264,9 @@ impl<'ast> Visit<'ast> for Sites<'_> {
         if !self.is_compiled(attributes) {
             return;
         }
-        if let Stmt::Expr(expression, Some(_)) = statement {
+        if let Stmt::Expr(expression, Some(_)) = statement
+            && !matches!(expression, Expr::Const(_))
+        {
             let range = statement.span().byte_range();
             let start = expression.span().byte_range().start.max(after(attributes)); // behind its attributes
             let text = self.source[start..range.end].to_owned();
@@ -305,9 +317,13 @@ impl<'ast> Visit<'ast> for Sites<'_> {
                 }
             }
             Expr::Binary(binary) if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) && !has_let(expression) => {
-                for side in [&binary.left, &binary.right] {
-                    let text = self.text(side.span()).to_owned();
-                    self.replace(expression, &text);
+                let neutral = matches!(binary.op, BinOp::And(_));
+                for (kept, other) in [(&binary.left, &binary.right), (&binary.right, &binary.left)] {
+                    // Nothing changes without a `cfg!` that decides nothing here.
+                    if self.known(other) != Some(neutral) {
+                        let text = self.text(kept.span()).to_owned();
+                        self.replace(expression, &text);
+                    }
                 }
             }
             Expr::Binary(binary) => {
