@@ -4,8 +4,57 @@
 
 mod support;
 
-use support::{Random, cases, describe, open_in_parts};
+use support::{Case, Random, cases, describe, open_in_parts};
 use tenslice::{File, Source};
+
+/// Declares the tests of each format: side by side they take less time, and a failure says which format it is.
+macro_rules! of_each_format {
+    ($($format:ident)*) => {
+        const FORMATS: &[&str] = &[$(stringify!($format)),*];
+
+        $(mod $format {
+            const FORMAT: &str = stringify!($format);
+
+            #[test]
+            fn every_prefix_is_refused() {
+                super::every_prefix_is_refused(FORMAT);
+            }
+
+            #[test]
+            fn every_byte_of_the_metadata_mutated() {
+                super::every_byte_of_the_metadata_mutated(FORMAT);
+            }
+
+            #[test]
+            fn random_damage() {
+                super::random_damage(FORMAT);
+            }
+
+            #[test]
+            fn open_in_any_parts_equals_open_of_the_whole() {
+                super::open_in_any_parts_equals_open_of_the_whole(FORMAT);
+            }
+        })*
+    };
+}
+
+of_each_format!(ztensor tens blz b2nd npy npz safetensors gguf);
+
+/// The cases of a format. (Files of zTensor 2 are too large for most of the tests: tests/ztensor2.rs has such of its own.)
+fn cases_of(format: &str) -> Vec<Case> {
+    let mut all = cases();
+    all.retain(|case| {
+        let found = match case.format() {
+            "b2frame" => "b2nd", // without an array, but of the same format
+            found => found,
+        };
+        assert!(FORMATS.contains(&found), "{found} has no tests here");
+        found == format
+    });
+    let is_there = format == "ztensor" || support::is_built_in(format);
+    assert_eq!(!all.is_empty(), is_there, "{format}");
+    all
+}
 
 /// Opens `bytes` whole and in parts, and reads everything from both.
 fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
@@ -34,10 +83,10 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
     }
 }
 
-#[test]
-fn every_prefix_is_refused() {
+fn every_prefix_is_refused(format: &str) {
     let mut prefixes = 0;
-    for case in cases().iter().filter(|case| case.bytes.len() < 8192) {
+    let all = cases_of(format);
+    for case in all.iter().filter(|case| case.bytes.len() < 8192) {
         // A bad file may begin with a good one; which prefixes of other formats are good is in a table
         // (tests/tens.rs).
         let is_good = case.expect().starts_with("accept") && case.format() == "ztensor";
@@ -47,7 +96,7 @@ fn every_prefix_is_refused() {
             prefixes += 1;
         }
     }
-    assert!(prefixes > 50_000, "{prefixes}");
+    assert!(prefixes > 1000 || all.is_empty(), "{prefixes}");
 }
 
 #[test]
@@ -58,10 +107,10 @@ fn every_prefix_of_a_large_file_is_refused() {
     }
 }
 
-#[test]
-fn every_byte_of_the_metadata_mutated() {
-    let mut accepted = 0;
-    for case in cases().iter().filter(|case| case.bytes.len() < 3000) {
+fn every_byte_of_the_metadata_mutated(format: &str) {
+    let (mut accepted, mut refused) = (0, 0);
+    let all = cases_of(format);
+    for case in all.iter().filter(|case| case.bytes.len() < 3000) {
         let Ok(file) = File::open(&case.bytes) else { continue };
         let mut bytes = case.bytes.clone();
         let metadata = match file.as_ztensor() {
@@ -72,18 +121,19 @@ fn every_byte_of_the_metadata_mutated() {
             let original = bytes[at];
             for new in [0, 0x7f, 0xff, original.wrapping_add(1), original ^ 0x20, original ^ 0x80] {
                 bytes[at] = new;
-                accepted += usize::from(open_both_ways(&case.name(), &bytes));
+                let count = if open_both_ways(&case.name(), &bytes) { &mut accepted } else { &mut refused };
+                *count += 1;
             }
             bytes[at] = original;
         }
     }
-    assert!(accepted > 1000, "{accepted}"); // names and values may change freely, so some mutants are valid
+    // Names and values may change freely.
+    assert!(all.is_empty() || accepted > 50 && refused > 50, "{accepted} {refused}");
 }
 
-#[test]
-fn random_damage() {
+fn random_damage(format: &str) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for case in cases().iter().filter(|case| case.bytes.len() < 20_000) {
+    for case in cases_of(format).iter().filter(|case| case.bytes.len() < 20_000) {
         for _ in 0..200 {
             let mut bytes = case.bytes.clone();
             for _ in 0..=random.below(4) {
@@ -99,10 +149,9 @@ fn random_damage() {
     }
 }
 
-#[test]
-fn open_in_any_parts_equals_open_of_the_whole() {
+fn open_in_any_parts_equals_open_of_the_whole(format: &str) {
     let mut random = Random(42);
-    for case in cases() {
+    for case in cases_of(format) {
         let whole = File::open(&case.bytes);
         for _ in 0..30 {
             // Segments that the caller happened to have already, cut anywhere.
