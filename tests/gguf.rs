@@ -931,5 +931,5 @@ fn a_file_of_nothing_has_nothing_behind_it() {
     assert!(File::open(&bytes).unwrap().warnings().is_empty());
     bytes.push(0);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.offset()), (ErrorKind::UnclaimedBytes, Some(24)));
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::UnclaimedBytes, Item::Tensors, Some(24)));
 }

@@ -302,6 +302,18 @@ fn an_encrypted_entry_is_listed() {
     assert_eq!(file.find("b").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
 }
 
+/// Longer than what is left up to the directory, but not than all that precedes it.
+#[test]
+fn data_ends_before_the_directory() {
+    let mut archive = Archive::default();
+    archive.add("a.npy", ARRAY).add("b.npy", &[ARRAY, &[0; 10]].concat());
+    archive.bytes.truncate(archive.bytes.len() - 10);
+    archive.directory.rotate_left(46 + 5);
+    let error = File::open(&archive.finish()).unwrap_err();
+    let expected = (ErrorKind::OutOfPlace, Item::Data, Some(archive.bytes.len() as u64));
+    assert_eq!((error.kind(), error.item(), error.offset()), expected);
+}
+
 /// Each method of APPNOTE 4.4.5 that a program may still write.
 #[test]
 fn methods_have_names() {

@@ -117,9 +117,22 @@ fn the_metadata_is_no_tensor() {
     let mut words = [0; 6];
     let index = file.index(&mut words).unwrap();
     assert_eq!(["a", "b"].map(|name| index.find(name).unwrap().index()), [0, 1]);
+    let error = index.find("b").unwrap().sparse(&mut []).unwrap_err();
+    assert_eq!(error.offset(), Some(8 + header.find("\"b\"").unwrap() as u64));
     let data = index.find("b").unwrap().data().unwrap();
     assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::U8), Some(DType::U8)));
     assert_eq!(index.find("__metadata__").unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn white_space_anywhere_in_a_shape() {
+    for shape in ["[2,3]", "[ 2,3]", "[2 ,3]", "[2, 3]", "[2,3 ]", "[\t2\r,\n3 ]"] {
+        let header = format!("{{\"a\": {{\"dtype\":\"U8\",\"shape\":{shape},\"data_offsets\":[0,6]}}}}");
+        for header in [header.clone(), header.replace(": {", ":{")] {
+            let bytes = file(&header, 6);
+            assert_eq!(File::open(&bytes).unwrap().find("a").unwrap().shape(), [2, 3][..], "{header}");
+        }
+    }
 }
 
 #[test]
@@ -634,6 +647,15 @@ fn an_index_that_is_refused() {
     ] {
         assert_eq!(refused_index(text), (kind, item, at), "{text}");
     }
+    for (text, message) in [
+        ("[]", "safetensors index: header: the text must be a JSON object [at byte 0]"),
+        (
+            r#"{"weight_map":{"a":"f","\u0061":"f"}}"#,
+            "safetensors index: a tensor name appears twice: \"a\" [at byte 23]",
+        ),
+    ] {
+        assert_eq!(Index::open(text.as_bytes()).unwrap_err().explain(text.as_bytes()).to_string(), message);
+    }
 }
 
 #[test]
@@ -659,6 +681,8 @@ fn too_many_unsorted_names_of_an_index_need_memory() {
         let index = Index::open(&good).unwrap();
         let warnings: Vec<_> = index.warnings().iter().collect();
         assert_eq!(warnings, if count > 1024 { vec![Warning::NamesUnchecked] } else { vec![] });
+        let sorted: Vec<_> = names.iter().rev().cloned().collect();
+        assert!(Index::open(&text(&sorted)).unwrap().warnings().is_empty());
         for words in [3, 1000, 4000] {
             assert!(index.check(&mut vec![0; words]).unwrap().is_empty());
         }

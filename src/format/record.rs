@@ -289,7 +289,8 @@ mod tests {
         for number in 0..=u8::MAX {
             let part = of(number);
             assert!(part.has_role(part.role().bytes()), "{number}");
-            let others = ["core", "core.", "data", "core.256", "core.-1", "core.+1", "core.1 ", "core.4294967296"];
+            let others =
+                ["core", "core.", "data", "core.256", "core.1:", "core.-1", "core.+1", "core.1 ", "core.4294967296"];
             let others = others.into_iter().map(str::as_bytes);
             assert!(!others.into_iter().any(|role| part.has_role(role)), "{number}");
             for role in [format!("core.0{number}"), format!("core.{number}0"), format!("Core.{number}")] {

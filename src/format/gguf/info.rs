@@ -89,7 +89,7 @@ impl Checked<'_> {
     /// The type of the quantized blocks, if the elements are in such.
     #[inline]
     pub(super) fn block(&self) -> Option<BlockType> {
-        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
+        BlockType::from_ggml(self.ggml_type)
     }
 }
 
@@ -236,7 +236,7 @@ impl<'a> Info<'a> {
     /// The type of the quantized blocks, if the elements are in such.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) const fn block(&self) -> Option<BlockType> {
-        if self.dtype().is_some() { None } else { BlockType::from_ggml(self.ggml_type) }
+        BlockType::from_ggml(self.ggml_type)
     }
 }
 

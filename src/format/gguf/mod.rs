@@ -562,6 +562,7 @@ mod tests {
             let error = file.check(Warnings::from_bits(0), &mut [0; 2]).unwrap_err();
             assert_eq!((error.kind(), error.offset()), (ErrorKind::Truncated, Some(cut as u64)));
         }
+        assert!(file.next_name(&mut Cursor { index: 2, ..Cursor::START }).unwrap().is_none());
         let mut infos = file.infos();
         assert!(infos.by_ref().map(|info| info.name).eq(["b"]));
         assert_eq!(infos.error().map(|error| error.kind()), Some(ErrorKind::Truncated));

@@ -145,7 +145,7 @@ mod tests {
     use crate::distinct::clash_of_few;
     use crate::error::ErrorKind;
     use crate::format::safetensors::{START, SafetensorsFile};
-    use crate::format::{FileFormat as _, Summary};
+    use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary, TensorRecord};
     use crate::warning::Warnings;
 
     /// A file of tensors with these places, and so many spaces before the end of each.
@@ -205,6 +205,11 @@ mod tests {
         assert!(!file.are_names_sorted && !file.are_places_sorted && summary.tensor_count == 2);
         assert!(file.check(Warnings::from_bits(0), &mut [0; 2]).is_ok());
         let whole = file.header.bytes;
+        let mut tensor = TensorRecord::blank();
+        assert!(file.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
+        file.header.bytes = &whole[..whole.len() / 2 - 3]; // in the offsets of the first
+        let error = file.next_component(&tensor, &mut { Cursor::START }, &mut ComponentRecord::blank()).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
         for are_names_sorted in [false, true] {
             file.header.bytes = &whole[..whole.len() - 3];
             file.are_names_sorted = are_names_sorted;

@@ -418,6 +418,9 @@ mod tests {
         assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::Malformed)));
         entries.text = text;
         assert_eq!(entries.next(), None); // it has ended, whatever the bytes are then
+        let mut entries = Index::open(text).unwrap().entries();
+        entries.text = br#"{"weight_map": {"a": "/", "c": "d"}}"#;
+        assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::InvalidName)));
     }
 
     #[test]

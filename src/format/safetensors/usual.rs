@@ -307,6 +307,12 @@ mod tests {
                 let extent = checked_extent(&offsets, &tensor, Extent::new(100, 2000)).unwrap();
                 let bytes = tensor.dtype.unwrap().byte_length(tensor.shape.element_count().unwrap());
                 assert_eq!((extent.offset, Some(extent.length)), (1100, bytes));
+                // Data that ends where it does, or before; bytes that have changed.
+                let end = 1000 + extent.length;
+                assert_eq!(checked_extent(&offsets, &tensor, Extent::new(100, end)), Some(extent));
+                assert_eq!(checked_extent(&offsets, &tensor, Extent::new(100, end - 1)), None);
+                tensor.dtype = Some(DType::C128);
+                assert!(extent.length == 0 || checked_extent(&offsets, &tensor, Extent::new(100, 2000)).is_none());
                 let rest = Entry::blank().next_usual(judged, 2000).unwrap();
                 judged.skip_to(rest);
                 assert_eq!([passed.position(), judged.position()], [next.position(); 2]);
