@@ -378,6 +378,25 @@ fn the_two_records_at_the_end_agree() {
     }
 }
 
+/// The number of the disk, after the lengths and the offset in the field of zip64.
+#[test]
+fn the_disk_of_an_entry_may_be_wide() {
+    let archive = |disk: u32| {
+        let mut archive = Archive::default();
+        archive.add("a.npy", ARRAY);
+        let length = (ARRAY.len() as u64).to_le_bytes();
+        let extra = [&[1, 0, 28, 0][..], &length, &length, &[0; 8], &disk.to_le_bytes()].concat();
+        archive.directory[20..28].fill(0xff);
+        archive.directory[30..32].copy_from_slice(&(extra.len() as u16).to_le_bytes());
+        archive.directory[34..36].fill(0xff);
+        archive.directory[42..46].fill(0xff);
+        archive.directory.extend(extra);
+        archive.finish()
+    };
+    assert_eq!(File::open(&archive(0)).unwrap().tensor_count(), 1);
+    assert_eq!(refused(&archive(1)), (ErrorKind::CountsDiffer, Item::Entry));
+}
+
 /// Where entries are not in the order of their places, the lengths in wide numbers are read again to compare them.
 #[test]
 fn wide_numbers_in_any_order() {

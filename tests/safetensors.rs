@@ -125,6 +125,16 @@ fn the_metadata_is_no_tensor() {
 }
 
 #[test]
+fn names_and_places_in_order_need_no_memory() {
+    for (is_name_falling, is_place_falling) in [(false, false), (true, false), (false, true)] {
+        let bytes = file_of_bytes(&unsorted(1100, is_name_falling, is_place_falling));
+        let warnings = File::open(&bytes).unwrap().warnings();
+        assert_eq!(warnings.contains(Warning::NamesUnchecked), is_name_falling);
+        assert_eq!(warnings.contains(Warning::PlacesUnchecked), is_place_falling);
+    }
+}
+
+#[test]
 fn white_space_anywhere_in_a_shape() {
     for shape in ["[2,3]", "[ 2,3]", "[2 ,3]", "[2, 3]", "[2,3 ]", "[\t2\r,\n3 ]"] {
         let header = format!("{{\"a\": {{\"dtype\":\"U8\",\"shape\":{shape},\"data_offsets\":[0,6]}}}}");

@@ -274,6 +274,17 @@ mod tests {
 
     use super::*;
 
+    /// Of a list that has changed since it was checked, no number.
+    #[test]
+    fn lengths_that_are_no_list_make_no_count() {
+        for (lengths, count) in
+            [("]", Some(1)), ("7]", Some(7)), ("2,3],", Some(6)), ("0,]", None), ("2,", None), ("", None)]
+        {
+            // As many bytes as a word has follow in a file.
+            assert_eq!(elements(&[lengths.as_bytes(), b"~~~~~~~~"].concat()), count, "{lengths}");
+        }
+    }
+
     /// As the reference implementation spells them: none is left to the general way, which takes three times as long.
     #[test]
     fn the_usual_spelling_is_read_here() {
