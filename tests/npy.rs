@@ -248,6 +248,9 @@ fn messages() {
         "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not supported) \
          [at byte 20]"
     );
+    let mut unknown = file(1, &header("'|~'", "False", "(1,)"), 8);
+    unknown[22] = 0xe9; // Latin-1, of which nothing is shown
+    assert_eq!(message(&unknown), "npy 1.0: this is not a type as NumPy writes it [at byte 20]");
     let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
     assert_eq!(message(&short), "npy 2.0: data: unexpected end of input: 472 bytes in a file of 80 [at byte 80]");
     assert_eq!(message(&file(1, "", 0)[..9]), "npy 1.0: header: unexpected end of input [at byte 9]");

@@ -397,6 +397,16 @@ fn the_disk_of_an_entry_may_be_wide() {
     assert_eq!(refused(&archive(1)), (ErrorKind::CountsDiffer, Item::Entry));
 }
 
+#[test]
+fn places_in_order_need_no_memory() {
+    let mut archive = Archive::default();
+    archive.add("folder/", b"");
+    for i in 0..1100 {
+        archive.add(&format!("{i:04}.npy"), ARRAY);
+    }
+    assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
+}
+
 /// Where entries are not in the order of their places, the lengths in wide numbers are read again to compare them.
 #[test]
 fn wide_numbers_in_any_order() {
@@ -629,16 +639,20 @@ fn clashes_point_to_a_record() {
 
     // An archive as an entry, and what is in it listed, too.
     let inner = Archive::default().add("b.npy", ARRAY).finish();
-    let mut archive = Archive::default();
-    archive.add("c", &inner).add("d.npy", ARRAY).list("b.npy", &about("b.npy", ARRAY), 31);
-    let at = archive.bytes.len() as u64;
-    let records = [at, at + 46 + 1 + 46 + 5].map(Some);
-    let bytes = archive.finish();
-    let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
-    assert!(records.contains(&error.offset()), "{error}");
-    let message = error.explain(&bytes[..]).to_string();
-    assert!(message.contains("the bytes of two entries overlap"), "{message}");
+    // They take more bytes than there are, or as many, so that they are compared.
+    for more in [0, 1000] {
+        let mut archive = Archive::default();
+        archive.add("c", &inner).add("d.npy", ARRAY).list("b.npy", &about("b.npy", ARRAY), 31);
+        archive.bytes.resize(archive.bytes.len() + more, 0);
+        let at = archive.bytes.len() as u64;
+        let records = [at, at + 46 + 1 + 46 + 5].map(Some);
+        let bytes = archive.finish();
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
+        assert!(records.contains(&error.offset()), "{error}");
+        let message = error.explain(&bytes[..]).to_string();
+        assert!(message.contains("the bytes of two entries overlap"), "{message}");
+    }
 }
 
 /// An entry without a name or a byte ends where the directory begins.

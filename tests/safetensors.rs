@@ -137,10 +137,17 @@ fn names_and_places_in_order_need_no_memory() {
 #[test]
 fn white_space_anywhere_in_a_shape() {
     for shape in ["[2,3]", "[ 2,3]", "[2 ,3]", "[2, 3]", "[2,3 ]", "[\t2\r,\n3 ]"] {
-        let header = format!("{{\"a\": {{\"dtype\":\"U8\",\"shape\":{shape},\"data_offsets\":[0,6]}}}}");
-        for header in [header.clone(), header.replace(": {", ":{")] {
-            let bytes = file(&header, 6);
-            assert_eq!(File::open(&bytes).unwrap().find("a").unwrap().shape(), [2, 3][..], "{header}");
+        let a = format!("\"a\": {{\"dtype\":\"I8\",\"shape\":{shape},\"data_offsets\":[0,6]}}");
+        for header in [format!("{{{a},{}}}", entry("b", 6, 7)), format!("{{{}}}", a.replace(": {", ":{"))] {
+            let bytes = file(&header, if header.contains("\"b\"") { 7 } else { 6 });
+            let file = File::open(&bytes).unwrap();
+            let mut words = [0; 6];
+            let index = file.index(&mut words).unwrap();
+            for tensor in [file.find("a").unwrap(), index.find("a").unwrap()] {
+                assert_eq!(tensor.shape(), [2, 3][..], "{header}");
+                let data = tensor.data().unwrap();
+                assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::I8), Some(DType::I8)), "{header}");
+            }
         }
     }
 }
