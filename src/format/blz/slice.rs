@@ -146,7 +146,7 @@ impl Train<'_> {
             let (mut block, mut at) = (0_u64, choice);
             while at < elements.len() {
                 let (mut place, mut rest, mut index) = (end, block, 0);
-                while place.core > 0 && (index == 0 || block == 0) {
+                while place.core > 0 && index == 0 {
                     place = place.previous(self)?;
                     let (_, count) = self.choices(place.core, fixed)?;
                     index = rest.checked_rem(count)?;
@@ -417,5 +417,9 @@ mod tests {
             }
         }
         multiplications(&[all(8000), run(241)].concat(), 8);
+        // The last three cores, once for both choices of their indices: each takes 6 + 36 + 36 + 6 multiplications at most,
+        // and each of the 20 elements 6 more.
+        let taken = multiplications(&[all(10), all(2), run(2)].concat(), 6);
+        assert!(taken <= 2 * (6 + 36 + 36 + 6) + 10 * 6 + 20 * 6, "{taken}");
     }
 }
