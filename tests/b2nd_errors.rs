@@ -174,6 +174,17 @@ fn of_frames() {
         let result = read(&patched(&good, at as usize, patch));
         assert_eq!(result.map_err(found), Err((kind, item, Some(offset))), "{patch:x?} at {at}");
     }
+    for (at, patch, part) in
+        [(10, 0xd3, ": 211 ["), (25, 0x22, ": 34 ["), (ARRAY + 1, 7, ": 7 ["), (25, 0x14, ": 4 [")]
+    {
+        let bytes = patched(&good, at as usize, &[patch]);
+        let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains(part), "{message}");
+    }
+    // The second dimension.
+    let array = Some((&[8, 8][..], &[4, 4][..], &[4, 5][..]));
+    let bytes = Frame { array, length: 64, chunk_length: 16, ..Frame::default() }.bytes();
+    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((BlockShape, Item::BlockShape, Some(112 + 4 + 9))));
     // What may differ.
     let accepted: &[(u64, &[u8])] = &[
         (25, &[0x11]),
@@ -209,6 +220,9 @@ fn of_frames() {
     };
     assert_eq!((none(0), none(-1)), (Ok(()), Ok(())));
     assert_eq!(none(-2), Err((NegativeLength, Item::Header, Some(58))));
+    // Nor has it a table, though there may be bytes that nothing uses.
+    let bytes = Frame { chunks: b"abc", ..Frame::default() }.bytes();
+    assert_eq!(File::open(&bytes).unwrap().as_b2nd().unwrap().table_extent(), tenslice::Extent::new(97, 0));
 
     // Where elements have more than 255 bytes the header may say 1, but no other number.
     let wide = include_bytes!("fixtures/b2nd/hostile/bytedelta_300.b2nd");
@@ -274,6 +288,14 @@ fn of_chunks() {
     // With the shorter header, which is half as long.
     let short = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], b"abcdefgh"].concat();
     assert_eq!(read_chunk(&short, 8), Ok(b"abcdefgh".to_vec()));
+    // Its filters are flags, of which that of bytes says nothing where an element has only one.
+    for (typesize, expected) in [(1, 0), (2, 1)] {
+        let bytes = patched(&short, 2, &[NOT_SPLIT | 3, typesize]);
+        let frame = Frame { chunks: &bytes, table: &all_first(1), length: 8, chunk_length: 8, ..Frame::default() };
+        let bytes = frame.bytes();
+        let chunk = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+        assert_eq!(chunk.filters(), [0, 0, 0, 0, 0, expected], "{typesize}");
+    }
 
     let special = |kind: u8, typesize: u8, length: u32, payload: &[u8]| {
         let chunk = Chunk {
@@ -347,8 +369,8 @@ fn of_blocks() {
         let error =
             file.as_b2nd().unwrap().read_region(&[16], &[32], &mut [0; 16], &mut [0; 16]).map(drop).unwrap_err();
         assert_eq!(found(error), (UnsupportedCodec, Item::Codec, Some(97 + 2)));
-        for bytes in [&bytes[..], &bytes[..97 + 23]] {
-            let message = error.explain(bytes).to_string();
+        for length in [bytes.len(), 97 + if codec == 6 { 23 } else { 3 }] {
+            let message = error.explain(&bytes[..length]).to_string();
             assert!(message.contains(part), "{message}");
         }
     }

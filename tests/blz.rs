@@ -96,6 +96,7 @@ fn every_field() {
             assert_eq!(unsigned(&known["shape"]), core.shape, "{context}");
             assert_eq!((part.dtype(), part.storage_dtype()), (Some(dtype), Some(dtype)), "{context}");
             assert_eq!(part.extent(), core.extent, "{context}");
+            assert_eq!(tensor.component(part.role()).unwrap().extent(), core.extent, "{context}");
             assert_eq!(known["offset"], core.extent.offset, "{context}");
             assert_eq!(known["length"], core.extent.length, "{context}");
             all.extend(part.bytes().unwrap());

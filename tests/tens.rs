@@ -606,6 +606,12 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     let expected: BTreeSet<_> = [Warning::ChunkLength, Warning::OpaqueOrder, Warning::TrailingBytes].into();
     let (warnings, offset, length) = found(&bytes);
     assert_eq!((warnings.into_iter().collect(), offset, length), (expected, 48 + 32 + 16, 8));
+    // All that there is, and a byte more.
+    bytes[48 + 32 + 8] = 16 + 8 + 40;
+    assert_eq!(found(&bytes).2, 48);
+    bytes[48 + 32 + 8] += 1;
+    let error = File::open(&bytes).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfFile, Some(48 + 32 + 8)));
 }
 
 #[test]

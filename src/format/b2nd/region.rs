@@ -331,7 +331,7 @@ impl<'a> Reader<'_, '_, 'a> {
     /// Decodes what the region needs of a compressed chunk.
     fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
-        if self.grid.is_array && !has_its_blocks(chunk, self.grid) {
+        if !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
             let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
