@@ -864,9 +864,8 @@ fn elements_are_gathered_from_streams_of_every_kind() {
         typesize: 4,
         flags: ZSTD,
         filters: [0, 0, 0, 0, 0, 1],
-        flags1: 0,
-        flags2: 0,
         payload: &payload,
+        ..Chunk::default()
     };
     let array = Some((&[COUNT as u64][..], &[COUNT as u32][..], &[COUNT as u32][..]));
     let chunks = chunk.bytes();
@@ -1028,6 +1027,9 @@ fn blocks_of_another_size_than_those_of_the_array() {
         for (start, stop) in [([0, 0], [8, 8]), ([3, 1], [5, 7]), ([7, 7], [8, 8])] {
             let found = region(&frame, &start, &stop).unwrap();
             assert_eq!(frame.scratch_length(&start, &stop), Ok(expected), "{block_size} {filter}");
+            let touched = stop[0].div_ceil(4) - start[0] / 4;
+            let work = if block_size == 8 { 0 } else { 32 * touched }; // streams that are not compressed are not looked at
+            assert_eq!(frame.work_length(&start, &stop), Ok(work), "{block_size} {filter}");
             if filter > 1 {
                 continue; // other bytes than those that are stored
             }
@@ -1074,7 +1076,7 @@ fn a_value_of_several_elements() {
 #[test]
 fn bits_of_blosc_1() {
     for version in [2, 3, 5] {
-        for length in [16_u8, 12] {
+        for length in [16_u8, 12, 20, 24] {
             let stored: Vec<u8> = (0..length).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
             // The shorter header: bits are shuffled, not split.
             let mut chunk = vec![version, 1, 0x14, 1];
@@ -1093,7 +1095,7 @@ fn bits_of_blosc_1() {
             }
             .bytes();
             let file = File::open(&bytes).unwrap();
-            let grouped = if version == 2 && length == 12 { 0 } else { stored.len() / 8 * 8 };
+            let grouped = if version == 2 && length % 8 != 0 { 0 } else { stored.len() / 8 * 8 };
             // Each bit of all elements, then the next bit of all of them.
             let bit = |i: usize, k: usize| stored[k * grouped / 8 + i / 8] >> (i % 8) & 1;
             let element = |i| (0..8).map(|k| bit(i, k) << k).sum();
@@ -1118,6 +1120,8 @@ fn the_component_of_a_frame() {
     assert_eq!(part.extent().end(), Some(frame.table_extent().offset));
     assert_eq!(part.extent().length, frame.defaults().stored);
     assert_eq!(tensor.component("chunks").unwrap().extent(), part.extent());
+    let error = tensor.strides(&mut []).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(part.extent().offset)));
 }
 
 /// The product of its lengths and the bytes of an element would exceed 64 bits if the last length were not 0.
@@ -1133,4 +1137,325 @@ fn an_empty_array_of_long_rows() {
     assert_eq!(frame.region_length(&[0, 0], &shape), Ok(0));
     assert_eq!(frame.read_region(&[0, 0], &shape, &mut [], &mut []).map(|read| read.len()), Ok(0));
     assert_eq!((frame.scratch_length(&[0, 0], &shape), frame.work_length(&[0, 0], &shape)), (Ok(0), Ok(0)));
+}
+
+/// A frame of one chunk.
+fn of_one_chunk(chunk: &[u8], length: u32) -> Vec<u8> {
+    Frame { chunks: chunk, table: &all_first(1), length: length.into(), chunk_length: length, ..Frame::default() }
+        .bytes()
+}
+
+/// Of what a region touches, the streams that are compressed, or all blocks where filters have to be undone as a whole.
+#[test]
+fn the_work_of_single_blocks() {
+    const LZ4: u8 = 1 << 5;
+    let literals = b"\x80abcdefgh"; // eight of them
+    let chunk = Chunk { length: 32, block_size: 8, ..Chunk::default() };
+    let regions = [(0, 32), (0, 8), (8, 16), (7, 9), (9, 24), (24, 32)];
+    for (filter, flags, typesize, expected) in [
+        (0, NOT_SPLIT, 1, [16, 8, 0, 8, 8, 0]),
+        (0, NOT_SPLIT, 4, [16, 8, 0, 8, 8, 0]),
+        (0, 0, 1, [32, 8, 8, 16, 16, 8]),
+        (2, NOT_SPLIT, 1, [32, 8, 8, 16, 16, 8]),
+        (3, NOT_SPLIT, 1, [32, 16, 16, 24, 24, 16]), // and the first block
+    ] {
+        let chunk = Chunk { flags: LZ4 | flags, typesize, filters: [0, 0, 0, 0, 0, filter], ..chunk };
+        let bytes = of_one_chunk(&of_streams(chunk, &[literals, b"ijklmnop", literals, b"qrstuvwx"]), 32);
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let work = regions.map(|(start, stop)| frame.work_length(&[start], &[stop]).unwrap());
+        assert_eq!(work, expected, "{filter} {flags} {typesize}");
+        assert_eq!(region(&frame, &[0], &[32]).unwrap().len(), 32);
+    }
+}
+
+/// What is not Zstandard's is not counted, nor what looks like a dictionary in a chunk that is not compressed.
+#[test]
+fn dictionaries_that_are_not_loaded() {
+    let [place, size, stored] = [32 + 4 + 4 + 8, 8, 8_u32].map(u32::to_le_bytes);
+    let payload = &[&place[..], &size, &[1; 8], &stored, &[7; 8]].concat();
+    let chunk = Chunk { length: 8, block_size: 8, flags1: 1, ..Chunk::default() };
+    for (chunk, content, expected) in [
+        (Chunk { flags: ZSTD | NOT_SPLIT, payload, ..chunk }, 7, 8),
+        (Chunk { flags: 1 << 5 | NOT_SPLIT, payload, ..chunk }, 7, 0),
+        (Chunk { flags: ZSTD | NOT_SPLIT | 2, payload: &[0xff; 8], ..chunk }, 0xff, 0),
+    ] {
+        let bytes = of_one_chunk(&chunk.bytes(), 8);
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        assert_eq!(frame.work_length(&[0], &[8]), Ok(expected));
+        assert_eq!(region(&frame, &[0], &[8]).unwrap(), [content; 8]);
+    }
+}
+
+/// 65536 streams are examined, in one chunk or in several: the blocks of the others count as if they were compressed.
+#[test]
+fn the_work_of_many_blocks() {
+    let length = 40_000_u32;
+    let places = (32 + 4 * length).to_le_bytes().repeat(length as usize);
+    let payload = &[&places[..], &1_u32.to_le_bytes(), b"x"].concat();
+    let chunk = Chunk { length, block_size: 1, flags: NOT_SPLIT, payload, ..Chunk::default() };
+    let bytes = Frame {
+        chunks: &chunk.bytes(),
+        table: &all_first(2),
+        length: 80_000,
+        chunk_length: length,
+        ..Frame::default()
+    }
+    .bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    for (stop, work) in [(40_000, 0), (65_536, 0), (65_537, 25_537), (80_000, 40_000)] {
+        assert_eq!(frame.work_length(&[0], &[stop]), Ok(work), "{stop}");
+    }
+}
+
+/// 65536 chunks are examined: past them it is the bytes of all, and a dictionary for each if there is any.
+#[test]
+fn the_work_of_many_chunks() {
+    const MANY: u32 = (1 << 16) + 1;
+    let payload = &[41_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
+    let payload = &[&payload[..], b"d", &1_u32.to_le_bytes(), b"x"].concat();
+    let with_dictionary =
+        Chunk { length: 1, block_size: 1, flags: ZSTD | NOT_SPLIT, flags1: 1, payload, ..Chunk::default() };
+    let many = u64::from(MANY);
+    let dictionaries = many << 15;
+    for (chunk, is_said, of_all, of_others) in [
+        (copied(b"a"), false, many, 0),
+        (copied(b"a"), true, many + dictionaries, 0),
+        (with_dictionary.bytes(), false, many + dictionaries, many - 1),
+    ] {
+        let table = all_first(MANY);
+        let mut bytes =
+            Frame { chunks: &chunk, table: &table, length: many, chunk_length: 1, ..Frame::default() }.bytes();
+        bytes[85] = is_said.into();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        assert_eq!(frame.work_length(&[0], &[many]), Ok(of_all));
+        assert_eq!(frame.work_length(&[0], &[many - 1]), Ok(of_others));
+    }
+}
+
+/// Chunks of different lengths, of which only those that the region touches take memory, and are read: not those before
+/// it, nor one of nothing where it ends, nor those behind it.
+#[test]
+fn chunks_beside_the_region() {
+    let in_blocks = Chunk { length: 8, block_size: 8, flags: NOT_SPLIT, ..Chunk::default() };
+    let nothing = Chunk { length: 0, block_size: 1, flags: NOT_SPLIT, ..Chunk::default() };
+    let mut chunks = [of_streams(in_blocks, &[b"abcdefgh"]), copied(b"ijk"), nothing.bytes()];
+    let second = chunks[0].len();
+    let offsets = [0, second, second + chunks[1].len()].map(|at| (at as u64).to_le_bytes()).concat();
+    let table = copied(&offsets);
+    let frame = |chunks: &[u8]| Frame { chunks, table: &table, length: 11, ..Frame::default() }.bytes();
+    let bytes = frame(&chunks.concat());
+    let file = File::open(&bytes).unwrap();
+    let whole = file.as_b2nd().unwrap();
+    assert_eq!((whole.scratch_length(&[0], &[11]), whole.scratch_length(&[8], &[11])), (Ok(8), Ok(0)));
+    assert_eq!(whole.read_region(&[8], &[11], &mut [0; 3], &mut []).unwrap(), b"ijk");
+    chunks[1][3] = 0; // bytes of an element
+    let bytes = frame(&chunks.concat());
+    let file = File::open(&bytes).unwrap();
+    let damaged = file.as_b2nd().unwrap();
+    assert_eq!(region(&damaged, &[3], &[8]).unwrap(), b"defgh");
+    assert_eq!(region(&damaged, &[3], &[9]).unwrap_err().kind(), ErrorKind::ZeroLength);
+}
+
+/// Chunks of different lengths whose table repeats a value that is shorter or longer than an offset.
+#[test]
+fn tables_of_values_of_all_lengths() {
+    let expected = b"ab".repeat(60);
+    let chunk = copied(b"ab");
+    let zeros = Chunk { length: 480, block_size: 480, flags: NOT_SPLIT, flags1: 1 << 4, ..Chunk::default() };
+    let values = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24].map(|length| repeated(&vec![0; length], 480));
+    for table in values.iter().chain([&zeros.bytes()]) {
+        let bytes = Frame { chunks: &chunk, table, length: 120, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        assert_eq!(whole(&frame).unwrap(), expected);
+        assert_eq!(region(&frame, &[101], &[106]).unwrap(), b"babab");
+    }
+    // An odd number of chunks.
+    let zeros = Chunk { length: 24, block_size: 24, ..zeros };
+    let bytes = Frame { chunks: &chunk, table: &zeros.bytes(), length: 6, ..Frame::default() }.bytes();
+    assert_eq!(whole(&File::open(&bytes).unwrap().as_b2nd().unwrap()).unwrap(), b"ababab");
+    // Two offsets in turn.
+    let chunks = [copied(b"ab"), copied(b"cde")];
+    let turn = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
+    let bytes =
+        Frame { chunks: &chunks.concat(), table: &repeated(&turn, 16 * 4), length: 20, ..Frame::default() }.bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    let expected = b"abcde".repeat(4);
+    for start in 0..20 {
+        assert_eq!(region(&frame, &[start], &[20]).unwrap(), expected[start as usize..], "{start}");
+    }
+}
+
+/// Tables as programs write them, shuffled, in one stream or in eight, are searched without memory. So are those of which
+/// some bytes are no whole element of the shuffle.
+#[test]
+fn tables_are_searched_without_memory() {
+    let contents = [7, 8].map(|byte| vec![byte; 300]);
+    let chunks = [&contents[0][..], &contents[1]].map(copied);
+    let bytes = [chunks[0].len() as u64, 0].map(u64::to_le_bytes).concat();
+    let shuffled = |width: usize| -> Vec<u8> {
+        let count = 16 / width;
+        let planes = (0..count * width).map(|at| bytes[at % count * width + at / count]);
+        planes.chain(bytes[count * width..].iter().copied()).collect()
+    };
+    let chunk = Chunk { length: 16, block_size: 16, filters: [0, 0, 0, 0, 0, 1], ..Chunk::default() };
+    let streams = shuffled(8).chunks(2).flat_map(|plane| [&2_u32.to_le_bytes(), plane].concat()).collect::<Vec<_>>();
+    let payload = &[&36_u32.to_le_bytes()[..], &streams].concat();
+    let mut tables = vec![Chunk { typesize: 8, payload, ..chunk }.bytes()];
+    for width in [1, 3, 5, 7, 8, 16] {
+        tables.push(of_streams(Chunk { typesize: width, flags: NOT_SPLIT, ..chunk }, &[&shuffled(width.into())]));
+    }
+    for table in tables {
+        let bytes =
+            Frame { chunks: &chunks.concat(), table: &table, length: 600, chunk_length: 300, ..Frame::default() }
+                .bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let memory = frame.table_scratch_length().unwrap();
+        assert_eq!(memory, 32);
+        for (index, content) in [(0, &contents[1]), (1, &contents[0])] {
+            for length in [0, 31, 32] {
+                let chunk = frame.chunk(index, &mut vec![0xaa; length]).unwrap();
+                assert_eq!(chunk.read_into(&mut [0; 300], &mut []).unwrap(), content, "{index} {length}");
+            }
+        }
+    }
+}
+
+/// Four million streams and instructions of the table are followed, then memory is asked for.
+#[test]
+fn tables_that_take_long_to_search() {
+    // 255 streams: for byte `i` of the table all that are before its own are read, too, in all 8 * 255 * 256 / 2 for each
+    // chunk of 255.
+    let in_streams = |count: u32| {
+        let payload = &[&36_u32.to_le_bytes()[..], &[0; 4 * 255]].concat();
+        Chunk { length: 8 * count, block_size: 8 * count, typesize: 255, payload, ..Chunk::default() }.bytes()
+    };
+    // An instruction for each byte of the table: all are read for each byte.
+    let in_instructions = |count: u32| {
+        let chunk = Chunk { length: 8 * count, block_size: 8 * count, flags: NOT_SPLIT, ..Chunk::default() };
+        of_streams(chunk, &[&[0; 16].repeat(count as usize)])
+    };
+    let tables = [
+        (255_u32 * 16, in_streams(255 * 16), true),
+        (255 * 17, in_streams(255 * 17), false),
+        (255, in_instructions(255), true),
+        (256, in_instructions(256), false),
+    ];
+    let chunk = copied(b"a");
+    for (count, table, is_found) in tables {
+        let length = u64::from(count);
+        let bytes = Frame { chunks: &chunk, table: &table, length, chunk_length: 1, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let mut room = vec![0; count as usize];
+        let read = frame.read_region(&[0], &[length], &mut room, &mut []).map(|read| read.to_vec());
+        let expected = if is_found { Ok(vec![b'a'; count as usize]) } else { Err(ErrorKind::OutOfScratch) };
+        assert_eq!(read.map_err(|error| error.kind()), expected, "{count}");
+        // The table, and three times a chunk, which is not looked at.
+        let memory = 8 * length + if is_found { 0 } else { 3 };
+        assert_eq!(frame.scratch_length(&[0], &[length]), Ok(memory), "{count}");
+    }
+}
+
+/// Of chunks of different lengths those before the region count, too, if each has to be searched for in a table that is
+/// compressed.
+#[test]
+fn chunks_before_the_region_that_take_long_to_find() {
+    for (count, of_chunks) in [(65_536_u32, 0), (65_537, 3 * 65_537)] {
+        let payload = &[36_u32, 0].map(u32::to_le_bytes).concat(); // a run of zeros
+        let table = Chunk { length: 8 * count, block_size: 8 * count, flags: NOT_SPLIT, payload, ..Chunk::default() };
+        let mut chunks = copied(b"a");
+        chunks.resize(16 * count as usize, 0); // as many as that may be in as many bytes
+        let length = u64::from(count);
+        for (table, expected) in [(table.bytes(), 8 * length + of_chunks), (copied(&vec![0; 8 * count as usize]), 0)]
+        {
+            let bytes = Frame { chunks: &chunks, table: &table, length, ..Frame::default() }.bytes();
+            let file = File::open(&bytes).unwrap();
+            let found = file.as_b2nd().unwrap().scratch_length(&[length - 1], &[length]);
+            assert_eq!(found, Ok(expected), "{count}");
+        }
+    }
+}
+
+/// What a chunk needs may take the memory of the table.
+#[test]
+fn chunks_take_the_memory_of_the_table() {
+    const LZ4: u8 = 1 << 5;
+    let contents = [b'a', b'b', b'c', b'd'].map(|byte| [byte; 32]);
+    let chunk = Chunk { length: 32, block_size: 32, flags: LZ4 | NOT_SPLIT, ..Chunk::default() };
+    // 32 literals each.
+    let chunks = contents.map(|content| of_streams(chunk, &[&[&[0xf0, 17][..], &content].concat()]));
+    let offsets = [0, 1, 2, 3].map(|index| (index * chunks[0].len() as u64).to_le_bytes()).concat();
+    let table = of_streams(chunk, &[&offsets]);
+    let frame = Frame { chunks: &chunks.concat(), table: &table, length: 128, chunk_length: 32, ..Frame::default() };
+    let bytes = frame.bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!((frame.table_scratch_length(), frame.scratch_length(&[0], &[128])), (Ok(32), Ok(64)));
+    for length in [32, 33, 63, 64] {
+        let mut room = [0; 128];
+        frame.read_region(&[0], &[128], &mut room, &mut vec![0xaa; length]).unwrap();
+        assert_eq!(room[..], contents.concat(), "{length}");
+    }
+}
+
+/// Arrays have blocks of one length.
+#[test]
+fn no_array_has_blocks_of_different_lengths() {
+    let chunk = of_variable_blocks(&[&[7; 12], &[8; 20]]);
+    let array = Some((&[32][..], &[32][..], &[8][..]));
+    let bytes =
+        Frame { chunks: &chunk, table: &all_first(1), length: 32, chunk_length: 32, array, ..Frame::default() }
+            .bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!(frame.scratch_length(&[0], &[32]), Ok(0));
+    let error = region(&frame, &[0], &[32]).unwrap_err();
+    let at = file.find("").unwrap().components().next().unwrap().extent().offset;
+    assert_eq!(
+        (error.kind(), error.item(), error.offset()),
+        (ErrorKind::UnsupportedChunk, Item::Flags, Some(at + 30))
+    );
+}
+
+/// Elements of four bytes: all of a block in one run, and with a shuffle of another width than the streams have.
+#[test]
+fn elements_of_other_widths_than_the_streams() {
+    let read = |chunk: Chunk<'_>, start: u64, stop: u64| {
+        let count = chunk.length / 4;
+        let array = Some((&[u64::from(count)][..], &[count][..], &[count][..]));
+        let frame = Frame {
+            chunks: &chunk.bytes(),
+            table: &all_first(1),
+            length: chunk.length.into(),
+            chunk_length: chunk.length,
+            array,
+            ..Frame::default()
+        };
+        let mut bytes = frame.bytes();
+        bytes[51] = 4; // bytes of an element
+        let file = File::open(&bytes).unwrap();
+        region(&file.as_b2nd().unwrap(), &[start], &[stop]).unwrap()
+    };
+    let filters = [0, 0, 0, 0, 0, 1];
+    let payload = &[&36_u32.to_le_bytes()[..], &(-9_i32).to_le_bytes(), &[1]].concat();
+    let run =
+        Chunk { length: 4000, block_size: 4000, typesize: 4, flags: NOT_SPLIT, filters, payload, ..Chunk::default() };
+    assert_eq!(read(run, 10, 12), [9; 8]);
+    assert_eq!(read(run, 0, 1000), [9; 4000]);
+    // Four streams of eight bytes, one after the other two planes of 16.
+    let stored: Vec<u8> = (0..32).collect();
+    let streams = stored.chunks(8).flat_map(|stream| [&8_u32.to_le_bytes(), stream].concat()).collect::<Vec<_>>();
+    let payload = &[&36_u32.to_le_bytes()[..], &streams].concat();
+    let split = Chunk { length: 32, block_size: 32, typesize: 4, filters, payload, ..Chunk::default() };
+    let of_four: Vec<u8> = (0..32).map(|at| at % 4 * 8 + at / 4).collect();
+    assert_eq!(read(split, 0, 8), of_four);
+    let of_two: Vec<u8> = (0..32).map(|at| at % 2 * 16 + at / 2).collect();
+    assert_eq!(read(Chunk { filters_meta: [0, 0, 0, 0, 0, 2], ..split }, 0, 8), of_two);
 }

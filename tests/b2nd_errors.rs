@@ -86,6 +86,7 @@ fn of_frames() {
         (53, &[0x80], NegativeLength, Item::Header, 53),
         (58, &[0xff; 4], NegativeLength, Item::Header, 58), // -1 is for frames without chunks
         (48, &[0; 4], ZeroLength, Item::Header, 48),
+        (48, &[0, 0, 0, 0, 0xd2, 0x80], NegativeLength, Item::Header, 53),
         (70, &[7], TooMany, Item::Filter, 70),
         // The lengths of the header and of the frame, which has a trailer of 35 bytes at least.
         (11, &86_u32.to_be_bytes(), FrameLengths, Item::Header, 11),
@@ -173,6 +174,17 @@ fn of_frames() {
         let result = read(&patched(&good, at as usize, patch));
         assert_eq!(result.map_err(found), Err((kind, item, Some(offset))), "{patch:x?} at {at}");
     }
+    for (at, patch, part) in
+        [(10, 0xd3, ": 211 ["), (25, 0x22, ": 34 ["), (ARRAY + 1, 7, ": 7 ["), (25, 0x14, ": 4 [")]
+    {
+        let bytes = patched(&good, at as usize, &[patch]);
+        let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains(part), "{message}");
+    }
+    // The second dimension.
+    let array = Some((&[8, 8][..], &[4, 4][..], &[4, 5][..]));
+    let bytes = Frame { array, length: 64, chunk_length: 16, ..Frame::default() }.bytes();
+    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((BlockShape, Item::BlockShape, Some(112 + 4 + 9))));
     // What may differ.
     let accepted: &[(u64, &[u8])] = &[
         (25, &[0x11]),
@@ -194,8 +206,30 @@ fn of_frames() {
     assert_eq!(header(87), Err((FrameLengths, Item::Header, Some(16))));
     assert_eq!(header(86), Err((Truncated, Item::Header, Some(86))));
     let cut = &good[..good.len() - 1];
-    let message = File::open(cut).unwrap_err().explain(cut).to_string();
+    let error = File::open(cut).unwrap_err();
+    let message = error.explain(cut).to_string();
     assert!(message.contains(": 439 bytes in a file of 438"), "{message}");
+    // What the message needs is the field, and no byte after it.
+    let message = error.explain(&good[..24]).to_string();
+    assert!(message.contains(": 439 bytes in a file of 24"), "{message}");
+
+    // In a frame without chunks.
+    let none = |length: i32| {
+        let bytes = patched(&Frame::default().bytes(), 58, &length.to_be_bytes());
+        File::open(&bytes).map(drop).map_err(found)
+    };
+    assert_eq!((none(0), none(-1)), (Ok(()), Ok(())));
+    assert_eq!(none(-2), Err((NegativeLength, Item::Header, Some(58))));
+    // Nor has it a table, though there may be bytes that nothing uses.
+    let bytes = Frame { chunks: b"abc", ..Frame::default() }.bytes();
+    assert_eq!(File::open(&bytes).unwrap().as_b2nd().unwrap().table_extent(), tenslice::Extent::new(97, 0));
+
+    // Where elements have more than 255 bytes the header may say 1, but no other number.
+    let wide = include_bytes!("fixtures/b2nd/hostile/bytedelta_300.b2nd");
+    for (typesize, expected) in [(1_u32, None), (300, None), (2, Some(48)), (299, Some(48))] {
+        let result = File::open(&patched(wide, 48, &typesize.to_be_bytes())).map(drop).map_err(found);
+        assert_eq!(result.err(), expected.map(|at| (ChunkGrid, Item::Shape, Some(at))), "{typesize}");
+    }
 }
 
 /// Reads the only chunk of a frame, of that decoded length; offsets count from its start.
@@ -251,6 +285,17 @@ fn of_chunks() {
         ],
     );
     assert_eq!(read_chunk(&patched(&good, 8, &536_866_816_u32.to_le_bytes()), 32), Ok(content));
+    // With the shorter header, which is half as long.
+    let short = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], b"abcdefgh"].concat();
+    assert_eq!(read_chunk(&short, 8), Ok(b"abcdefgh".to_vec()));
+    // Its filters are flags, of which that of bytes says nothing where an element has only one.
+    for (typesize, expected) in [(1, 0), (2, 1)] {
+        let bytes = patched(&short, 2, &[NOT_SPLIT | 3, typesize]);
+        let frame = Frame { chunks: &bytes, table: &all_first(1), length: 8, chunk_length: 8, ..Frame::default() };
+        let bytes = frame.bytes();
+        let chunk = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+        assert_eq!(chunk.filters(), [0, 0, 0, 0, 0, expected], "{typesize}");
+    }
 
     let special = |kind: u8, typesize: u8, length: u32, payload: &[u8]| {
         let chunk = Chunk {
@@ -295,6 +340,8 @@ fn of_blocks() {
             (2, &[5 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
             (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
             (8, &[2], CountTooLarge, Item::Block, 8), // 16 blocks, whose offsets take 64 bytes
+            (8, &[3], OutOfPlace, Item::Block, 32),   // 11 blocks: the first would be at 76
+            (12, &[31], ChunkSize, Item::Chunk, 12),  // less than the header
             (16, &[50], UnsupportedFilter, Item::Filter, 16),
             (19, &[50], UnsupportedFilter, Item::Filter, 19),
             (21, &[32], UnsupportedFilter, Item::Filter, 21),
@@ -310,6 +357,23 @@ fn of_blocks() {
             (60, &coded(&[0x10, b'x']), DecodedLength, Item::Stream, 64),          // a byte
         ],
     );
+    // Without a decoder: the number in the flags or that of the user's codec, whose byte is the last that is read.
+    let frame = |chunk: &[u8]| {
+        Frame { chunks: chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes()
+    };
+    for (codec, user, part) in [(2, 0, ": 2 ["), (7, 0, ": 7 ["), (6, 200, ": 200 ("), (6, 34, ": \"zfp_prec\" (")] {
+        let stored = coded(&[0x10, b'x']);
+        let chunk = patched(&patched(&patched(&good, 60, &stored), 2, &[codec << 5 | 0x15]), 22, &[user]);
+        let bytes = frame(&chunk);
+        let file = File::open(&bytes).unwrap();
+        let error =
+            file.as_b2nd().unwrap().read_region(&[16], &[32], &mut [0; 16], &mut [0; 16]).map(drop).unwrap_err();
+        assert_eq!(found(error), (UnsupportedCodec, Item::Codec, Some(97 + 2)));
+        for length in [bytes.len(), 97 + if codec == 6 { 23 } else { 3 }] {
+            let message = error.explain(&bytes[..length]).to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
     assert_eq!(read_chunk(&patched(&good, 60, &run(-255, 1)), 32).unwrap()[16..], [255; 16]);
     assert_eq!(read_chunk(&patched(&good, 60, &run(0, 0)), 32).unwrap()[16..], [0; 16]);
     // A run without the byte after it.
@@ -328,6 +392,18 @@ fn of_blocks() {
     }
     // Blocks begin past it.
     assert_eq!(with_length(8), Err((OutOfPlace, Item::Block, Some(32))));
+    // Of a codec that knows none there is none.
+    let of_blosclz = Chunk { flags: NOT_SPLIT, ..chunk };
+    assert_eq!(read_chunk(&of_streams(of_blosclz, &[&first, &second]), 32), Ok((0..32).collect()));
+    // The largest.
+    let content = [7; 40_000];
+    let with_dictionary = |length: u32| {
+        let [place, count, stored] = [32 + 4 + 4 + length, length, 40_000].map(u32::to_le_bytes);
+        let payload = &[&place[..], &count, &vec![1; length as usize], &stored, &content].concat();
+        read_chunk(&Chunk { length: 40_000, block_size: 40_000, payload, ..chunk }.bytes(), 40_000)
+    };
+    assert_eq!(with_dictionary(32_768), Ok(content.to_vec()));
+    assert_eq!(with_dictionary(32_769), Err((OutOfPlace, Item::Dictionary, Some(36))));
 }
 
 #[test]
@@ -339,7 +415,10 @@ fn of_blocks_of_different_lengths() {
     refused(
         &good,
         &[
-            (8, &[33], CountTooLarge, Item::Block, 8),       // more offsets than fit
+            (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
+            (8, &[33], CountTooLarge, Item::Block, 8), // more blocks than bytes
+            (8, &[13], CountTooLarge, Item::Block, 8), // more offsets than fit
+            (8, &[12], OutOfPlace, Item::Block, 32),   // no more, but the blocks would be behind them
             (21, &[3], UnsupportedFilter, Item::Filter, 21), // differences to the first block
             (31, &[0x10], UnsupportedChunk, Item::Flags, 30),
             (36, &[39], OutOfPlace, Item::Block, 36),
@@ -353,6 +432,58 @@ fn of_blocks_of_different_lengths() {
     // More blocks than bytes.
     let many = of_variable_blocks(&[&b"a"[..], b"b"].iter().copied().chain([&b""[..]; 31]).collect::<Vec<_>>());
     assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Item::Block, Some(8))));
+}
+
+/// Filters of a whole chunk: the other blocks are differences to the first, and only some filters have a width of their
+/// own.
+#[test]
+fn filters_of_chunks() {
+    let (first, second): (Vec<u8>, Vec<u8>) = ((1..17).collect(), (101..117).collect());
+    let of = |filter| {
+        let filters = [0, 0, 0, 0, 0, filter];
+        let chunk = Chunk { length: 32, block_size: 16, flags: NOT_SPLIT, filters, ..Chunk::default() };
+        of_streams(chunk, &[&first, &second])
+    };
+    let mut differences = first.clone();
+    (1..16).for_each(|at| differences[at] ^= differences[at - 1]);
+    differences.extend(second.iter().zip(differences.clone()).map(|(byte, of_first)| byte ^ of_first));
+    assert_eq!(read_chunk(&of(3), 32), Ok(differences.clone()));
+    assert_eq!(read_chunk(&patched(&of(3), 29, &[2]), 32), Ok(differences));
+    let bits = read_chunk(&of(2), 32).unwrap();
+    assert!(bits[..16] != first && bits[16..] != second);
+    assert_eq!(read_chunk(&patched(&of(2), 29, &[2]), 32), Ok(bits));
+    let in_pairs: Vec<u8> =
+        [&first, &second].iter().flat_map(|block| (0..16).map(|i| block[i % 2 * 8 + i / 2])).collect();
+    assert_eq!(read_chunk(&of(1), 32), Ok([&first[..], &second].concat()));
+    assert_eq!(read_chunk(&patched(&of(1), 29, &[2]), 32), Ok(in_pairs));
+}
+
+/// A table in several blocks that are differences to the first of them.
+#[test]
+fn of_tables() {
+    let contents = [&b"abcd"[..], b"efgh", b"ijkl", b"mnop"];
+    let chunks = contents.map(copied).concat();
+    let offsets = [0, 36, 72, 108].map(u64::to_le_bytes);
+    let table = |filter| {
+        let filters = [0, 0, 0, 0, 0, filter];
+        let chunk = Chunk { length: 32, block_size: 16, typesize: 8, flags: NOT_SPLIT, filters, ..Chunk::default() };
+        of_streams(chunk, &[&offsets[..2].concat(), &offsets[2..].concat()])
+    };
+    let read = |table: &[u8], index, scratch: &mut [u8]| {
+        let bytes = Frame { chunks: &chunks, table, length: 16, chunk_length: 4, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let chunk = file.as_b2nd().unwrap().chunk(index, scratch).map_err(found)?;
+        Ok(chunk.read_into(&mut [0; 4], &mut []).unwrap().to_vec())
+    };
+    for (index, content) in (0..).zip(contents) {
+        assert_eq!(read(&table(0), index, &mut [0; 16]), Ok(content.to_vec()), "{index}");
+        assert_eq!(read(&table(0), index, &mut [0; 15]), Ok(content.to_vec()), "{index}"); // without memory
+    }
+    // The first offset is 0: so are the differences of the first block what it has.
+    let at = 97 + chunks.len() as u64;
+    assert_eq!(read(&table(3), 1, &mut [0; 16]), Ok(b"efgh".to_vec()));
+    assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Item::Filter, Some(at + 21))));
+    assert_eq!(read(&table(3), 1, &mut []), Err((OutOfScratch, Item::ChunkOffset, Some(at))));
 }
 
 /// Of chunks that the caller reads one by one.

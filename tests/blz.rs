@@ -72,6 +72,7 @@ fn every_field() {
         let file = File::open(&case.bytes).unwrap();
         let blz = blz(&file);
         compare_warnings(&context, &file, &case.expected["warnings"]);
+        assert_eq!(file.version(), Some("1"), "{context}");
         assert!(blz.bond_dimensions().eq(unsigned(&case.expected["ranks"])), "{context}");
         assert_eq!(case.expected["nparams"], blz.parameters(), "{context}");
         assert_eq!(case.expected["data_offset"], blz.extent().offset, "{context}");
@@ -82,14 +83,20 @@ fn every_field() {
         assert_eq!((tensor.layout(), tensor.order()), (Layout::TensorTrain, Order::RowMajor), "{context}");
         let dtype = if expected["dtype"] == "complex128" { DType::C128 } else { DType::F64 };
         assert_eq!((tensor.dtype(), blz.dtype()), (Some(dtype), dtype), "{context}");
+        let error = tensor.strides(&mut []).map(drop).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(blz.extent().offset)), "{context}");
         let known = expected["components"].as_array().unwrap();
         assert_eq!((blz.cores().len(), tensor.components().count()), (known.len(), known.len()), "{context}");
+        let mut cores = blz.cores();
+        assert_eq!((cores.next().map(|core| core.index), cores.len()), (Some(0), known.len() - 1), "{context}");
         let mut all = Vec::new();
         for ((core, part), known) in blz.cores().zip(tensor.components()).zip(known) {
             assert_eq!(known["k"], core.index, "{context}");
             assert_eq!(part.role(), format!("core.{}", core.index), "{context}");
             assert_eq!(unsigned(&known["shape"]), core.shape, "{context}");
+            assert_eq!((part.dtype(), part.storage_dtype()), (Some(dtype), Some(dtype)), "{context}");
             assert_eq!(part.extent(), core.extent, "{context}");
+            assert_eq!(tensor.component(part.role()).unwrap().extent(), core.extent, "{context}");
             assert_eq!(known["offset"], core.extent.offset, "{context}");
             assert_eq!(known["length"], core.extent.length, "{context}");
             all.extend(part.bytes().unwrap());
@@ -323,6 +330,18 @@ fn what_cannot_be_computed_is_refused() {
     let mut room = vec![0xa5; train.slice_length(&[]).unwrap() as usize];
     assert_eq!(train.element(&[], scratch.get()).map_err(kind), Err(ErrorKind::WrongRank));
     assert_eq!(train.element(&vec![999; rank], scratch.get()).map_err(kind), Err(ErrorKind::NoSuchElement));
+    let lengths: Vec<u64> = blz(&f64s).cores().map(|core| core.shape[1]).collect();
+    for (dimension, length) in lengths.iter().enumerate() {
+        let mut last = vec![0; rank];
+        last[dimension] = length - 1;
+        assert!(train.element(&last, scratch.get()).is_ok(), "{dimension}");
+        last[dimension] = *length;
+        assert_eq!(train.element(&last, scratch.get()).map_err(kind), Err(ErrorKind::NoSuchElement), "{dimension}");
+        let fixed: Vec<_> = last.into_iter().map(Some).collect();
+        let result =
+            train.slice(&fixed, &mut room, Scratch::new(train.slice_scratch()).get()).map(drop).map_err(kind);
+        assert_eq!(result, Err(ErrorKind::NoSuchElement), "{dimension}");
+    }
     assert_eq!(train.element(&vec![0; rank], &mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
     assert_eq!(train.norm(&mut []).map_err(kind), Err(ErrorKind::OutOfScratch));
     let slice = |fixed: &[Option<u64>], room: &mut [u8]| {
@@ -574,4 +593,69 @@ fn the_norm_of_a_difference_is_a_number() {
         let [norm, _] = norm(&blz(&file).train().unwrap()).value();
         assert!((0.0..1e-6).contains(&norm), "{norm}");
     }
+}
+
+/// Numbers at both ends of the range of an `f64` in one vector: it is scaled no further down than its products need, by
+/// how many there are, and the small numbers stay.
+#[test]
+fn products_that_just_need_no_scaling() {
+    let power = |exponent| 2_f64.powi(exponent);
+    // The last core has three rows for each of eight indices, of which the last is multiplied by.
+    let mut last = vec![0.0; 3 * 8];
+    last[8 + 7] = power(600);
+    for (first, expected) in [(415, power(-474)), (416, power(-474))] {
+        let numbers = [vec![power(first), 5e-324, 0.0], last.clone()].concat();
+        let bytes = file_of(&[1, 8], &[1, 3, 1], &numbers);
+        let file = File::open(&bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let mut scratch = Scratch::new(train.slice_scratch());
+        assert_eq!(train.element(&[0, 7], scratch.get()), Ok([expected, 0.0]), "{first}");
+    }
+    // From there on they are scaled, in a slice as in an element.
+    for first in 410..425 {
+        let numbers = [vec![power(first), 5e-324, 0.0], last.clone()].concat();
+        let bytes = file_of(&[1, 8], &[1, 3, 1], &numbers);
+        let file = File::open(&bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let mut scratch = Scratch::new(train.slice_scratch());
+        let mut room = [0; 8 * 8];
+        train.slice(&[], &mut room, scratch.get()).unwrap();
+        let [element, _] = train.element(&[0, 7], scratch.get()).unwrap();
+        assert_eq!(room[56..], element.to_ne_bytes(), "{first}");
+    }
+}
+
+/// What remains of a number that is too small to be multiplied by is its exponent.
+#[test]
+fn how_small_numbers_are_scaled() {
+    let power = |exponent| 2_f64.powi(exponent);
+    let sum = |numbers: &[f64]| {
+        let bytes = file_of(&vec![1; numbers.len()], &vec![1; numbers.len() + 1], numbers);
+        blz(&File::open(&bytes).unwrap()).train().unwrap().sum(&mut [0; 16]).unwrap()
+    };
+    assert_eq!(sum(&[power(-960)]), Scaled { parts: [power(-960), 0.0], exponent: 0 });
+    assert_eq!(sum(&[power(-961)]), Scaled { parts: [power(-61), 0.0], exponent: -900 });
+    assert_eq!(sum(&[power(-500), power(-600)]), Scaled { parts: [1.0, 0.0], exponent: -1100 });
+}
+
+/// Inner products of small numbers, and of as many large ones as would exceed an `f64` together.
+#[test]
+fn inner_products_are_scaled_as_they_need() {
+    let power = |exponent| 2_f64.powi(exponent);
+    let inner = |a: &[u8], b: &[u8]| {
+        let (a, b) = (File::open(a).unwrap(), File::open(b).unwrap());
+        let (a, b) = (blz(&a).train().unwrap(), blz(&b).train().unwrap());
+        a.inner(&b, Scratch::new(a.inner_scratch(&b)).get()).unwrap()
+    };
+    let small = file_of(&[1, 1], &[1, 1, 1], &[1.0, power(-1000)]);
+    let Scaled { parts: [square, _], exponent } = inner(&small, &small);
+    assert_eq!(square.log2() + f64::from(exponent), -2000.0);
+    assert_eq!(norm(&blz(&File::open(&small).unwrap()).train().unwrap()).value(), [power(-1000), 0.0]);
+    // 256 rows for each of 128 indices.
+    let large = 1.5 * power(600);
+    let ours = file_of(&[1, 128], &[1, 256, 1], &[vec![1.0; 256], vec![large; 256 * 128]].concat());
+    let theirs = file_of(&[1, 128], &[1, 1, 1], &[vec![1.0], vec![large; 128]].concat());
+    let Scaled { parts: [product, _], exponent } = inner(&ours, &theirs);
+    assert!(product.is_finite());
+    assert_eq!((product / 2.25).log2() + f64::from(exponent), 1215.0);
 }

@@ -298,7 +298,9 @@ fn many_chunks_take_no_room_in_a_source() {
     // The transient bytes are gone: listing the chunks needs them again, and reports that.
     let mut chunks = file.as_tens().unwrap().chunks();
     assert!(chunks.next().is_none());
-    assert_eq!(chunks.error().unwrap().kind(), ErrorKind::NotInMemory);
+    let error = chunks.error().unwrap();
+    let first = File::open(&bytes).unwrap().as_tens().unwrap().chunks().next().unwrap().extent.offset;
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::NotInMemory, Item::Chunk, Some(first)));
 }
 
 /// What is added beside a request that need not be kept stays.
@@ -575,4 +577,60 @@ fn what_errors_point_to() {
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
+}
+
+/// Bytes in a chunk beyond what it needs, and after the last chunk.
+#[test]
+fn chunks_that_are_longer_than_they_need_to_be() {
+    let found = |bytes: &[u8]| {
+        let file = File::open(bytes).unwrap();
+        let extent = file.find("").unwrap().components().next().unwrap().extent();
+        (file.warnings().iter().collect::<Vec<_>>(), extent.offset, extent.length)
+    };
+    // The data at 48 + 16, eight bytes, whose chunk has eight more.
+    let mut bytes = file_of(&[(2, b'a'), (4, b'b')], &[]);
+    assert_eq!(found(&bytes), (vec![], 64, 8));
+    bytes[56] = 32;
+    bytes.extend([1; 8]);
+    assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 64, 8));
+    // The symmetry at 48, whose chunk has eight more, and the data after it.
+    let mut longer = symmetry(b"ab");
+    longer[8] += 8;
+    longer.extend([1; 8]);
+    let bytes = file_of(&[(2, b'a'), (2, b'b')], &[longer.clone()]);
+    assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 48 + 32 + 16, 4));
+    // Packed data, all of its chunk, and bytes after it.
+    longer[16] = 1;
+    let mut bytes = file_of(&[(2, b'a'), (2, b'b')], &[longer]);
+    bytes.extend([1; 40]);
+    let expected: BTreeSet<_> = [Warning::ChunkLength, Warning::OpaqueOrder, Warning::TrailingBytes].into();
+    let (warnings, offset, length) = found(&bytes);
+    assert_eq!((warnings.into_iter().collect(), offset, length), (expected, 48 + 32 + 16, 8));
+    // All that there is, and a byte more.
+    bytes[48 + 32 + 8] = 16 + 8 + 40;
+    assert_eq!(found(&bytes).2, 48);
+    bytes[48 + 32 + 8] += 1;
+    let error = File::open(&bytes).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfFile, Some(48 + 32 + 8)));
+}
+
+#[test]
+fn errors_of_the_tensor_point_to_its_data() {
+    let bytes = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);
+    let file = File::open(&bytes).unwrap();
+    let error = file.find("").unwrap().strides(&mut [0]).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::TooSmall, Item::Tensor, Some(88)));
+}
+
+/// The message says how many bytes they would be.
+#[test]
+fn more_dimensions_than_the_limit() {
+    let mut bytes = file_of(&[], &[]);
+    bytes[20..24].copy_from_slice(&((1_u32 << 27) + 1).to_le_bytes());
+    let mut source = Source::new(2 << 30);
+    source.add(0, &bytes).unwrap();
+    let error = File::open_source(&source).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ManifestTooLarge);
+    let message = error.explain(&source).to_string();
+    assert!(message.contains(": 1073741832 bytes in a file of 2147483648 ["), "{message}");
 }

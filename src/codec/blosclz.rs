@@ -222,6 +222,8 @@ mod tests {
             assert_eq!(both(&far(more), 8196), Err(DecodeError::Malformed), "{more:?}");
         }
         assert_eq!(both(&[0x00, b'a', 0x3f, 0xff, 0, 0, 0x00, b'b'], 5), Err(DecodeError::Malformed));
+        // One that would fill what is left.
+        assert_eq!(both(&[0x00, b'a', 0xe0, 0, 1, 0x00, b'b'], 10), Err(DecodeError::Malformed));
     }
 
     /// Also where everything before it fills the destination: nothing of it would be written then.

@@ -9,6 +9,7 @@ pub struct Chunk<'a> {
     /// Bits 5 to 7: the codec; 4: not split; 1: copied. Bits 0 and 2, which stand for the longer header, are added.
     pub flags: u8,
     pub filters: [u8; 6],
+    pub filters_meta: [u8; 6],
     pub flags2: u8,
     pub flags1: u8,
     pub payload: &'a [u8],
@@ -24,7 +25,7 @@ impl Chunk<'_> {
         bytes.extend([self.length, self.block_size, 32 + self.payload.len() as u32].map(u32::to_le_bytes).concat());
         bytes.extend(self.filters);
         bytes.extend([0; 2]); // no codec of the user's
-        bytes.extend([0; 6]); // no filter has a setting of its own
+        bytes.extend(self.filters_meta);
         bytes.extend([self.flags2, self.flags1]);
         bytes.extend(self.payload);
         bytes

@@ -153,7 +153,6 @@ fn work_for(chunk: &Chunk<'_>, grid: &mut Grid, patience: &mut u32) -> Result<u6
         _ => return Ok(0),
     };
     let before = (!grid.is_array).then(|| grid.take(grid.corner(), all, block));
-    grid.cut(true);
     let parts = grid.part_count();
     let first = if chunk.has_delta() { 1 } else { 0 };
     let mut work = parts.saturating_add(first).saturating_mul(block).min(all);

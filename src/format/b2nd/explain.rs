@@ -41,8 +41,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let codec = match format {
                 Some(6) => user,
                 Some(format @ (3 | 4)) => Some(format.saturating_add(1)),
-                Some(format @ (0 | 1)) => Some(format),
-                _ => None, // there is no such format
+                _ => None, // there is no such format, or it is read without a decoder
             };
             context.number = codec.or(format).map(u64::from);
             context.text = codec.and_then(codec_name).map(Text::from);

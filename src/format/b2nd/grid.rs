@@ -353,8 +353,8 @@ impl Grid {
 }
 
 impl Rows {
-    /// Whether there is only one piece, and it has that many bytes.
-    pub(super) fn are_one_of(&self, length: u64) -> bool {
-        self.outer == 0 && self.length == length
+    /// Whether there is only one piece, which is all of a block of that many bytes.
+    pub(super) const fn are_one_of(&self, length: u64) -> bool {
+        self.length == length
     }
 }

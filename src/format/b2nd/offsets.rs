@@ -42,11 +42,6 @@ impl<'a> Offsets<'a> {
         Self { table, decoded: None, patience: PATIENCE }
     }
 
-    /// Forgets the block in the caller's memory, which is about to be used for something else.
-    pub(super) fn forget(&mut self) {
-        self.decoded = None;
-    }
-
     /// The period, in chunks, after which the table of `count` chunks repeats, for walking chunks of different
     /// lengths one by one: `count`, unless the table is one repeated value. A compressed table may not have more
     /// chunks than fit into the `stored` bytes: no writer lets chunks share bytes, and walking them would take long.

@@ -181,10 +181,9 @@ impl<'a> Frame<'a> {
                 return Ok(Some(chunk.decoded_length())); // a chunk before the region
             }
             let needed = memory_length(chunk, grid, &mut { u32::MAX })?;
-            // The chunk takes precedence over the table.
+            // The chunk takes precedence over the table, which is read without memory from then on.
             if needed > to_u64(work.len()) {
                 table = 0;
-                offsets.forget();
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
@@ -247,11 +246,9 @@ impl<'a> Frame<'a> {
             left = left.saturating_sub(1);
             if left == 0 {
                 let bytes = at.saturating_sub(turn_at);
-                // All whole periods and a partial one must add up to the frame: then no period has more chunks than
+                // All periods, of which there is a whole number, must add up to the frame: then none has more chunks than
                 // bytes.
-                let whole = quotient(self.chunk_count(), period);
-                let part = if whole.saturating_mul(period) == self.chunk_count() { 0 } else { bytes };
-                if nbytes.checked_sub(whole.saturating_mul(bytes)).is_none_or(|rest| rest > part) {
+                if quotient(self.chunk_count(), period).saturating_mul(bytes) != nbytes {
                     return Err(self.error(ErrorKind::ChunkGrid));
                 }
                 let turns = quotient(self.chunk_count().saturating_sub(index), period);
@@ -272,7 +269,7 @@ impl<'a> Frame<'a> {
     /// Whether the region touches the current chunk. Chunks of one length, such as those of an array, are visited
     /// only if it does.
     pub(super) fn touches(&self, chunk: &Chunk<'_>, grid: &Grid) -> bool {
-        self.is_array() || self.chunksize() > 0 || grid.wants(chunk.decoded_length())
+        self.chunksize() > 0 || grid.wants(chunk.decoded_length())
     }
 }
 
@@ -334,7 +331,7 @@ impl<'a> Reader<'_, '_, 'a> {
     /// Decodes what the region needs of a compressed chunk.
     fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
-        if self.grid.is_array && !has_its_blocks(chunk, self.grid) {
+        if !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
             let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
@@ -365,10 +362,9 @@ impl<'a> Reader<'_, '_, 'a> {
         let mut corner = self.grid.corner();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
-            // Each block as if it were a chunk of its own.
+            // Each block as if it were a chunk of its own, which has one part.
             self.grid.take(corner, length, length);
             if self.grid.touches_chunk() {
-                self.grid.first_part();
                 self.block(chunk, index, None, work)?;
             }
             corner = corner.saturating_add(length);
@@ -505,11 +501,9 @@ pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
         (None, _) if !chunk.is_split() => 1,
         _ => return None,
     };
-    // Elements of the array, blocks and chunks begin and end with whole elements of the shuffle.
-    let divides = |bytes: u64| bytes & to_u64(width).wrapping_sub(1) == 0;
+    // Elements of the array, and with them its blocks and chunks, begin and end with whole elements of the shuffle.
     let is_known = matches!(width, 1 | 2 | 4 | 8 | 16);
-    let is_whole =
-        is_known && divides(grid.item_size) && divides(chunk.block_size()?) && divides(chunk.decoded_length());
+    let is_whole = is_known && grid.item_size & to_u64(width).wrapping_sub(1) == 0;
     let is_split_so = !chunk.is_split() || usize::from(chunk.typesize) == width;
     (is_whole && is_split_so).then_some(width)
 }

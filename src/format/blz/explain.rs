@@ -23,7 +23,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let bytes = input.get(Extent::new(at, NUMBER)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = bytes.map(|bytes| u64::from_le_bytes(*bytes));
     }
-    if error.item() == Item::Core && error.kind() == ErrorKind::OutOfFile {
+    if error.kind() == ErrorKind::OutOfFile {
         core(input, &mut context);
     }
     context

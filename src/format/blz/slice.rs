@@ -146,7 +146,7 @@ impl Train<'_> {
             let (mut block, mut at) = (0_u64, choice);
             while at < elements.len() {
                 let (mut place, mut rest, mut index) = (end, block, 0);
-                while place.core > 0 && (index == 0 || block == 0) {
+                while place.core > 0 && index == 0 {
                     place = place.previous(self)?;
                     let (_, count) = self.choices(place.core, fixed)?;
                     index = rest.checked_rem(count)?;
@@ -417,5 +417,8 @@ mod tests {
             }
         }
         multiplications(&[all(8000), run(241)].concat(), 8);
+        // With all but the first core multiplied from the right, once for each of its two choices: for each 6 + 36 + 36
+        // multiplications and, for the vectors of the first core, 10 * 6; then 6 for each of 20 elements.
+        assert_eq!(multiplications(&[all(10), all(2), run(2)].concat(), 6), 2 * (6 + 36 + 36 + 60) + 20 * 6);
     }
 }

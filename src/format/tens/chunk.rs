@@ -272,22 +272,19 @@ fn step(
         return Ok((end, memory));
     }
     let data_at = at.saturating_add(HEAD);
-    let stored = chunk.extent.length.saturating_sub(HEAD);
     let data = match memory.packed {
-        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.whole_size()).min(stored)),
+        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.whole_size())),
         // The specification leaves open how the elements are packed: all of the chunk may be elements.
         1 => {
             memory.warn(Warning::OpaqueOrder);
-            Extent::new(data_at, stored.min(length.saturating_sub(data_at)))
+            Extent::new(data_at, chunk.extent.length.saturating_sub(HEAD))
         }
         // "only index-value storage is supported"
         _ => return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at)),
     };
-    if memory.packed == 0 {
-        // A chunk that is too long has its warning already.
-        let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
-        memory.padding = padding.filter(|padding| *padding < 8).unwrap_or(0);
-    }
+    // A chunk that is too long has its warning already.
+    let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
+    memory.padding = padding.filter(|padding| *padding < 8).unwrap_or(0);
     found(file, data, end, memory)
 }
 

@@ -32,7 +32,6 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         Item::Version => {
             context.number = number(4);
             context.hint = Some("known versions are 65536, which is 1.0, and 36864, which programs write");
-            return context;
         }
         Item::NumberType if at < BYTES_PER_NUMBER_AT => {
             context.text = core::str::from_utf8(&header.number_type).ok().map(Text::from);
