@@ -622,6 +622,9 @@ fn mistakes() {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, dst: [u8; 200]);
         file.write_bytes(0, 1);
         assert_eq!(call!(tenslice_file_find(file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        for no_file in [null(), file.cast_const().byte_add(1)] {
+            assert_eq!(call!(tenslice_file_find(no_file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        }
         assert_eq!(call!(tenslice_file_open(null_mut(), data, size, error)), bad);
         assert_eq!(call!(tenslice_file_open(file, null(), 1, error)), bad);
         assert_eq!(call!(tenslice_file_open(file, data, usize::MAX, null_mut())), bad);

@@ -73,6 +73,16 @@ mod tests {
 
     use super::{Item as _, Spelled};
 
+    /// As published with FNV-1a, of 32 bits; over characters, which those of ASCII are bytes of.
+    #[test]
+    fn hashes() {
+        let hash = |text: &str| Spelled::at(text.as_bytes(), 1).hash();
+        for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(hash(&format!("{{\"{text}\"}}")), expected, "{text}");
+        }
+        assert_eq!(hash("{\"f\\u006fobar\""), 0xbf9c_f968);
+    }
+
     #[test]
     fn strings_compare_by_what_they_mean() {
         let all = [
