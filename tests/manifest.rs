@@ -347,6 +347,72 @@ fn pointers_to_rows_are_numbers_one_more_than_rows() {
     assert_eq!(opened(("u8", 4)), Ok(()));
     assert_eq!(opened(("u8", 3)), Err((ErrorKind::CountMismatch, Item::Length)));
     assert_eq!(opened(("f32", 4)), Err((ErrorKind::IndexType, Item::DType)));
+    // One more than the most rows cannot be counted.
+    let components = [("indices", "u8", 1, None), ("indptr", "u8", 4, None), ("values", "u8", 1, None)];
+    let bytes = of_two_dimensions("sparse_csr", [u64::MAX, 2], &components);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+}
+
+/// Where the file does not state how long a component is decoded, the shape may.
+#[test]
+fn decoded_lengths_that_follow_from_the_shape() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+    for (name, layout, roles) in
+        [("a", "dense", &["data"][..]), ("b", "sparse_csr", &["indices", "indptr", "values"])]
+    {
+        cbor.text(name).map(3).text("shape").array(2).uint(3).uint(2).text("format").text(layout);
+        cbor.text("components").map(roles.len() as u64);
+        for role in roles {
+            cbor.text(role).map(4).text("dtype").text("u16").text("offset").uint(64).text("length").uint(4);
+            cbor.text("encoding").text("zstd");
+        }
+    }
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    let length = |tensor: &str, role: &str| file.find(tensor).unwrap().component(role).unwrap().decoded_length();
+    assert_eq!((length("a", "data"), length("b", "indptr")), (Some(12), Some(8)));
+    assert_eq!((length("b", "indices"), length("b", "values")), (None, None));
+}
+
+/// As the file has it, so has each tensor, however it is found.
+#[test]
+fn warnings_of_a_tensor() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+    for (name, offset) in [("a", 64), ("b", 65)] {
+        cbor.text(name).map(3).text("shape").array(1).uint(3).text("format").text("dense");
+        cbor.text("components").map(1).text("data");
+        cbor.map(3).text("dtype").text("u8").text("offset").uint(offset).text("length").uint(3);
+    }
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().first_tensor(Warning::MisalignedOffset), Some(1));
+    let mut words = [0; 100];
+    let index = file.index(&mut words).unwrap();
+    for (name, expected) in [("a", &[][..]), ("b", &[Warning::MisalignedOffset])] {
+        let listed = file.tensors().find(|tensor| tensor.name() == name).unwrap();
+        for tensor in [listed, file.find(name).unwrap(), index.find(name).unwrap()] {
+            assert_eq!(tensor.warnings().iter().collect::<Vec<_>>(), expected, "{name}");
+            assert_eq!(tensor.data().unwrap().extent().length, 3);
+        }
+    }
+}
+
+/// After a key that stands twice, the message knows what it knew.
+#[test]
+fn the_first_name_is_that_of_the_message() {
+    let mut cbor = Cbor::default();
+    cbor.array(1).map(8).text("name").text("w").text("name").text("v");
+    let mut entry = Cbor::default();
+    entry_0_1(&mut entry, "w");
+    cbor.raw(&entry.0[1 + 5 + 2..]);
+    let bytes = file_0_1(&cbor.0);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Name));
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("tensor \"w\""), "{message}");
 }
 
 /// Two coordinates of each value are more than 64 bits count.

@@ -127,6 +127,34 @@ fn components_in_shards() {
     }
 }
 
+/// One after the other, with nothing in between.
+#[repr(C)]
+struct Beside<A, B>(A, B);
+
+#[test]
+fn memory_right_behind_a_handle_or_a_result() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, train: tenslice_train, error: tenslice_error);
+        places!(sparse: Beside<tenslice_sparse, [u64; 3]>, value: Beside<tenslice_bytes, [u64; 3]>);
+        places!(complex: Beside<[f64; 2], [u8; 4096]>);
+        open(fixture!("v1.2/objects_sparse_quant_logical.zt"), file);
+        ok!(tenslice_file_find(file, of("coo"), 3, tensor, error));
+        let cursor = &raw mut (*sparse).0;
+        ok!(tenslice_tensor_sparse(tensor, null(), null_mut(), 0, cursor, error));
+        let (behind, bytes) = ((&raw mut (*sparse).1).cast(), &raw mut (*value).0);
+        ok!(tenslice_sparse_next(cursor, behind, 3, bytes, error));
+        ok!(tenslice_sparse_next(cursor, (&raw mut (*value).1).cast(), 3, bytes, error));
+        open(fixture!("blz/good/pair_a_f64.blz"), file);
+        ok!(tenslice_blz_train(file, train, error));
+        let (number, scratch) = ((&raw mut (*complex).0).cast(), (&raw mut (*complex).1).cast());
+        ok!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, scratch, 4096, number, error));
+        let inside = scratch.byte_sub(8);
+        let shared = call!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, inside, 4096, number, error));
+        assert_eq!(shared, code(ErrorKind::InvalidArgument));
+    }
+}
+
 /// A decoder that keeps the dictionary it is given, and outputs twos.
 unsafe extern "C" fn decode_with(
     user: *mut c_void,

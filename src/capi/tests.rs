@@ -642,7 +642,24 @@ fn mistakes() {
         }
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        places!(cursor: tenslice_cursor);
+        cursor.write_bytes(0, 1);
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), code(ErrorKind::InvalidHandle));
+        ok!(tenslice_file_attributes(file, cursor));
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), code(ErrorKind::InvalidHandle));
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
+        let decoder = tenslice_decoder { decode: None, user: null_mut(), decode_with_dictionary: None };
+        let without = call!(tenslice_tensor_read_into(
+            tensor,
+            &raw const decoder,
+            dst.cast(),
+            200,
+            null_mut(),
+            0,
+            null_mut(),
+            error
+        ));
+        assert_eq!(without, bad);
         let (dst, read_into) = (dst.cast::<c_void>(), tenslice_tensor_read_into);
         ok!(read_into(tensor, null(), dst, 100, dst.byte_add(100), 100, null_mut(), error));
         assert_eq!(call!(read_into(tensor, null(), dst, 100, dst.byte_add(99), 100, null_mut(), error)), bad);

@@ -71,7 +71,7 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{Item as _, Spelled};
+    use super::{Item as _, Ordering, Spelled};
 
     /// As published with FNV-1a, of 32 bits; over characters, which those of ASCII are bytes of.
     #[test]
@@ -120,7 +120,12 @@ mod tests {
                 let (x, y) = (spelled(a, from_a), spelled(b, from_b));
                 let (x, y) = (Spelled::at(x.as_bytes(), 1), Spelled::at(y.as_bytes(), 1));
                 assert_eq!((x.order(y), x.clashes_with(y)), (a.cmp(b), a == b), "{a:?} {b:?} {from_a} {from_b}");
+                assert_eq!(x.compare(b.as_bytes()), a.cmp(b), "{a:?} {b:?} {from_a}");
             }
         }
+        // What is compared may have the quotation mark that ends the string.
+        let text = b"\"a\",\"b\"";
+        assert_eq!(Spelled::at(text, 0).compare(b"a\",\"b"), "a".cmp("a\",\"b"));
+        assert_eq!(Spelled::at(text, 0).compare(b"a"), Ordering::Equal);
     }
 }
