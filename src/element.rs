@@ -119,16 +119,13 @@ impl DType {
         let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
         let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
         let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
-        if shift > WIDE.wrapping_add(1) {
-            return f64::from_bits(sign); // less than half of the smallest subnormal number
-        }
         let significand = fraction | 1_u128.wrapping_shl(WIDE);
         let kept = low64(significand.wrapping_shr(shift));
         let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
         let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
         let round_up = rest > half || (rest == half && kept & 1 == 1);
         // A carry out of the fraction increments the exponent, as it should.
-        let biased = u64::try_from(exponent.max(1)).unwrap_or(1).wrapping_sub(1).min(0x7ff);
+        let biased = exponent.max(1).unsigned_abs().wrapping_sub(1).min(0x7ff);
         let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
         f64::from_bits(sign | magnitude.min(infinity))
     }

@@ -5,7 +5,7 @@ mod support;
 
 use serde_json::{Value as Json, json};
 use support::{Cbor, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
-use tenslice::{DType, Error, ErrorKind, File, Item, Value, Warning};
+use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Item, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
     error.kind()
@@ -303,6 +303,316 @@ fn a_sparse_tensor_is_of_the_type_of_its_values() {
     assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
 }
 
+/// It is the only component, whatever its role.
+#[test]
+fn a_tensor_of_one_component_has_its_type() {
+    let dtype = |components: &[(&str, &str, u64)]| {
+        let bytes = with_components("own", components);
+        File::open(&bytes).unwrap().find("w").unwrap().dtype()
+    };
+    assert_eq!(dtype(&[("codes", "i16", 4)]), Some(DType::I16));
+    assert_eq!(dtype(&[("codes", "i16", 4), ("more", "i16", 4)]), None);
+    assert_eq!(dtype(&[("codes", "i16", 4), ("data", "f32", 4)]), Some(DType::F32));
+}
+
+/// A tensor of two dimensions with these components: role, dtype, stored length, decoded length where it is encoded.
+/// All are at 64.
+fn of_two_dimensions(layout: &str, shape: [u64; 2], components: &[(&str, &str, u64, Option<u64>)]) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
+    cbor.text("shape").array(2).uint(shape[0]).uint(shape[1]).text("format").text(layout);
+    cbor.text("components").map(components.len() as u64);
+    for (role, dtype, length, decoded) in components {
+        cbor.text(role).map(3 + 2 * u64::from(decoded.is_some())).text("dtype").text(dtype);
+        cbor.text("offset").uint(64).text("length").uint(*length);
+        if let Some(decoded) = decoded {
+            cbor.text("encoding").text("zstd").text("uncompressed_length").uint(*decoded);
+        }
+    }
+    file_1_2(&cbor.0)
+}
+
+#[test]
+fn pointers_to_rows_are_numbers_one_more_than_rows() {
+    let opened = |pointers: (&'static str, u64)| {
+        let pointers = ("indptr", pointers.0, pointers.1, None);
+        let components = [("indices", "u8", 1, None), pointers, ("values", "u8", 1, None)];
+        let bytes = of_two_dimensions("sparse_csr", [3, 2], &components);
+        File::open(&bytes).map(drop).map_err(|error| {
+            let role = bytes.windows(7).position(|part| part == b"\x66indptr").map(|at| at as u64);
+            assert_eq!(error.offset(), role);
+            (error.kind(), error.item())
+        })
+    };
+    assert_eq!(opened(("u8", 4)), Ok(()));
+    assert_eq!(opened(("u8", 3)), Err((ErrorKind::CountMismatch, Item::Length)));
+    assert_eq!(opened(("f32", 4)), Err((ErrorKind::IndexType, Item::DType)));
+    // One more than the most rows cannot be counted.
+    let components = [("indices", "u8", 1, None), ("indptr", "u8", 4, None), ("values", "u8", 1, None)];
+    let bytes = of_two_dimensions("sparse_csr", [u64::MAX, 2], &components);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+}
+
+/// Where the file does not state how long a component is decoded, the shape may.
+#[test]
+fn decoded_lengths_that_follow_from_the_shape() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+    for (name, layout, roles) in
+        [("a", "dense", &["data"][..]), ("b", "sparse_csr", &["indices", "indptr", "values"])]
+    {
+        cbor.text(name).map(3).text("shape").array(2).uint(3).uint(2).text("format").text(layout);
+        cbor.text("components").map(roles.len() as u64);
+        for role in roles {
+            cbor.text(role).map(4).text("dtype").text("u16").text("offset").uint(64).text("length").uint(4);
+            cbor.text("encoding").text("zstd");
+        }
+    }
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    let length = |tensor: &str, role: &str| file.find(tensor).unwrap().component(role).unwrap().decoded_length();
+    assert_eq!((length("a", "data"), length("b", "indptr")), (Some(12), Some(8)));
+    assert_eq!((length("b", "indices"), length("b", "values")), (None, None));
+}
+
+/// As the file has it, so has each tensor, however it is found.
+#[test]
+fn warnings_of_a_tensor() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
+    for (name, offset) in [("a", 64), ("b", 65)] {
+        cbor.text(name).map(3).text("shape").array(1).uint(3).text("format").text("dense");
+        cbor.text("components").map(1).text("data");
+        cbor.map(3).text("dtype").text("u8").text("offset").uint(offset).text("length").uint(3);
+    }
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().first_tensor(Warning::MisalignedOffset), Some(1));
+    let mut words = [0; 100];
+    let index = file.index(&mut words).unwrap();
+    for (name, expected) in [("a", &[][..]), ("b", &[Warning::MisalignedOffset])] {
+        let listed = file.tensors().find(|tensor| tensor.name() == name).unwrap();
+        for tensor in [listed, file.find(name).unwrap(), index.find(name).unwrap()] {
+            assert_eq!(tensor.warnings().iter().collect::<Vec<_>>(), expected, "{name}");
+            assert_eq!(tensor.data().unwrap().extent().length, 3);
+        }
+    }
+}
+
+/// After a key that stands twice, the message knows what it knew.
+#[test]
+fn the_first_name_is_that_of_the_message() {
+    let mut cbor = Cbor::default();
+    cbor.array(1).map(8).text("name").text("w").text("name").text("v");
+    let mut entry = Cbor::default();
+    entry_0_1(&mut entry, "w");
+    cbor.raw(&entry.0[1 + 5 + 2..]);
+    let bytes = file_0_1(&cbor.0);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Name));
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("tensor \"w\""), "{message}");
+}
+
+/// Two coordinates of each value are more than 64 bits count.
+#[test]
+fn coordinates_that_cannot_be_counted() {
+    let opened = |values: u64| {
+        let components = [("coords", "u8", 4, Some(1)), ("values", "u8", 4, Some(values))];
+        let bytes = of_two_dimensions("sparse_coo", [3, 2], &components);
+        let error = File::open(&bytes).unwrap_err();
+        let shape = bytes.windows(3).position(|part| part == b"\x82\x03\x02").map(|at| at as u64);
+        (error.kind(), error.item(), error.offset() == shape)
+    };
+    assert_eq!(opened(1 << 63), (ErrorKind::ShapeOverflow, Item::Shape, true));
+    assert_eq!(opened((1 << 63) - 1), (ErrorKind::CountMismatch, Item::Length, false));
+}
+
+/// The last byte of the file belongs to it; what is behind it does not.
+#[test]
+fn data_up_to_the_end_of_the_file() {
+    for (version, tensor, component) in
+        [("0.1", "/0", "/0"), ("1.0", "/tensors/t", "/components/data"), ("1.2", "/objects/t", "/components/data")]
+    {
+        let with = |offset: u64, length: u64| {
+            let mut manifest = full(version);
+            for path in [tensor.to_string(), [tensor, component].concat()] {
+                let path = if component == tensor { tensor } else { &path };
+                for (key, value) in manifest.pairs(path) {
+                    match key.as_str() {
+                        "shape" => *value = Node::List(vec![Node::Uint(length / 4)]),
+                        "offset" => *value = Node::Uint(offset),
+                        "size" | "length" | "uncompressed_length" => *value = Node::Uint(length),
+                        _ => {}
+                    }
+                }
+            }
+            written(version, &manifest, Style::Wide(8))
+        };
+        let end = with(64, 4).len() as u64;
+        let opened = |offset, length| File::open(&with(offset, length)).map(drop).map_err(kind);
+        assert_eq!(opened(64, end - 64), Err(ErrorKind::OverManifest), "{version}");
+        assert_eq!(opened(64, end - 63), Err(ErrorKind::OutOfFile), "{version}");
+        assert_eq!(opened(end - 1, 1), Err(ErrorKind::OverManifest), "{version}");
+        assert_eq!(opened(end, 1), Err(ErrorKind::OutOfFile), "{version}");
+        // Nothing may be anywhere, up to there.
+        assert_eq!(opened(end, 0), Ok(()), "{version}");
+        assert_eq!(opened(end + 1, 0), Err(ErrorKind::OutOfFile), "{version}");
+    }
+}
+
+/// The order of bytes is that of raw numbers: 0.1 defines it for nothing else.
+#[test]
+fn encoded_bytes_are_in_no_other_order() {
+    let order = |encoding: &'static str| {
+        let mut manifest = full("0.1");
+        for (key, value) in manifest.pairs("/0") {
+            match key.as_str() {
+                "data_endianness" => *value = Node::Text("big"),
+                "encoding" => *value = Node::Text(encoding),
+                _ => {}
+            }
+        }
+        let bytes = written("0.1", &manifest, Style::Shortest);
+        File::open(&bytes).unwrap().find("t").unwrap().data().unwrap().byte_order()
+    };
+    assert_eq!(["raw", "zstd", "own"].map(order), [ByteOrder::Big, ByteOrder::Little, ByteOrder::Little]);
+}
+
+/// 1.0 states the type of a tensor, and knows no type of a component: it is an unknown key.
+#[test]
+fn version_1_0_has_no_entries_of_1_2() {
+    let file = |dtype: Option<&str>| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.0").text("tensors").map(1).text("w");
+        cbor.map(3 + u64::from(dtype.is_some())).text("shape").array(1).uint(1).text("format").text("dense");
+        cbor.text("components").map(1).text("data");
+        component(&mut cbor);
+        if let Some(dtype) = dtype {
+            cbor.text("dtype").text(dtype);
+        }
+        let mut bytes = file_1_2(&cbor.0);
+        bytes.truncate(bytes.len() - 8);
+        bytes
+    };
+    let error = File::open(&file(None)).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, Item::DType));
+    let bytes = file(Some("int32"));
+    let file = File::open(&bytes).unwrap();
+    let data = file.find("w").unwrap().data().unwrap();
+    assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::I32), Some(DType::I32)));
+}
+
+#[test]
+fn nothing_is_in_a_file_without_tensors() {
+    for bytes in [file_0_1(&[0x80]), file_1_2(&manifest_1_2([].into_iter()))] {
+        let file = File::open(&bytes).unwrap();
+        assert_eq!((file.tensor_count(), file.tensors().count()), (0, 0));
+        assert_eq!(["", "w"].map(|name| file.find(name).map(drop).map_err(kind)), [Err(ErrorKind::NotFound); 2]);
+    }
+}
+
+/// A component is a map. What follows the last one is none of them.
+#[test]
+fn components_begin_and_end() {
+    let refused = |data: fn(&mut Cbor), more: &[&str]| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3 + more.len() as u64);
+        cbor.text("shape").array(0).text("format").text("dense").text("components").map(1).text("data");
+        let at = 68 + cbor.0.len() as u64;
+        data(&mut cbor);
+        let end = 68 + cbor.0.len() as u64;
+        for key in more {
+            cbor.text(key).array(0);
+        }
+        let bytes = file_1_2(&cbor.0);
+        let error = File::open(&bytes).unwrap_err();
+        let place = [at, end].iter().position(|place| error.offset() == Some(*place));
+        (error.kind(), error.item(), place, error.explain(&bytes[..]).to_string())
+    };
+    let (kind, item, place, message) = refused(|cbor| cbor.0.push(5), &[]);
+    assert_eq!((kind, item, place), (ErrorKind::UnexpectedType, Item::Component, Some(0)));
+    assert!(message.contains("component \"data\" of tensor \"w\""), "{message}");
+    let (kind, item, place, message) = refused(component, &["shape"]);
+    assert_eq!((kind, item, place), (ErrorKind::RepeatedKey, Item::Shape, Some(1)));
+    assert!(message.contains("tensor \"w\"") && !message.contains("data"), "{message}");
+}
+
+/// After an entry comes the next, or the end: what is wrong there belongs to no tensor.
+#[test]
+fn an_end_that_is_missing_is_that_of_all_tensors() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").raw(&[0xbf]).text("w").map(3);
+    cbor.text("format").text("dense").text("shape").array(0).text("components").map(1).text("data");
+    component(&mut cbor);
+    let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.entry()), (ErrorKind::Truncated, Item::Tensors, None));
+    assert_eq!(error.offset(), Some(68 + cbor.0.len() as u64));
+    let mut cbor = Cbor::default();
+    cbor.raw(&[0x9f]);
+    entry_0_1(&mut cbor, "w");
+    let error = File::open(&file_0_1(&cbor.0)).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.entry()), (ErrorKind::Truncated, Item::Tensors, None));
+}
+
+/// Also those that nobody knows.
+#[test]
+fn keys_are_texts_of_unicode() {
+    let mut cbor = Cbor::default();
+    cbor.map(3).text("version").text("1.2.0");
+    let at = 68 + cbor.0.len() as u64;
+    cbor.raw(b"\x62a\xff").uint(0).text("objects").map(0);
+    let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
+    let found = (error.kind(), error.item(), error.offset());
+    assert_eq!(found, (ErrorKind::InvalidUtf8, Item::Key, Some(at)));
+}
+
+/// The message says where the tensors are, if it is they that are missing.
+#[test]
+fn tensors_under_the_key_of_another_version() {
+    let message = |footer: bool, keys: &[&str]| {
+        let mut cbor = Cbor::default();
+        cbor.map(keys.len() as u64);
+        for key in keys {
+            cbor.text(key);
+            if *key == "version" {
+                cbor.text("1.2.0")
+            } else {
+                cbor.map(0)
+            };
+        }
+        let mut bytes = file_1_2(&cbor.0);
+        bytes.truncate(bytes.len() - if footer { 0 } else { 8 });
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MissingKey);
+        error.explain(&bytes[..]).to_string()
+    };
+    for (footer, own, other) in [(true, "objects", "tensors"), (false, "tensors", "objects")] {
+        let is_said = |keys: &[&str]| message(footer, keys).contains(&format!("they are under {other:?}"));
+        assert!(is_said(&["version", other]) && is_said(&[other, "version"]), "{own}");
+        assert!(!is_said(&["version"]) && !is_said(&["attributes"]) && !is_said(&[own, other]), "{own}");
+    }
+}
+
+#[test]
+fn versions_are_numbers() {
+    let opened = |version: &str| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text(version).text("objects").map(0);
+        File::open(&file_1_2(&cbor.0)).map(drop).map_err(kind)
+    };
+    for version in ["1.2", "1.0", "1", "1.2.x", "01.02", "1.10"] {
+        assert_eq!(opened(version), Ok(()), "{version}");
+    }
+    for version in ["1.:", ":", "1.x", "x", "x.1", "1.0x", "1x.0", "1./", "", ".", "1.", ".1", "1.-0", "+1.0"] {
+        assert_eq!(opened(version), Err(ErrorKind::InvalidVersion), "{version}");
+    }
+    for version in ["0.1", "2.0", "10", "11.0", "4294967297.0"] {
+        assert_eq!(opened(version), Err(ErrorKind::UnsupportedVersion), "{version}");
+    }
+}
+
 /// A role, as any text: its own item, and where it stands.
 #[test]
 fn roles_are_texts() {
@@ -528,6 +838,9 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
     assert_eq!((tensor.dtype(), tensor.data().unwrap().dtype()), (None, None));
     assert_eq!(tensor.data().unwrap().as_slice::<u8>().map_err(kind).unwrap_err(), ErrorKind::WrongType);
     assert_eq!(tensor.data().unwrap().bytes().unwrap().len(), 4);
+    // A type may be that of the bytes themselves.
+    let bytes = with("f8_e5m2", "f8_e5m2", 4);
+    assert_eq!(File::open(&bytes).unwrap().find("w").unwrap().dtype(), Some(DType::F8_E5M2));
     // A known type over the wrong dtype is a contradiction.
     assert_eq!(File::open(&with("f8_e5m2", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::TypeMismatch);
     assert_eq!(File::open(&with("complex64", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::PartialElement);

@@ -320,7 +320,7 @@ impl<'a> Input<'a> {
     /// Returns where the value ends that begins at `at`, if a parser has walked over it.
     pub(crate) fn skipped_end(&self, at: u64) -> Option<u64> {
         let Bytes::Parts(segments) = self.0 else { return None };
-        let is_it = |(start, end): &&Skipped| *start == at && *end != 0;
+        let is_it = |(start, _): &&Skipped| *start == at; // a place without a value has 0, where none begins
         segments.skipped.iter().find(is_it).map(|(_, end)| *end)
     }
 
@@ -483,5 +483,23 @@ mod tests {
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
         assert!(source.segments.held.iter().all(Option::is_some));
+    }
+
+    #[cfg(feature = "gguf")]
+    #[test]
+    fn so_many_values_are_remembered() {
+        let mut source = Source::new(100);
+        assert!(!Input::from(&[0; 100][..]).can_skip());
+        for i in 1..=9 {
+            assert_eq!(Input::from(&source).can_skip(), i < 9, "{i}");
+            let extent = Extent::new(i, 1);
+            assert!(ParseContext::of_source(&source).skip(10 * i, 10 * i + 5, extent).is_err());
+            assert_eq!(source.need(), Some(Need { extent, keep: true }));
+            assert_eq!(Input::from(&source).skipped_end(10 * i), None); // not before bytes are added
+            source.add(i, &[0]).unwrap();
+            assert_eq!(Input::from(&source).skipped_end(10 * i), (i < 9).then_some(10 * i + 5), "{i}");
+        }
+        let input = Input::from(&source);
+        assert_eq!([9, 10, 15, 80].map(|at| input.skipped_end(at)), [None, Some(15), None, Some(85)]);
     }
 }

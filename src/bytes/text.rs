@@ -289,6 +289,7 @@ mod tests {
             let places = (0..meaning.chars().count()).map(|at| meaning.chars().nth(at));
             assert!(places.eq(escaped.chars().map(Some)) && escaped.chars().size_hint() == (0, Some(spelled.len())));
             assert_eq!(hash(escaped), hash(plain));
+            assert_ne!(hash(plain), hash(Text::default()));
             assert_eq!((escaped.to_string(), plain.to_string()), (meaning.into(), meaning.into()));
             assert_eq!(format!("{escaped:?}"), format!("{plain:?}"));
             assert_eq!(escaped.chars().collect::<String>(), meaning);

@@ -115,7 +115,13 @@ fn is_any_utf8(bytes: &[u8]) -> bool {
 mod tests {
     use std::prelude::v1::*;
 
-    use super::is_utf8;
+    use super::{Text, Utf8, is_utf8};
+
+    #[test]
+    fn a_backslash_is_one() {
+        let text = Text::from(Utf8::new("\\u0061"));
+        assert_eq!((text.as_str(), text.is_escaped()), (Some("\\u0061"), false));
+    }
 
     /// Every sequence of up to two bytes, and every one of three or four bytes next to a boundary of the table.
     #[test]

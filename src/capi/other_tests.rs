@@ -127,6 +127,78 @@ fn components_in_shards() {
     }
 }
 
+/// One after the other, with nothing in between.
+#[repr(C)]
+struct Beside<A, B>(A, B);
+
+#[test]
+fn memory_right_behind_a_handle_or_a_result() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, train: tenslice_train, error: tenslice_error);
+        places!(sparse: Beside<tenslice_sparse, [u64; 3]>, value: Beside<tenslice_bytes, [u64; 3]>);
+        places!(complex: Beside<[f64; 2], [u8; 4096]>);
+        open(fixture!("v1.2/objects_sparse_quant_logical.zt"), file);
+        ok!(tenslice_file_find(file, of("coo"), 3, tensor, error));
+        let cursor = &raw mut (*sparse).0;
+        ok!(tenslice_tensor_sparse(tensor, null(), null_mut(), 0, cursor, error));
+        let (behind, bytes) = ((&raw mut (*sparse).1).cast(), &raw mut (*value).0);
+        ok!(tenslice_sparse_next(cursor, behind, 3, bytes, error));
+        ok!(tenslice_sparse_next(cursor, (&raw mut (*value).1).cast(), 3, bytes, error));
+        open(fixture!("blz/good/pair_a_f64.blz"), file);
+        ok!(tenslice_blz_train(file, train, error));
+        let (number, scratch) = ((&raw mut (*complex).0).cast(), (&raw mut (*complex).1).cast());
+        ok!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, scratch, 4096, number, error));
+        let inside = scratch.byte_sub(8);
+        let shared = call!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, inside, 4096, number, error));
+        assert_eq!(shared, code(ErrorKind::InvalidArgument));
+    }
+}
+
+/// A decoder that keeps the dictionary it is given, and outputs twos.
+unsafe extern "C" fn decode_with(
+    user: *mut c_void,
+    _: u32,
+    dictionary: *const c_void,
+    dictionary_length: usize,
+    _: *const c_void,
+    _: usize,
+    dst: *mut c_void,
+    capacity: usize,
+    length: *mut usize,
+) -> tenslice_status {
+    // SAFETY: as the header promises.
+    unsafe {
+        user.cast::<tenslice_bytes>().write(tenslice_bytes { data: dictionary.cast(), length: dictionary_length });
+        dst.cast::<u8>().write_bytes(2, capacity);
+        length.write(capacity);
+    }
+    OK
+}
+
+/// The dictionary of a chunk of Blosc2 is that of the file, in place.
+#[test]
+fn dictionaries() {
+    let bytes = fixture!("b2nd/good/dict_zstd_shuffle_0.b2nd");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, error: tenslice_error, given: tenslice_bytes, length: u64);
+        places!(dst: [u8; 4], scratch: [u8; 8192]);
+        let (start, stop) = ([0, 0], [1, 1]);
+        let (dst, scratch) = (dst.cast::<c_void>(), scratch.cast());
+        let decoder =
+            tenslice_decoder { decode: Some(decode), user: given.cast(), decode_with_dictionary: Some(decode_with) };
+        open(bytes, file);
+        let (start, stop, decoder) = (start.as_ptr(), stop.as_ptr(), &raw const decoder);
+        ok!(tenslice_b2nd_read_region(file, start, stop, 2, decoder, dst, 4, scratch, 8192, length, error));
+        assert_eq!(read(dst, 2), [2; 2]); // the streams of the upper bytes are zeros
+        let given = given.read();
+        assert!(given.data.addr() > bytes.as_ptr().addr() && given.length > 8);
+        assert_eq!(read(given.data, 4), [0x37, 0xa4, 0x30, 0xec]); // the magic of a dictionary
+        assert!(bytes.windows(given.length).any(|part| part.as_ptr().addr() == given.data.addr()));
+    }
+}
+
 #[test]
 fn metalayers_work_and_lists() {
     // SAFETY: the calls get what the header asks for.

@@ -622,6 +622,9 @@ fn mistakes() {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, dst: [u8; 200]);
         file.write_bytes(0, 1);
         assert_eq!(call!(tenslice_file_find(file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        for no_file in [null(), file.cast_const().byte_add(1)] {
+            assert_eq!(call!(tenslice_file_find(no_file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        }
         assert_eq!(call!(tenslice_file_open(null_mut(), data, size, error)), bad);
         assert_eq!(call!(tenslice_file_open(file, null(), 1, error)), bad);
         assert_eq!(call!(tenslice_file_open(file, data, usize::MAX, null_mut())), bad);
@@ -639,7 +642,24 @@ fn mistakes() {
         }
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        places!(cursor: tenslice_cursor);
+        cursor.write_bytes(0, 1);
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), code(ErrorKind::InvalidHandle));
+        ok!(tenslice_file_attributes(file, cursor));
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), code(ErrorKind::InvalidHandle));
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error));
+        let decoder = tenslice_decoder { decode: None, user: null_mut(), decode_with_dictionary: None };
+        let without = call!(tenslice_tensor_read_into(
+            tensor,
+            &raw const decoder,
+            dst.cast(),
+            200,
+            null_mut(),
+            0,
+            null_mut(),
+            error
+        ));
+        assert_eq!(without, bad);
         let (dst, read_into) = (dst.cast::<c_void>(), tenslice_tensor_read_into);
         ok!(read_into(tensor, null(), dst, 100, dst.byte_add(100), 100, null_mut(), error));
         assert_eq!(call!(read_into(tensor, null(), dst, 100, dst.byte_add(99), 100, null_mut(), error)), bad);

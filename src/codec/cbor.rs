@@ -241,11 +241,8 @@ impl<'a> Reader<'a> {
         to_usize(u64::from(self.position)).and_then(|position| self.bytes.get(position..)).unwrap_or_default()
     }
 
-    /// Returns the next byte without reading it; [`NO_HEAD`] at the end.
+    /// Returns the next byte without reading it; [`NO_HEAD`] at the end. After a fault nobody asks.
     fn peek(&self) -> u8 {
-        if self.fault.is_some() {
-            return NO_HEAD;
-        }
         self.rest().first().copied().unwrap_or(NO_HEAD)
     }
 
@@ -526,7 +523,6 @@ impl<'a> Reader<'a> {
     /// Reads one item as a user sees it, or the head of one that contains others.
     pub(crate) fn token(&mut self) -> Result<Token<'a>> {
         let at = self.position;
-        self.check()?;
         let mut decoder = Decoder::new(self.bytes);
         decoder.set_position(to_usize(u64::from(at)).unwrap_or(usize::MAX));
         let datatype = decoder.datatype();

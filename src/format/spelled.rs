@@ -71,7 +71,17 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{Item as _, Spelled};
+    use super::{Item as _, Ordering, Spelled};
+
+    /// As published with FNV-1a, of 32 bits; over characters, which those of ASCII are bytes of.
+    #[test]
+    fn hashes() {
+        let hash = |text: &str| Spelled::at(text.as_bytes(), 1).hash();
+        for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(hash(&format!("{{\"{text}\"}}")), expected, "{text}");
+        }
+        assert_eq!(hash("{\"f\\u006fobar\""), 0xbf9c_f968);
+    }
 
     #[test]
     fn strings_compare_by_what_they_mean() {
@@ -110,7 +120,12 @@ mod tests {
                 let (x, y) = (spelled(a, from_a), spelled(b, from_b));
                 let (x, y) = (Spelled::at(x.as_bytes(), 1), Spelled::at(y.as_bytes(), 1));
                 assert_eq!((x.order(y), x.clashes_with(y)), (a.cmp(b), a == b), "{a:?} {b:?} {from_a} {from_b}");
+                assert_eq!(x.compare(b.as_bytes()), a.cmp(b), "{a:?} {b:?} {from_a}");
             }
         }
+        // What is compared may have the quotation mark that ends the string.
+        let text = b"\"a\",\"b\"";
+        assert_eq!(Spelled::at(text, 0).compare(b"a\",\"b"), "a".cmp("a\",\"b"));
+        assert_eq!(Spelled::at(text, 0).compare(b"a"), Ordering::Equal);
     }
 }

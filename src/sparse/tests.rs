@@ -171,6 +171,7 @@ fn compare(stored: &Stored) {
         assert!(memory[rank..].iter().all(|other| *other == 77) && entry.indices(&mut memory[..rank - 1]).is_none());
         assert_eq!(entry.bytes(), Some(&number(*value, dtype, order)[..]));
         assert_eq!(entry.value::<u16>(), (dtype == DType::U16).then_some(*value as u16));
+        assert_eq!((entry.value::<i16>(), entry.value::<u32>()), (None, None)); // as long as others
         // From each on as from the first.
         #[cfg(feature = "capi")]
         {

@@ -366,6 +366,11 @@ fn what_is_expected_is_what_is_read() {
         assert_eq!(short, expected, "{bytes:x?}");
         assert!(short.is_none() || after.position_in(&bytes) == text.1);
     }
+    // Heads that no number has, with bytes enough after them for any width.
+    for head in 28..=0xff {
+        let bytes = [&[head][..], &[1; 300]].concat();
+        assert_eq!(Rest::of(&bytes, 0).unwrap().unsigned(), None, "{head:x}");
+    }
     assert_eq!((text_word(""), text_word("a"), text_word("abcdefgh")), (0x60, 0x6161, 0));
     let mut rest = Rest::of(b"?\x66offset\x05\x06", 1).unwrap();
     let key = key_word(b"\x66offset");

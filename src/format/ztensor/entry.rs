@@ -173,3 +173,28 @@ pub(super) fn component_fields(generation: Generation) -> &'static Fields {
         Generation::V1_2 => v1::COMPONENT_1_2,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::extent::Region;
+
+    /// What has been read before is no longer what it was, as may happen in a mapping that has changed.
+    #[test]
+    fn a_fault_is_that_of_what_should_be_there() {
+        let fault = |generation, read: fn(&Manifest<'static>, &mut Reader<'static>)| {
+            let manifest = Manifest { region: Region { bytes: b"\x05", start: 0 }, generation };
+            let mut reader = manifest.reader(0);
+            read(&manifest, &mut reader);
+            reader.found_fault().map(|fault| (fault.kind, fault.item, fault.at))
+        };
+        let wrong = |item| Some((ErrorKind::UnexpectedType, item, 0));
+        let component = |manifest: &_, reader: &mut _| component(manifest, reader, &mut ComponentRecord::blank());
+        let name = |manifest: &Manifest<'static>, reader: &mut Reader<'static>| {
+            manifest.name(reader);
+        };
+        assert_eq!(fault(Generation::V0_1, component), wrong(Item::Tensor));
+        assert_eq!(fault(Generation::V1_2, component), wrong(Item::Role));
+        assert_eq!(fault(Generation::V1_2, name), wrong(Item::Name));
+    }
+}

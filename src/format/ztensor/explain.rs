@@ -42,9 +42,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
     let at = position(at)?;
     context.text = text(&mut manifest.reader(at)).map(Text::from);
-    if context.text.is_none() {
-        context.number = number(&mut manifest.reader(at));
-    }
+    context.number = number(&mut manifest.reader(at));
     let mut fields = match manifest.generation {
         Generation::V0_1 => {
             context.version = Some(Utf8::new("0.1"));
@@ -189,9 +187,6 @@ fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, cont
             each_field(&mut record, entry::component_fields(generation), &mut |reader, item| {
                 part(reader, item, context);
             });
-        }
-        if !is_whole {
-            return;
         }
     }
 }

@@ -460,8 +460,14 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
 
 #[cfg(test)]
 mod tests {
-    use super::{Generation, Utf8, of_name};
+    use super::{Generation, Utf8, of_name, read_dimension};
     use crate::vocab::Layout;
+
+    #[test]
+    fn a_dimension_is_a_number() {
+        assert_eq!(read_dimension(b"\x18\x20\x01"), Some((32, &[1][..])));
+        assert_eq!([&b"\x60"[..], b"\x18", b"\xf6", b""].map(read_dimension), [None; 4]);
+    }
 
     #[test]
     fn layouts_of_each_version() {

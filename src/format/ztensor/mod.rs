@@ -672,6 +672,16 @@ mod tests {
                 }
             };
             assert_eq!((listed, end), (count, expected));
+            let mut cursor = Cursor::START;
+            let mut names = 0;
+            let end = loop {
+                match file.next_name(&mut cursor) {
+                    Ok(Some(_)) => names += 1,
+                    Ok(None) => break None,
+                    Err(error) => break Some(error.kind()),
+                }
+            };
+            assert_eq!((names, end), (count, expected));
         }
     }
 }

@@ -265,6 +265,13 @@ mod tests {
         let Some((name, end)) = check(&manifest, 0) else {
             // Only of the encoding of texts a read is sure.
             assert!(after.is_none() || reader.found_fault().is_some());
+            if reader.found_fault().is_none() && expected.warnings != 0 {
+                assert_eq!(
+                    read_data::<false>(&manifest, &expected, &mut ComponentRecord::blank()),
+                    None,
+                    "{bytes:x?}"
+                );
+            }
             return false;
         };
         assert!(reader.found_fault().is_none() && expected.warnings == 0, "{bytes:x?}");
