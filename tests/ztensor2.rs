@@ -1346,6 +1346,12 @@ fn shards_are_those_of_the_table() {
         open_both_ways(shard, &bytes).map_err(|error| (error.kind(), error.item()))
     };
     names.iter().for_each(|name| assert_eq!(with(name), Ok(()), "{name}"));
+    // Without a table, nothing is one.
+    let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "shard": "attributes" });
+    let bytes = with_manifest(&serde_json::json!({
+        "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } }, "attributes": entry,
+    }));
+    assert_eq!(open_both_ways("no table", &bytes).unwrap_err().kind(), ErrorKind::UnknownShard);
     for other in ["b", "z", "object", "objectt", "attributes", "model-00003-of-00002.zt", "digest", "size"] {
         assert_eq!(with(other), Err((ErrorKind::UnknownShard, Item::Shard)), "{other}");
     }
@@ -1373,6 +1379,12 @@ fn faults_beside_what_has_been_read() {
         assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, None));
         assert_eq!(error.offset(), Some(8192 + manifest.len() as u64));
     }
+    let empty = serde_json::json!({ "shape": [1], "layout": "of somebody", "parts": {} });
+    let bytes = with_manifest(&serde_json::json!({ "objects": { "t": empty } }));
+    let error = open_both_ways("no component", &bytes).unwrap_err();
+    let found = (error.kind(), error.item(), error.offset());
+    let at = place_of(b"\x65parts", &bytes) + 6;
+    assert_eq!(found, (ErrorKind::MissingComponent, Item::Components, Some(at)));
     let bytes = with_manifest(&serde_json::json!({ "objects": { "t": 7 } }));
     let error = open_both_ways("no entry", &bytes).unwrap_err();
     let found = (error.kind(), error.item(), error.entry(), error.offset());
@@ -1445,6 +1457,8 @@ fn messages_of_what_a_component_states() {
     let object = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "other": other } });
     let lacking = "tensor \"t\": the layout lacks a component that it requires: \"data\"";
     says(&with_manifest(&serde_json::json!({ "objects": { "t": object } })), lacking);
+    let dot = "shard: it may have letters, digits, `.`, `_` and `-` only, and no dot at its start: \".hidden\"";
+    says(&with_keys(serde_json::json!({ "shard": ".hidden" })), &of_data(dot));
     let small = serde_json::json!({ "objects": {}, "shards": { "s": { "size": 47, "digest": "xxh3:00" } } });
     says(&with_manifest(&small), "a shard is smaller than any file of the format: 47");
 }
