@@ -826,6 +826,21 @@ fn names_of_shards_are_not_empty() {
     }
 }
 
+/// In the table, and where a component states one.
+#[test]
+fn names_of_shards_have_at_most_64_bytes() {
+    for (length, expected) in [(64, Ok(())), (65, Err((ErrorKind::NameLength, Item::Shard)))] {
+        let name: &str = "n".repeat(length).leak();
+        let data = Part { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
+        let shard = [(name, 1 << 13, "xxh3:00".to_owned())];
+        for bytes in [file(&[], &shard), file(&[object], &shard)] {
+            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.item()));
+            assert_eq!(found, expected, "{length}");
+        }
+    }
+}
+
 /// From the data on: to the last byte before the footer, into it, and past the end of the file.
 #[test]
 fn extents_that_end_too_late() {
@@ -1154,6 +1169,24 @@ fn encodings_by_their_names() {
         let file = File::open(&bytes).unwrap();
         let data = file.find("t").unwrap().data().unwrap();
         assert_eq!((data.encoding(), data.encoding_name()), (encoding, name));
+    }
+}
+
+#[test]
+fn layouts_by_their_names() {
+    use tenslice::Layout;
+    for (name, layout) in [
+        ("gguf.q4_0/1", Layout::Blocks),
+        ("gguf.q4_0/2", Layout::Other),
+        ("gguf/1", Layout::Other),
+        ("zt.quant_group/1", Layout::QuantizedGroup),
+        ("zt.mx/1", Layout::Microscaling),
+        ("zt.mx/2", Layout::Other),
+    ] {
+        let bytes = one(name, &[1], parts(&[("p", "u8", 1)]));
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("t").unwrap();
+        assert_eq!((tensor.layout(), tensor.layout_name().to_string()), (layout, name.to_owned()));
     }
 }
 

@@ -379,6 +379,11 @@ fn contents_that_the_blocks_cannot_have() {
         assert!(!is_valid(&frame[..frame.len() - 1], least as usize));
         assert!(!is_valid(&[&frame[..], &[0]].concat(), least as usize));
     }
+    // More than a block may have, although the table says the same.
+    assert!([block(0, most + 1, true), block(1, most + 1, true), block(2, most + 1, true)].iter().all(|block| {
+        let frame = made_up(std::slice::from_ref(block));
+        !is_valid(&frame, most as usize) && !is_valid(&frame, most as usize + 1)
+    }));
     for wrong in [block(3, 10, true), block(1, most + 1, true), block(0, 10, false)] {
         assert!((0..20).all(|content| !is_valid(&made_up(std::slice::from_ref(&wrong)), content)));
     }
