@@ -268,6 +268,49 @@ fn a_size_that_lies_is_found_out_in_any_room() {
     }
 }
 
+/// A size in eight bytes, as a writer may state one of any content.
+#[test]
+fn a_small_size_in_eight_bytes() {
+    let stored = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0, 4, 0, 0, 0, 0, 0, 0, 0, 0x21, 0, 0], &b"good"[..]].concat();
+    assert_eq!(built_in(&stored, 4).unwrap(), b"good");
+}
+
+/// Where a frame may go on beyond the room, and refers further back than is kept for so little room, a larger one shows
+/// what is wrong; where it refers no further back, the frame is wrong. A room of 10 bytes has a window of 256 KiB.
+#[test]
+#[cfg(not(feature = "zstd-c"))]
+fn faults_behind_a_block_that_may_have_filled_the_room() {
+    let with = |header: &[u8]| {
+        // Five raw bytes, then the last block, of a kind that is reserved.
+        let blocks = [0x28, 0, 0, 1, 2, 3, 4, 5, 0x07, 0, 0];
+        [&[0x28, 0xb5, 0x2f, 0xfd], header, &blocks].concat()
+    };
+    let single = |size: u32| with(&[&[0xa0], &size.to_le_bytes()[..]].concat());
+    for (stored, expected) in [
+        (single(200_000), DecodeError::Malformed),
+        (single(1 << 18), DecodeError::Malformed),
+        (single((1 << 18) + 1), DecodeError::DoesNotFit),
+        (single(1 << 19), DecodeError::DoesNotFit),
+        (with(&[0, 0x40]), DecodeError::Malformed),
+        (with(&[0, 0x41]), DecodeError::DoesNotFit),
+        (with(&[0, 0x58]), DecodeError::DoesNotFit),
+    ] {
+        assert_eq!(built_in(&stored, 10), Err(expected), "{stored:x?}");
+        assert_eq!(built_in(&stored, 1 << 20), Err(DecodeError::Malformed), "{stored:x?}");
+    }
+    // Where no block is before the wrong one, none can have filled the room.
+    let first_is_wrong = [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &(1_u32 << 19).to_le_bytes()[..], &[0x07, 0, 0]].concat();
+    assert_eq!(built_in(&first_is_wrong, 10), Err(DecodeError::Malformed));
+    // In a room of 128 KiB two blocks may have filled it, and it has the same window; one byte more has twice the window.
+    let two_blocks = |size: u32| {
+        let blocks = [&[0x28, 0, 0, 1, 2, 3, 4, 5][..], &[0x28, 0, 0, 1, 2, 3, 4, 5, 0x07, 0, 0]].concat();
+        [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &size.to_le_bytes()[..], &blocks].concat()
+    };
+    for (room, expected) in [(1 << 17, DecodeError::DoesNotFit), ((1 << 17) + 1, DecodeError::Malformed)] {
+        assert_eq!(built_in(&two_blocks((1 << 18) + 1), room), Err(expected), "{room}");
+    }
+}
+
 /// What libzstd refuses, the built-in decoder refuses too; what both accept is the same.
 #[test]
 fn damaged_frames_against_libzstd() {

@@ -255,6 +255,16 @@ fn dictionaries() {
     let count =
         decoder.0.decode_with_dictionary(Encoding::Zstd, &support::ztensor2::zstd_frame(&content), &mut decoded);
     assert_eq!((count, &decoded[..]), (Ok(256), &content[..]));
+    // Also one that refers to it.
+    use zstd::zstd_safe::{CCtx, CParameter};
+    let content = decoder.1.last_chunk::<256>().unwrap();
+    let (mut context, mut stored) = (CCtx::create(), Vec::with_capacity(512));
+    context.set_parameter(CParameter::DictIdFlag(false)).unwrap();
+    context.load_dictionary(&decoder.1).unwrap();
+    context.compress2(&mut stored, content).unwrap();
+    assert!(stored.len() < 64, "{stored:x?}");
+    let count = decoder.0.decode_with_dictionary(Encoding::Zstd, &stored, &mut decoded);
+    assert_eq!((count, &decoded), (Ok(256), content));
 }
 
 #[test]

@@ -520,19 +520,21 @@ fn unknown_keys_of_every_record() {
     }
 }
 
-/// A value of an unknown key may be as deep in the manifest as any other: 32 levels below the root.
+/// A value of an unknown key, or an attribute, may be as deep in the manifest as any other: 32 levels below the root.
 #[test]
 fn unknown_values_of_every_record_are_bounded() {
     let stored = [1, 2, 3];
     let digest = support::ztensor2::xxh3(&stored);
-    for (record, depth) in [("", 0), ("/objects/t", 2), ("/objects/t/parts/data", 4), ("/shards/s", 2)] {
+    let records = [("", 0), ("/objects/t", 2), ("/objects/t/parts/data", 4), ("/shards/s", 2)];
+    for (record, depth) in records.into_iter().chain([("/attributes", 1), ("/objects/t/attributes", 3)]) {
         for (levels, expected) in [(31 - depth, None), (32 - depth, Some(ErrorKind::TooDeep))] {
             let mut manifest = serde_json::json!({
                 "objects": { "t": {
-                    "shape": [3], "layout": "dense",
+                    "shape": [3], "layout": "dense", "attributes": {},
                     "parts": { "data": { "dtype": "u8", "blob": [4096, 3] } },
                 } },
                 "shards": { "s": { "size": 8192, "digest": digest } },
+                "attributes": {},
             });
             let nested = (0..levels).fold(Json::from(0), |value, _| Json::Array(vec![value]));
             manifest.pointer_mut(record).unwrap().as_object_mut().unwrap().insert("unknown".into(), nested);
@@ -824,6 +826,21 @@ fn names_of_shards_are_not_empty() {
     }
 }
 
+/// In the table, and where a component states one.
+#[test]
+fn names_of_shards_have_at_most_64_bytes() {
+    for (length, expected) in [(64, Ok(())), (65, Err((ErrorKind::NameLength, Item::Shard)))] {
+        let name: &str = "n".repeat(length).leak();
+        let data = Part { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
+        let shard = [(name, 1 << 13, "xxh3:00".to_owned())];
+        for bytes in [file(&[], &shard), file(&[object], &shard)] {
+            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.item()));
+            assert_eq!(found, expected, "{length}");
+        }
+    }
+}
+
 /// From the data on: to the last byte before the footer, into it, and past the end of the file.
 #[test]
 fn extents_that_end_too_late() {
@@ -1096,4 +1113,430 @@ fn a_file_without_a_manifest_states_nothing_of_it() {
             assert_eq!(found, (ErrorKind::ManifestSize, Item::Footer, Some(footer as u64)), "{at}");
         }
     }
+}
+
+/// A file with this manifest, and two pages of data.
+fn with_manifest(manifest: &Json) -> Vec<u8> {
+    file_of(&support::ztensor2::cbor(manifest), &[0; 8192])
+}
+
+/// A manifest with a tensor of one byte, to whose component these keys are added.
+fn with_keys(keys: Json) -> Vec<u8> {
+    let mut manifest = serde_json::json!({ "objects": { "t": {
+        "shape": [1], "layout": "dense", "parts": { "data": { "dtype": "u8", "blob": [4096, 1] } },
+    } } });
+    let part = manifest.pointer_mut("/objects/t/parts/data").unwrap().as_object_mut().unwrap();
+    let Json::Object(keys) = keys else { panic!("{keys}") };
+    part.extend(keys);
+    with_manifest(&manifest)
+}
+
+/// Where the bytes are in the file, for the only time from the manifest on.
+fn place_of(needle: &[u8], bytes: &[u8]) -> u64 {
+    let start = manifest_of(bytes).start;
+    let all: Vec<_> =
+        (start..bytes.len()).filter(|at| bytes[*at..].starts_with(needle)).map(|at| at as u64).collect();
+    assert_eq!(all.len(), 1, "{needle:x?}");
+    all[0]
+}
+
+/// Section 3.4: one of the two is nothing without the other.
+#[test]
+fn an_encoding_and_a_decoded_length_are_stated_together() {
+    for (keys, missing) in [
+        (serde_json::json!({ "encoding": "zt.zstd-seekable/1" }), Item::DecodedLength),
+        (serde_json::json!({ "encoding": "raw" }), Item::DecodedLength),
+        (serde_json::json!({ "decoded_length": 1 }), Item::Encoding),
+    ] {
+        let bytes = with_keys(keys);
+        let error = open_both_ways("one of them", &bytes).unwrap_err();
+        let record = place_of(b"\xa1\x64data", &bytes) + 6;
+        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::MissingKey, missing, Some(record)));
+    }
+}
+
+#[test]
+fn encodings_by_their_names() {
+    use tenslice::Encoding;
+    for (name, encoding) in [
+        ("zt.zstd-seekable/1", Encoding::ZstdSeekable),
+        ("zt.zstd-seekable/2", Encoding::Other),
+        ("zstd", Encoding::Other),
+        ("raw", Encoding::Other),
+        ("", Encoding::Other),
+    ] {
+        let bytes = with_keys(serde_json::json!({ "encoding": name, "decoded_length": 1 }));
+        let file = File::open(&bytes).unwrap();
+        let data = file.find("t").unwrap().data().unwrap();
+        assert_eq!((data.encoding(), data.encoding_name()), (encoding, name));
+    }
+}
+
+#[test]
+fn layouts_by_their_names() {
+    use tenslice::Layout;
+    for (name, layout) in [
+        ("gguf.q4_0/1", Layout::Blocks),
+        ("gguf.q4_0/2", Layout::Other),
+        ("gguf/1", Layout::Other),
+        ("zt.quant_group/1", Layout::QuantizedGroup),
+        ("zt.mx/1", Layout::Microscaling),
+        ("zt.mx/2", Layout::Other),
+    ] {
+        let bytes = one(name, &[1], parts(&[("p", "u8", 1)]));
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("t").unwrap();
+        assert_eq!((tensor.layout(), tensor.layout_name().to_string()), (layout, name.to_owned()));
+    }
+}
+
+/// Appendix A: what a logical type is stored as.
+#[test]
+fn logical_types_are_stored_in_one_type_each() {
+    for (logical, stored_in, length) in [
+        ("bool", "u8", 1),
+        ("f8_e4m3fn", "u8", 1),
+        ("f4_e2m1", "u8", 1),
+        ("complex64", "f32", 8),
+        ("complex128", "f64", 16),
+        ("of somebody", "any", 1),
+    ] {
+        for dtype in ["u8", "i8", "f32", "f64"] {
+            let mut data = parts(&[("data", dtype, length)]).remove(0);
+            data.logical = Some(logical);
+            let bytes = one("dense", &[1], vec![data]);
+            let at = place_of(&Cbor::default().text("type").text(logical).0, &bytes) + 5;
+            let found = open_both_ways(logical, &bytes).map_err(|error| (error.kind(), error.item(), error.offset()));
+            let expected = match stored_in == dtype || stored_in == "any" {
+                true => Ok(()),
+                false => Err((ErrorKind::TypeMismatch, Item::LogicalType, Some(at))),
+            };
+            assert_eq!(found, expected, "{logical} in {dtype}");
+        }
+    }
+}
+
+#[test]
+fn names_have_no_nul() {
+    for name in ["\0", "a\0", "\0a", "a\0b", "eight by\0tes", "\u{e4}\0"] {
+        let data = parts(&[("data", "u8", 1)]);
+        let object = |name, attributes, parts| Object { name, shape: vec![1], layout: "dense", attributes, parts };
+        let key = serde_json::json!({ name: 1 });
+        let role = Part { role: name, ..data[0].clone() };
+        for (object, item) in [
+            (object(name, Json::Null, data.clone()), Item::Name),
+            (object("t", key, data.clone()), Item::Key),
+            (object("t", Json::Null, vec![role]), Item::Role),
+        ] {
+            let bytes = file(&[object], &[]);
+            let error = open_both_ways(name, &bytes).unwrap_err();
+            let at = place_of(&Cbor::default().text(name).0, &bytes);
+            let found = (error.kind(), error.item(), error.offset());
+            assert_eq!(found, (ErrorKind::InvalidName, item, Some(at)), "{name:?}");
+            assert!(error.explain(&bytes[..]).to_string().contains("it must not contain a NUL"));
+        }
+    }
+}
+
+/// Each by its own name, whatever is before it; no other name is there.
+#[test]
+fn tensors_are_found_by_name_alone() {
+    let plain = manifest(3, 0, |i| (4096 * (i + 1), i + 1, None));
+    let data = [7; 3 * 4096];
+    let file = file_of(&plain, &data);
+    let file = File::open(&file).unwrap();
+    for i in 0..3 {
+        let name = format!("{i:06}");
+        let tensor = file.find(&name).unwrap();
+        assert_eq!((tensor.index(), tensor.name().to_string()), (i, name));
+        assert_eq!(tensor.data().unwrap().extent().offset, 4096 * (i + 1));
+    }
+    let mut words = [0; 9];
+    let index = file.index(&mut words).unwrap();
+    for tensor in file.tensors() {
+        let found = index.find(&tensor.name().to_string()).unwrap();
+        assert_eq!(describe_tensor(&found), describe_tensor(&tensor));
+    }
+    for name in ["", "00000", "00000/", "000000 ", "000003", "zzzzzz", "0000000"] {
+        assert_eq!(file.find(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
+    }
+}
+
+/// What is known of a tensor.
+fn describe_tensor(tensor: &Tensor<'_>) -> (u64, String, Vec<u64>, usize, Option<tenslice::Extent>) {
+    let (shape, extent) = (tensor.shape().iter().collect(), tensor.data().ok().map(|data| data.extent()));
+    (tensor.index(), tensor.layout_name().to_string(), shape, tensor.attributes().count(), extent)
+}
+
+/// An index also has tensors that are not as most are, beside one that is.
+#[test]
+fn an_index_of_tensors_of_every_kind() {
+    let object = |name, layout, attributes| {
+        let parts = parts(&[("data", "u16", 12)]);
+        Object { name, shape: vec![2, 3], layout, attributes, parts }
+    };
+    let bytes = file(
+        &[
+            object("a", "dense", Json::Null),
+            object("b", "dense", serde_json::json!({ "k": 1, "l": 2 })),
+            object("c", "of somebody", Json::Null),
+        ],
+        &[],
+    );
+    let file = File::open(&bytes).unwrap();
+    let mut words = [0; 9];
+    let index = file.index(&mut words).unwrap();
+    let described = |name| describe_tensor(&index.find(name).unwrap());
+    let extent = |page: u64| Some(tenslice::Extent::new(4096 * page, 12));
+    assert_eq!(described("a"), (0, "dense".to_owned(), vec![2, 3], 0, extent(1)));
+    assert_eq!(described("b"), (1, "dense".to_owned(), vec![2, 3], 2, extent(2)));
+    assert_eq!(described("c"), (2, "of somebody".to_owned(), vec![2, 3], 0, None));
+}
+
+/// Memory is needed only where something has been left unchecked: here, that a shard is listed.
+#[test]
+fn checking_needs_memory_where_shards_are_many() {
+    let most = if cfg!(target_pointer_width = "64") { 1024 } else { 64 };
+    for (shards, expected) in [(most, Ok(())), (most + 1, Err(ErrorKind::OutOfScratch))] {
+        let bytes = file_of(&manifest(1, shards, |_| (4096, 1, Some("000000".into()))), &[]);
+        let file = File::open(&bytes).unwrap();
+        let checked = file.check(&mut []).map(|warnings| assert!(warnings.is_empty()));
+        assert_eq!(checked.map_err(|error| error.kind()), expected, "{shards}");
+        assert!(file.check(&mut [0; 3]).unwrap().is_empty());
+    }
+}
+
+/// Those in order need no memory, however many they are; those in the file itself are remembered, others are not.
+#[test]
+fn extents_that_are_many() {
+    let shard = || Some("000000".to_owned());
+    let with = |count, place: &dyn Fn(u64) -> (u64, u64, Option<String>)| {
+        let bytes = file_of(&manifest(count, 1, place), &[0; 8192]);
+        let file = File::open(&bytes).unwrap();
+        assert!(file.check(&mut [0; 3000]).unwrap().is_empty());
+        file.warnings().contains(Warning::PlacesUnchecked)
+    };
+    assert!(!with(1100, &|i| (4096 * (i + 1), 1, shard())));
+    assert!(!with(1024, &|i| (4096 * (2000 - i), 1, shard())));
+    assert!(with(1025, &|i| (4096 * (2000 - i), 1, shard())));
+    if cfg!(target_pointer_width = "64") {
+        assert!(!with(1025, &|i| (4096 * (2 - i % 2), 1, None)));
+        assert!(!with(2048, &|i| (4096 * (2 - i % 2), 1, None)));
+    }
+    // The last but one reaches into the last.
+    let kind = |error: Error| Err(error.kind());
+    let overlapping = |shard: Option<String>| {
+        let place = |i| (4096 * (2 - i % 2), if i == 1099 { 4097 } else { 1 }, shard.clone());
+        file_of(&manifest(1100, 1, place), &[0; 8192])
+    };
+    let bytes = overlapping(shard());
+    let opened = File::open(&bytes).unwrap();
+    assert_eq!(opened.check(&mut [0; 100]).map(drop).or_else(kind), Err(ErrorKind::Overlap));
+    if cfg!(target_pointer_width = "64") {
+        assert_eq!(File::open(&overlapping(None)).map(drop).or_else(kind), Err(ErrorKind::Overlap));
+    }
+}
+
+/// Where the extents are in the shard, in no order: what has no bytes is nowhere, and unknown keys say nothing.
+#[test]
+fn extents_in_a_shard_in_any_order() {
+    let tensor = |offset: u64, length: u64| {
+        serde_json::json!({
+            "shape": [length], "layout": "dense",
+            "parts": { "data": { "dtype": "u8", "blob": [offset, length], "shard": "s" } },
+        })
+    };
+    let base = serde_json::json!({
+        "objects": { "a": tensor(16384, 1), "b": tensor(4096, 9000), "c": tensor(8192, 0) },
+        "shards": { "s": { "size": 1 << 20, "digest": "xxh3:0011223344556677" } },
+    });
+    assert_eq!(open_both_ways("empty", &with_manifest(&base)), Ok(()));
+    for (key, levels) in [("/objects/b", 29), ("/objects/b/parts/data", 27)] {
+        let mut manifest = base.clone();
+        let deep = (0..levels).fold(Json::from(0), |value, _| Json::Array(vec![value]));
+        manifest.pointer_mut(key).unwrap().as_object_mut().unwrap().insert("unknown".into(), deep);
+        assert_eq!(open_both_ways(key, &with_manifest(&manifest)), Ok(()));
+    }
+    let mut manifest = base;
+    manifest["objects"]["c"] = tensor(8192, 1);
+    let found = open_both_ways("overlap", &with_manifest(&manifest)).map_err(|error| error.kind());
+    assert_eq!(found, Err(ErrorKind::Overlap));
+}
+
+/// Names of shards are in order of their lengths first; only the table lists shards, whatever else looks like one.
+#[test]
+fn shards_are_those_of_the_table() {
+    let names = ["a", "zz", "objects", "objectz", "model-00001-of-00002.zt", "model-00002-of-00002.zt"];
+    let digest = "xxh3:0011223344556677";
+    let entry = serde_json::json!({ "size": 8192, "digest": digest });
+    let with = |shard: &str| {
+        let shards: serde_json::Map<_, _> = names.iter().map(|name| (name.to_string(), entry.clone())).collect();
+        let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "shard": shard });
+        let bytes = with_manifest(&serde_json::json!({
+            "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
+            "shards": shards, "attributes": entry, "looks like one": entry,
+        }));
+        open_both_ways(shard, &bytes).map_err(|error| (error.kind(), error.item()))
+    };
+    names.iter().for_each(|name| assert_eq!(with(name), Ok(()), "{name}"));
+    // Without a table, nothing is one.
+    let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "shard": "attributes" });
+    let bytes = with_manifest(&serde_json::json!({
+        "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } }, "attributes": entry,
+    }));
+    assert_eq!(open_both_ways("no table", &bytes).unwrap_err().kind(), ErrorKind::UnknownShard);
+    for other in ["b", "z", "object", "objectt", "attributes", "model-00003-of-00002.zt", "digest", "size"] {
+        assert_eq!(with(other), Err((ErrorKind::UnknownShard, Item::Shard)), "{other}");
+    }
+}
+
+/// What is said of the manifest as a whole, and of an entry, whatever has been read before.
+#[test]
+fn faults_beside_what_has_been_read() {
+    let base = serde_json::json!({ "objects": { "t": {
+        "shape": [1], "layout": "dense", "parts": { "data": { "dtype": "u8", "blob": [4096, 1] } },
+    } } });
+    let with = |key: &str, value: Json| {
+        let mut manifest = base.clone();
+        manifest[key] = value;
+        support::ztensor2::cbor(&manifest)
+    };
+    for manifest in [
+        support::ztensor2::cbor(&base),
+        with("attributes", serde_json::json!({})),
+        with("attributes", serde_json::json!({ "k": 1 })),
+    ] {
+        let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
+        let error = open_both_ways("a byte more", &bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.entry());
+        assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, None));
+        assert_eq!(error.offset(), Some(8192 + manifest.len() as u64));
+    }
+    let empty = serde_json::json!({ "shape": [1], "layout": "of somebody", "parts": {} });
+    let bytes = with_manifest(&serde_json::json!({ "objects": { "t": empty } }));
+    let error = open_both_ways("no component", &bytes).unwrap_err();
+    let found = (error.kind(), error.item(), error.offset());
+    let at = place_of(b"\x65parts", &bytes) + 6;
+    assert_eq!(found, (ErrorKind::MissingComponent, Item::Components, Some(at)));
+    let bytes = with_manifest(&serde_json::json!({ "objects": { "t": 7 } }));
+    let error = open_both_ways("no entry", &bytes).unwrap_err();
+    let found = (error.kind(), error.item(), error.entry(), error.offset());
+    let at = place_of(b"\x61t", &bytes);
+    assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
+}
+
+#[test]
+fn a_version_that_is_not_2() {
+    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
+    let at = bytes.len() - 16;
+    for version in [0, 1, 3, 0x102, u32::MAX] {
+        bytes[at..at + 4].copy_from_slice(&version.to_le_bytes());
+        let error = open_both_ways("a version", &bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (ErrorKind::UnsupportedVersion, Item::Version, Some(at as u64)));
+    }
+}
+
+/// An error of a component says where the entry of its tensor begins, and its message which tensor that is.
+#[test]
+fn errors_of_components_name_the_tensor() {
+    let good = support::ztensor2::xxh3(&[0]);
+    let part = |role, digest: &str| Part { role, digest: Some(digest.into()), ..parts(&[("", "u8", 1)]).remove(0) };
+    let wrong = "xxh3:0011223344556677";
+    let object = |name, parts| Object { name, shape: vec![1], layout: "own", attributes: Json::Null, parts };
+    let bytes = file(
+        &[
+            object("a", vec![part("p", &good), part("q", &good)]),
+            object("b", vec![part("p", &good), part("q", wrong)]),
+        ],
+        &[],
+    );
+    let opened = File::open(&bytes).unwrap();
+    let error = opened.verify().unwrap_err();
+    assert_eq!((error.kind(), error.entry()), (ErrorKind::DigestMismatch, Some(place_of(b"\x61b", &bytes))));
+    let message = error.explain(&bytes[..]).to_string();
+    let expected = "ztensor 2: component \"q\" of tensor \"b\": digest: the decoded bytes do not match the digest";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+/// What a message says of the file: the whole of it, but for where the fault is.
+#[track_caller]
+fn says(bytes: &[u8], expected: &str) {
+    let error = open_both_ways(expected, bytes).unwrap_err();
+    let at = error.offset().unwrap();
+    assert_eq!(error.explain(bytes).to_string(), format!("ztensor 2: {expected} [at byte {at}]"));
+}
+
+#[test]
+fn messages_of_what_a_component_states() {
+    let of_data = |message: &str| format!("component \"data\" of tensor \"t\": {message}");
+    let blob = "offset: a blob must be a list of two numbers: an offset and a length";
+    says(&with_keys(serde_json::json!({ "blob": [4096, 1, 1] })), &of_data(blob));
+    let digest = "digest: it must be a kind, a colon, and as many hexadecimal digits in lower case as that kind has";
+    says(&with_keys(serde_json::json!({ "digest": "xxh3:00AA" })), &of_data(digest));
+    let wrong_type = "the value is of the wrong CBOR type: 7";
+    says(&with_keys(serde_json::json!({ "digest": 7 })), &of_data(&format!("digest: {wrong_type}")));
+    says(
+        &with_keys(serde_json::json!({ "blob": [4097, 1] })),
+        &of_data("offset 4097 + length 1: the offset is not a multiple of the alignment"),
+    );
+    says(
+        &with_keys(serde_json::json!({ "shard": "elsewhere" })),
+        &of_data("a component is in a shard that the file does not list: \"elsewhere\""),
+    );
+    // A component of another role, which has all that may be in one.
+    let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));
+    let other = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "unknown": deep });
+    let object = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "other": other } });
+    let lacking = "tensor \"t\": the layout lacks a component that it requires: \"data\"";
+    says(&with_manifest(&serde_json::json!({ "objects": { "t": object } })), lacking);
+    let dot = "shard: it may have letters, digits, `.`, `_` and `-` only, and no dot at its start: \".hidden\"";
+    says(&with_keys(serde_json::json!({ "shard": ".hidden" })), &of_data(dot));
+    let small = serde_json::json!({ "objects": {}, "shards": { "s": { "size": 47, "digest": "xxh3:00" } } });
+    says(&with_manifest(&small), "a shard is smaller than any file of the format: 47");
+}
+
+/// In which component a fault of the encoding is, and that one behind all components is in none.
+#[test]
+fn messages_of_components_that_cannot_be_read() {
+    // Two components and what follows them, in a tensor of a layout that allows both.
+    let with = |first: &[u8], second: &[u8], after: &[u8]| {
+        let mut cbor = Cbor::default();
+        cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(2);
+        cbor.raw(first).raw(second).raw(after);
+        file_of(&cbor.0, &[0; 4096])
+    };
+    let (first, second) = (b"\x61a\xa2\x64blob\x82\x19\x10\x00\x01\x65dtype\x62u8", b"\x61b\xa2\x64blob");
+    let second = [&second[..], &first[8..]].concat();
+    let after = b"\x65shape\x81\x01\x66layout\x63own";
+    open_both_ways("good", &with(first, &second, after)).unwrap();
+
+    let not_shortest = b"\x61a\xa2\x64blob\x82\x19\x10\x00\x18\x01\x65dtype\x62u8";
+    says(
+        &with(not_shortest, &second, after),
+        "component \"a\" of tensor \"t\": offset: a value is not encoded in the fewest bytes",
+    );
+    let twice = b"\x61a\xa2\x64blob\x82\x19\x10\x00\x01\x64blob\x82\x19\x10\x00\x01";
+    says(&with(twice, &second, after), "component \"a\" of tensor \"t\": a key appears twice: \"blob\"");
+    says(
+        &with(first, &second, b"\x65parts\x81\x01\x66layout\x63own"),
+        "tensor \"t\": a key appears twice: \"parts\"",
+    );
+}
+
+/// An error of the footer, and one of a tensor that only a request can find.
+#[test]
+fn messages_of_places_and_shapes() {
+    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
+    let (footer, place) = (bytes.len() - 40, manifest_of(&bytes));
+    bytes[footer..][..8].copy_from_slice(&(place.start as u64 + 1).to_le_bytes());
+    bytes[footer + 8..][..8].copy_from_slice(&9_u64.to_le_bytes());
+    says(&bytes, "offset 8193 + length 9: the offset is not a multiple of the alignment");
+
+    let bytes = one("dense", &[0, 1 << 63, 4], parts(&[("data", "u8", 0)]));
+    let file = File::open(&bytes).unwrap();
+    let error = file.find("t").unwrap().strides(&mut [0; 3]).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Tensor));
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("in bytes, exceeds 64 bits: shape [0, 9223372036854775808, 4]"), "{message}");
 }

@@ -289,4 +289,41 @@ mod by_ruzstd {
             _ => Ok(written),
         }
     }
+
+    #[cfg(test)]
+    mod tests {
+        use std::prelude::v1::*;
+
+        use super::*;
+
+        /// The decoder is told of no larger window than the room can need: a power of two.
+        #[test]
+        fn windows_are_cut_to_the_room() {
+            let read = |header: &[u8], room| {
+                let stored = [&[0x28, 0xb5, 0x2f, 0xfd], header].concat();
+                Header::read(&stored, room).map(|header| (header.bytes, header.is_cut, header.content)).unwrap()
+            };
+            for (room, stated, told) in [
+                (10, 200_000_u64, 200_000),
+                (10, 1 << 18, 1 << 18),
+                (10, (1 << 18) + 1, 1 << 18),
+                (1 << 17, 1 << 40, 1 << 18),
+                ((1 << 17) + 1, 1 << 40, 1 << 19),
+                (u64::MAX, 1 << 40, 1_u64 << 40),
+            ] {
+                let (bytes, is_cut, content) = read(&[&[0xe0], &stated.to_le_bytes()[..]].concat(), room);
+                assert_eq!(bytes[5..13], told.to_le_bytes(), "{room} {stated}");
+                assert_eq!((is_cut, content), (told < stated, Some(stated)), "{room} {stated}");
+            }
+            // Of a size in two bytes, 256 are left out.
+            assert_eq!(read(&[0x60, 0, 1], 10).2, Some(512));
+            // A window of its own: the exponent above 10 in the upper five bits.
+            for (room, stated, told) in
+                [(10, 0x3f, 0x3f), (10, 0x40, 0x40), (10, 0x41, 0x40), (1 << 18, 0xff, 0x48), (u64::MAX, 0xff, 0xff)]
+            {
+                let (bytes, is_cut, content) = read(&[0, stated], room);
+                assert_eq!((bytes[5], is_cut, content), (told, told < stated, None), "{room} {stated:x}");
+            }
+        }
+    }
 }

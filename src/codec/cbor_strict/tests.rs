@@ -351,6 +351,25 @@ fn unknown_values_of_records_are_no_deeper_than_others() {
     }
 }
 
+/// What is wrong with an unknown key is said of the key, and what is wrong with its value of the value.
+#[test]
+fn faults_of_unknown_fields() {
+    for (bytes, item, at) in [
+        (&b"\xa1\x18\x17\x00"[..], Item::Key, 1),
+        (b"\xa1\x00\x18\x17", Item::Value, 2),
+        (b"\xa2\x00\x00\x18\x17\x00", Item::Key, 3),
+        (b"\xa2\x62of\x00\x62og\x18\x17", Item::Value, 8),
+    ] {
+        let (mut reader, mut record) = (Reader::new(bytes, 0), Record::default());
+        reader.record(&mut record, FIELDS).unwrap();
+        while reader.field(&mut record, 0).is_some() {
+            reader.unsigned().unwrap();
+        }
+        let found = reader.fault.map(|fault| (fault.kind, fault.item, fault.at));
+        assert_eq!(found, Some((ErrorKind::NotShortest, item, at)), "{bytes:x?}");
+    }
+}
+
 /// The keys of a map of tensors, whose order is that of their encoded bytes.
 #[test]
 fn keys_that_are_texts() {
@@ -387,6 +406,10 @@ fn faults_of_the_encoding_come_first() {
         reader.prefer_fault_of_encoding();
         assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item, fault.at)), Some(expected), "{bytes:x?}");
     }
+    // Also where nothing has been found so far.
+    let mut reader = Reader::new(b"\x18\x17", 0);
+    reader.prefer_fault_of_encoding();
+    assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Item::Manifest)));
     // The same one is what it was.
     let mut reader = Reader::new(b"\x18\x17", 0);
     reader.item = Item::Shape;

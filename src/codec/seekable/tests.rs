@@ -143,6 +143,18 @@ fn forms_of_streams() {
     }
 }
 
+/// A frame states the size of its content in one byte, in two, to which 256 are added, or in four.
+#[test]
+fn sizes_that_frames_state() {
+    let content = content(66_000);
+    for (length, width) in [(255, 0), (256, 1), (511, 1), (512, 1), (1000, 1), (65_791, 1), (65_792, 2)] {
+        let frame = frame(&content[..length], 1, true, true);
+        assert_eq!(frame[4] >> 6, width, "{length}");
+        let stream = joined(&[(frame, length)], false);
+        assert_eq!(whole(&stream, Some(length as u64)).as_deref(), Ok(&content[..length]), "{length}");
+    }
+}
+
 #[test]
 fn ranges() {
     let content = content(1050);
@@ -242,6 +254,10 @@ fn tables_that_lie() {
         }),
         Err(ErrorKind::InvalidFrame)
     );
+    // More frames than there are bytes for, although all bytes are those of frames.
+    let last = honest.last().map_or(0, |(frame, ..)| *frame);
+    let stream = [&all[..all.len() - last], &table(&[&honest[..3], &[(1, 300, None)]].concat())].concat();
+    assert_eq!(whole(&stream, None), table_error);
     // Contents that are not equal, too large, or not what the frames have.
     assert_eq!(lie(|entries| entries[1].1 -= 1), table_error);
     assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = (16 << 20) + 1)), table_error);
@@ -363,6 +379,11 @@ fn contents_that_the_blocks_cannot_have() {
         assert!(!is_valid(&frame[..frame.len() - 1], least as usize));
         assert!(!is_valid(&[&frame[..], &[0]].concat(), least as usize));
     }
+    // More than a block may have, although the table says the same.
+    assert!([block(0, most + 1, true), block(1, most + 1, true), block(2, most + 1, true)].iter().all(|block| {
+        let frame = made_up(std::slice::from_ref(block));
+        !is_valid(&frame, most as usize) && !is_valid(&frame, most as usize + 1)
+    }));
     for wrong in [block(3, 10, true), block(1, most + 1, true), block(0, 10, false)] {
         assert!((0..20).all(|content| !is_valid(&made_up(std::slice::from_ref(&wrong)), content)));
     }

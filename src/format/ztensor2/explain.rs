@@ -72,7 +72,6 @@ fn rule(error: &Error) -> Option<&'static str> {
         (ErrorKind::InvalidName, _) => "it must not contain a NUL",
         (ErrorKind::NameLength, Item::Shard) => "it must have 1 to 64 bytes",
         (ErrorKind::NameLength, _) => "it must have 1 to 1024 bytes",
-        (ErrorKind::MissingComponent, Item::Components) => "the layout lacks a component that it requires",
         (ErrorKind::IndexType, _) => "indices must be u32 or u64, all of the same type",
         (ErrorKind::DigestMismatch, Item::Digest) => "the decoded bytes do not match the digest",
         (ErrorKind::WrongLength, Item::Shard) => "the file is not as long as the shard",
@@ -122,15 +121,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
         Some(Layout::SparseCoo) => &["values", "coords"],
         _ => &[],
     };
-    // Where the fault is in the components, the field after them has not been reached.
-    let parts_at = parts_at.or_else(|| {
-        let mut reader = reader_at(entry);
-        reader.text()?;
-        let mut record = Record::default();
-        reader.record(&mut record, OBJECT)?;
-        (reader.field(&mut record, 2)? == Item::Components).then(|| reader.position())
-    })?;
-    let mut reader = reader_at(parts_at);
+    let mut reader = reader_at(parts_at?);
     let mut left = reader.map()?;
     let (mut found, mut unexpected) = (0_u32, None);
     while left > 0 {

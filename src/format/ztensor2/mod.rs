@@ -622,3 +622,6 @@ fn move_on(cursor: &mut Cursor, position: u32, left: u32) {
 fn keys(cursor: &Cursor) -> Keys {
     Keys { at: u32::try_from(cursor.at).unwrap_or(u32::MAX), left: cursor.left }
 }
+
+#[cfg(test)]
+mod tests;
