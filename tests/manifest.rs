@@ -354,6 +354,33 @@ fn pointers_to_rows_are_numbers_one_more_than_rows() {
     assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Shape));
 }
 
+#[test]
+fn layouts_require_components() {
+    for (layout, roles) in [
+        ("dense", &[("data", 4)][..]),
+        ("sparse_csr", &[("indices", 1), ("indptr", 3), ("values", 1)]),
+        ("sparse_coo", &[("coords", 2), ("values", 1)]),
+    ] {
+        let opened = |missing: &str| {
+            let roles = roles.iter().filter(|(role, _)| *role != missing);
+            let components: Vec<_> = roles.map(|(role, length)| (*role, "u8", *length, None)).collect();
+            let bytes = of_two_dimensions(layout, [2, 2], &components);
+            File::open(&bytes).map(drop).map_err(|error| {
+                let place = bytes.windows(10).position(|part| part == b"components").map(|at| at as u64 + 10);
+                assert_eq!(error.offset(), place, "{layout} without {missing}");
+                let message = error.explain(&bytes[..]).to_string();
+                assert!(message.contains(&format!("{missing:?}")), "{message}");
+                (error.kind(), error.item())
+            })
+        };
+        assert_eq!(opened(""), Ok(()), "{layout}");
+        for (missing, _) in roles {
+            let expected = Err((ErrorKind::MissingComponent, Item::Components));
+            assert_eq!(opened(missing), expected, "{layout} without {missing}");
+        }
+    }
+}
+
 /// Where the file does not state how long a component is decoded, the shape may.
 #[test]
 fn decoded_lengths_that_follow_from_the_shape() {

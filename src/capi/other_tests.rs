@@ -127,6 +127,20 @@ fn components_in_shards() {
     }
 }
 
+#[test]
+fn structs_are_written_to_their_end() {
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, layer: tenslice_b2nd_metalayer);
+        layer.write_bytes(0xff, 1);
+        (&raw mut (*layer).struct_size).write(size_of::<tenslice_b2nd_metalayer>().try_into().unwrap());
+        open(fixture!("b2nd/good/nd02_lz4_0.b2nd"), file);
+        ok!(tenslice_b2nd_get_metalayer(file, 0, 0, layer));
+        let tenslice_b2nd_metalayer { reserved, content, decoded_length, scratch, .. } = layer.read();
+        assert_eq!((reserved, decoded_length, scratch), (0, content.length as u64, 0));
+    }
+}
+
 /// One after the other, with nothing in between.
 #[repr(C)]
 struct Beside<A, B>(A, B);

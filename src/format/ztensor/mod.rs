@@ -298,7 +298,6 @@ impl<'a> ZtensorFile<'a> {
         } else {
             v1::root(self, reader, summary);
         }
-        reader.entry = NO_ENTRY;
         if !reader.is_at_end() {
             reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
         }
@@ -416,12 +415,11 @@ impl<'a> ZtensorFile<'a> {
         read(&self.manifest, tensor, part)
     }
 
-    /// Reads the entry at the reader's position, which has been checked.
+    /// Reads the entry at the reader's position, which has been checked. Where the reader is then is not stated.
     #[cfg_attr(target_pointer_width = "64", inline)]
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
         #[cfg(target_pointer_width = "64")]
-        if let Some(after) = self.read_plain(tensor, reader.position()) {
-            reader.go_to(after);
+        if self.read_plain(tensor, reader.position()).is_some() {
             return;
         }
         entry::entry(&self.manifest, tensor, reader);
