@@ -841,6 +841,31 @@ fn names_of_shards_have_at_most_64_bytes() {
     }
 }
 
+#[test]
+fn names_of_shards_have_few_kinds_of_characters() {
+    for (name, is_good) in [
+        ("a", true),
+        ("aZ09._-.", true),
+        ("-", true),
+        (".a", false),
+        ("a/b", false),
+        ("a\\b", false),
+        ("a b", false),
+        ("a\0", false),
+        ("a\u{e4}", false),
+        ("/", false),
+        ("a:", false),
+    ] {
+        let data = Part { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
+        let shard = [(name, 1 << 13, "xxh3:00".to_owned())];
+        for bytes in [file(&[], &shard), file(&[object], &shard)] {
+            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.item()));
+            assert_eq!(found, if is_good { Ok(()) } else { Err((ErrorKind::InvalidName, Item::Shard)) }, "{name:?}");
+        }
+    }
+}
+
 /// From the data on: to the last byte before the footer, into it, and past the end of the file.
 #[test]
 fn extents_that_end_too_late() {
@@ -852,8 +877,10 @@ fn extents_that_end_too_late() {
         (end, ErrorKind::OverFooter),
         (end + 1, ErrorKind::OutOfFile),
     ] {
-        let error = File::open(&with(length)).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (kind, Item::Offset), "{length} of {end}");
+        let bytes = with(length);
+        let error = File::open(&bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (kind, Item::Offset, Some(place_of(b"\x64blob", &bytes) + 5)), "{length} of {end}");
     }
 }
 
@@ -1264,7 +1291,9 @@ fn tensors_are_found_by_name_alone() {
 
 /// What is known of a tensor.
 fn describe_tensor(tensor: &Tensor<'_>) -> (u64, String, Vec<u64>, usize, Option<tenslice::Extent>) {
-    let (shape, extent) = (tensor.shape().iter().collect(), tensor.data().ok().map(|data| data.extent()));
+    let (shape, extent): (Vec<_>, _) =
+        (tensor.shape().iter().collect(), tensor.data().ok().map(|data| data.extent()));
+    assert_eq!(tensor.shape().rank() as usize, shape.len());
     (tensor.index(), tensor.layout_name().to_string(), shape, tensor.attributes().count(), extent)
 }
 
@@ -1285,6 +1314,7 @@ fn an_index_of_tensors_of_every_kind() {
     );
     let file = File::open(&bytes).unwrap();
     let mut words = [0; 9];
+    assert_eq!(file.version(), Some("2"));
     let index = file.index(&mut words).unwrap();
     let described = |name| describe_tensor(&index.find(name).unwrap());
     let extent = |page: u64| Some(tenslice::Extent::new(4096 * page, 12));
@@ -1317,6 +1347,8 @@ fn extents_that_are_many() {
         file.warnings().contains(Warning::PlacesUnchecked)
     };
     assert!(!with(1100, &|i| (4096 * (i + 1), 1, shard())));
+    assert!(!with(1100, &|_| (4096, 1, shard())));
+    assert!(!with(1100, &|i| (4096 * (2000 - i), 0, shard())));
     assert!(!with(1024, &|i| (4096 * (2000 - i), 1, shard())));
     assert!(with(1025, &|i| (4096 * (2000 - i), 1, shard())));
     if cfg!(target_pointer_width = "64") {
@@ -1385,6 +1417,11 @@ fn shards_are_those_of_the_table() {
         "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } }, "attributes": entry,
     }));
     assert_eq!(open_both_ways("no table", &bytes).unwrap_err().kind(), ErrorKind::UnknownShard);
+    let bytes = with_manifest(&serde_json::json!({ "objects": {}, "attributes": entry }));
+    let file = File::open(&bytes).unwrap();
+    let (view, mut listed) = (file.as_ztensor2().unwrap(), file.as_ztensor2().unwrap().shards());
+    assert_eq!(view.check_shard("attributes", &[0; 8192]).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!((listed.next(), listed.error()), (None, None));
     for other in ["b", "z", "object", "objectt", "attributes", "model-00003-of-00002.zt", "digest", "size"] {
         assert_eq!(with(other), Err((ErrorKind::UnknownShard, Item::Shard)), "{other}");
     }
@@ -1422,6 +1459,12 @@ fn faults_beside_what_has_been_read() {
     let error = open_both_ways("no entry", &bytes).unwrap_err();
     let found = (error.kind(), error.item(), error.entry(), error.offset());
     let at = place_of(b"\x61t", &bytes);
+    let of_a_number = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "data": 7 } });
+    let bytes = with_manifest(&serde_json::json!({ "objects": { "t": of_a_number } }));
+    let component = open_both_ways("no component", &bytes).unwrap_err();
+    let place = place_of(b"\x64data", &bytes) + 5;
+    let found_there = (component.kind(), component.item(), component.offset());
+    assert_eq!(found_there, (ErrorKind::UnexpectedType, Item::Component, Some(place)));
     assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
 }
 
@@ -1473,7 +1516,11 @@ fn messages_of_what_a_component_states() {
     let blob = "offset: a blob must be a list of two numbers: an offset and a length";
     says(&with_keys(serde_json::json!({ "blob": [4096, 1, 1] })), &of_data(blob));
     let digest = "digest: it must be a kind, a colon, and as many hexadecimal digits in lower case as that kind has";
-    says(&with_keys(serde_json::json!({ "digest": "xxh3:00AA" })), &of_data(digest));
+    for misspelled in
+        ["xxh3:00AA", "xxh3:", "md5:", ":00", "00", "xxh3:00ag", "md5:0-", "md5:G0", "MD5:00", "xxh3:xxh3:"]
+    {
+        says(&with_keys(serde_json::json!({ "digest": misspelled })), &of_data(digest));
+    }
     let wrong_type = "the value is of the wrong CBOR type: 7";
     says(&with_keys(serde_json::json!({ "digest": 7 })), &of_data(&format!("digest: {wrong_type}")));
     says(
@@ -1492,6 +1539,12 @@ fn messages_of_what_a_component_states() {
     says(&with_manifest(&serde_json::json!({ "objects": { "t": object } })), lacking);
     let dot = "shard: it may have letters, digits, `.`, `_` and `-` only, and no dot at its start: \".hidden\"";
     says(&with_keys(serde_json::json!({ "shard": ".hidden" })), &of_data(dot));
+    let no_blob = serde_json::json!({ "dtype": "u8" });
+    let object = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "data": no_blob } });
+    says(
+        &with_manifest(&serde_json::json!({ "objects": { "t": object } })),
+        &of_data("a required key is missing: \"blob\""),
+    );
     let small = serde_json::json!({ "objects": {}, "shards": { "s": { "size": 47, "digest": "xxh3:00" } } });
     says(&with_manifest(&small), "a shard is smaller than any file of the format: 47");
 }

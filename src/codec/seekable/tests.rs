@@ -297,6 +297,22 @@ fn tables_that_lie() {
     assert_eq!(whole(&[&[0], &stream[..]].concat(), None), table_error);
 }
 
+/// Of frames without a share in a range, nothing is asked.
+#[test]
+fn ranges_beside_invalid_frames() {
+    let content = content(300);
+    let frames: Vec<_> =
+        content.chunks(100).map(|part| (frame(part, 3, part[0] != content[100], false), 100)).collect();
+    let stream = joined(&frames, false);
+    let seekable = Seekable::open(&stream, None).unwrap();
+    for (range, is_good) in [(0..100, true), (10..90, true), (200..300, true), (99..101, false), (0..300, false)] {
+        let (mut dst, mut scratch) = (vec![0; range.len()], [0; 100]);
+        let read = seekable.read(&mut Libzstd::default(), range.start as u64, &mut dst, &mut scratch);
+        assert_eq!(read, if is_good { Ok(()) } else { Err(ErrorKind::InvalidFrame) }, "{range:?}");
+        assert!(!is_good || dst == content[range]);
+    }
+}
+
 /// A frame must be a single one, with a checksum, without a dictionary, and say nothing else than the table.
 #[test]
 fn frames_that_are_not_as_required() {

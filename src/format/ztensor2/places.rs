@@ -16,7 +16,7 @@ use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::{Reader, Record};
 use crate::distinct::{self, Distinct, Item as _};
-use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
 use crate::place::Item;
 
@@ -361,7 +361,6 @@ impl<'a> Distinct for Places<'_, 'a> {
     fn at(&self, position: u32) -> Blob<'a> {
         let mut part = ComponentRecord::blank();
         let mut reader = self.file.manifest.reader(position);
-        reader.entry = NO_ENTRY;
         let _ = entry::component(&self.file.manifest, &mut reader, &mut &[][..], &mut part); // it has been read before
         Blob::of(&part)
     }

@@ -208,7 +208,7 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> 
         && product(entry.elements, data.size) == Some(data.extent.length)
         && data.digest.is_none_or(is_digest)
         && is_name(name)
-        && (last.is_empty() || key_order(last, name) == Ordering::Less);
+        && key_order(last, name) == Ordering::Less;
     let after = entry.rest.position_in(manifest.region.bytes);
     is_sound.then_some(Checked { name, extent: data.extent, after })
 }

@@ -49,6 +49,7 @@ fn names_end_with_the_last() {
         assert!(named.name.means(name), "{at}");
         assert_eq!((named.name_at, named.tensor_at), (at, at));
         assert!(file.name_at(at).is(named.name));
+        assert_eq!(cursor.index, u32::from(name[0] - b'a') + 1);
     }
     assert!(file.next_name(&mut cursor).unwrap().is_none());
 }
