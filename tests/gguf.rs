@@ -515,6 +515,19 @@ fn shown(items: Attributes<'_>) -> String {
 }
 
 #[test]
+fn keys_and_names_in_order_need_no_memory() {
+    let mut file = Gguf::default();
+    for i in 0..1100 {
+        file.pair(format!("{i:05}"), &Meta::U8(0)).tensor(format!("{i:05}"), &[0], I8, &[]);
+    }
+    let bytes = file.bytes();
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().is_empty());
+    let error = file.find("00001").unwrap().sparse(&mut []).map(drop).unwrap_err();
+    assert_eq!(error.offset(), Some(FIRST + 1100 * (8 + 5 + 4 + 1) + 8 + 5 + 4 + 8 + 4 + 8));
+}
+
+#[test]
 fn repeated_keys_and_names() {
     let file = |count: usize, again: Option<usize>, of_tensors: bool| {
         let mut file = Gguf::default();
@@ -919,6 +932,12 @@ fn lengths_in_a_large_file() {
     let error = File::open_source(&source).map(drop).unwrap_err();
     let expected = (ErrorKind::ManifestTooLarge, Item::Value, Some(end + 17));
     assert_eq!((error.kind(), error.item(), error.offset()), expected);
+    // One that ends with the largest header.
+    let start = [&U8_VALUE.to_le_bytes()[..], &((1 << 30) - list).to_le_bytes()].concat();
+    let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
+    let mut source = Source::new(LENGTH);
+    source.add(0, &head).unwrap();
+    assert!(matches!(File::open_source(&source), Ok(Opened::File(_))));
     let counts = with(Gguf::default().bytes(), 16, &(1_u64 << 31).to_le_bytes());
     assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
 }

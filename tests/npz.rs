@@ -340,15 +340,22 @@ fn methods_have_names() {
         assert_eq!((data.encoding_name(), data.encoding()), (name, encoding));
         let error = tensor.data().unwrap_err();
         assert_eq!((error.kind(), error.offset()), (ErrorKind::NotDense, Some(record as u64)));
+        let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(method == 8 || message.contains(&format!("{name:?}")), "{message}");
     }
 }
 
 #[test]
 fn orders_of_elements_and_of_bytes() {
-    let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3)}\n";
-    let array = [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &[1; 12]].concat();
-    let bytes = Archive::default().add("a.npy", &array).finish();
+    let array = |header: &str| {
+        [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &[1; 12]].concat()
+    };
+    let [big, native] = [">i2", "=i2"]
+        .map(|descr| array(&format!("{{'descr': '{descr}', 'fortran_order': True, 'shape': (2, 3)}}\n")));
+    let bytes = Archive::default().add("a.npy", &big).add("b.npy", &native).finish();
     let file = File::open(&bytes).unwrap();
+    let warnings = |name| file.find(name).unwrap().warnings().iter().collect::<Vec<_>>();
+    assert_eq!((warnings("a"), warnings("b")), (vec![], vec![Warning::UnstatedByteOrder]));
     let tensor = file.find("a").unwrap();
     assert_eq!((tensor.order(), tensor.dtype()), (Order::ColumnMajor, Some(DType::I16)));
     let data = tensor.data().unwrap();

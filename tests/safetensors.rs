@@ -717,6 +717,26 @@ fn too_many_unsorted_names_of_an_index_need_memory() {
 }
 
 #[test]
+fn names_of_an_index_in_order_need_no_memory() {
+    let entries: Vec<_> = (0..1100).map(|i| format!("\"{i:04}\":\"f\"")).collect();
+    let text = format!("{{\"weight_map\":{{{}}}}}", entries.join(","));
+    assert!(Index::open(text.as_bytes()).unwrap().warnings().is_empty());
+}
+
+/// A field that nobody knows, nested as deeply as may be, makes no difference to an index of the names.
+#[test]
+fn deep_fields_among_names() {
+    let bytes = |depth: usize| {
+        let deep = format!("\"x\":{}{},", "[".repeat(depth), "]".repeat(depth));
+        file(&format!("{{{},{}}}", entry("a", 0, 1).replace("\"shape\"", &(deep + "\"shape\"")), entry("b", 1, 2)), 2)
+    };
+    let deepest = (1..200).take_while(|depth| File::open(&bytes(*depth)).is_ok()).last().unwrap();
+    let bytes = bytes(deepest);
+    let (file, mut words) = (File::open(&bytes).unwrap(), [0; 6]);
+    assert_eq!(file.index(&mut words).unwrap().find("b").unwrap().index(), 1);
+}
+
+#[test]
 fn a_damaged_index() {
     /// Opens it and lists everything.
     fn open(text: &[u8]) -> bool {

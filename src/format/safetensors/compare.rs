@@ -210,6 +210,8 @@ mod tests {
         file.header.bytes = &whole[..whole.len() / 2 - 3]; // in the offsets of the first
         let error = file.next_component(&tensor, &mut { Cursor::START }, &mut ComponentRecord::blank()).unwrap_err();
         assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
+        file.header.bytes = &whole[..20]; // in its entry
+        assert_eq!(file.tensor_at(START, 0, &mut TensorRecord::blank()).unwrap_err().kind(), ErrorKind::Malformed);
         for are_names_sorted in [false, true] {
             file.header.bytes = &whole[..whole.len() - 3];
             file.are_names_sorted = are_names_sorted;

@@ -418,6 +418,13 @@ mod tests {
         assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::Malformed)));
         entries.text = text;
         assert_eq!(entries.next(), None); // it has ended, whatever the bytes are then
+        let mut keys = Keys { text, error: None };
+        let mut place = 16;
+        let mut next = || keys.next(&mut place).map(|(_, at)| at);
+        assert_eq!([next(), next(), next(), next()], [Some(16), Some(26), None, None]);
+        assert!(keys.check().is_ok());
+        (keys.text, place) = (&text[..30], 16);
+        assert!(keys.next(&mut place).is_some() && keys.next(&mut place).is_none() && keys.check().is_err());
         let mut entries = Index::open(text).unwrap().entries();
         entries.text = br#"{"weight_map": {"a": "/", "c": "d"}}"#;
         assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::InvalidName)));
