@@ -154,6 +154,10 @@ fn names_in_order_need_no_memory() {
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().is_empty());
     assert!(file.check(&mut []).unwrap().is_empty());
+    let mut cbor = Cbor::default();
+    cbor.array(names.len() as u64);
+    names.iter().for_each(|name| entry_0_1(&mut cbor, name));
+    assert!(File::open(&file_0_1(&cbor.0)).unwrap().warnings().is_empty());
 }
 
 #[test]
@@ -301,6 +305,7 @@ fn a_sparse_tensor_is_of_the_type_of_its_values() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
     assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
+    assert_eq!(file.find("w").unwrap().component("data").unwrap().dtype(), Some(DType::U8));
 }
 
 /// It is the only component, whatever its role.
@@ -533,11 +538,29 @@ fn version_1_0_has_no_entries_of_1_2() {
 
 #[test]
 fn nothing_is_in_a_file_without_tensors() {
-    for bytes in [file_0_1(&[0x80]), file_1_2(&manifest_1_2([].into_iter()))] {
+    for (version, bytes) in [("0.1", file_0_1(&[0x80])), ("1.2.0", file_1_2(&manifest_1_2([].into_iter())))] {
         let file = File::open(&bytes).unwrap();
+        assert_eq!(file.version(), Some(version));
         assert_eq!((file.tensor_count(), file.tensors().count()), (0, 0));
         assert_eq!(["", "w"].map(|name| file.find(name).map(drop).map_err(kind)), [Err(ErrorKind::NotFound); 2]);
     }
+}
+
+/// In a list without a count, what is no item is not its end, either.
+#[test]
+fn dimensions_in_a_list_without_a_count() {
+    let opened = |shape: &[u8]| {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3).text("shape");
+        let at = 68 + cbor.0.len() as u64;
+        cbor.raw(shape).text("format").text("dense").text("components").map(1).text("data");
+        component(&mut cbor);
+        let place = |error: &Error| error.offset().map(|offset| offset - at);
+        File::open(&file_1_2(&cbor.0)).map(drop).map_err(|error| (error.kind(), error.item(), place(&error)))
+    };
+    assert_eq!(opened(&[0x9f, 1, 1, 0xff]), Ok(()));
+    assert_eq!(opened(&[0x9f, 1, 0xfc, 1, 0xff]), Err((ErrorKind::Malformed, Item::Shape, Some(2))));
+    assert_eq!(opened(&[0x9f, 1, 0xf6, 1, 0xff]), Err((ErrorKind::UnexpectedType, Item::Shape, Some(2))));
 }
 
 /// A component is a map. What follows the last one is none of them.
@@ -560,6 +583,10 @@ fn components_begin_and_end() {
     };
     let (kind, item, place, message) = refused(|cbor| cbor.0.push(5), &[]);
     assert_eq!((kind, item, place), (ErrorKind::UnexpectedType, Item::Component, Some(0)));
+    assert!(message.contains("component \"data\" of tensor \"w\""), "{message}");
+    let broken = |cbor: &mut Cbor| cbor.map(3).text("dtype").0.push(0x1c);
+    let (kind, item, _, message) = refused(broken, &[]);
+    assert_eq!((kind, item), (ErrorKind::Malformed, Item::DType));
     assert!(message.contains("component \"data\" of tensor \"w\""), "{message}");
     let (kind, item, place, message) = refused(component, &["shape"]);
     assert_eq!((kind, item, place), (ErrorKind::RepeatedKey, Item::Shape, Some(1)));
@@ -1161,6 +1188,22 @@ fn keys_are_compared_to_the_last_letter() {
                 manifest.pairs(record).insert(0, (other, Node::Uint(7)));
                 assert!(File::open(&written(version, &manifest, Style::Shortest)).is_ok(), "{context}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_missing_is_named() {
+    for (version, record, required, _) in RECORDS {
+        for (key, item) in *required {
+            let mut manifest = full(version);
+            manifest.pairs(record).retain(|(name, _)| name != key);
+            let bytes = written(version, &manifest, Style::Shortest);
+            let error = File::open(&bytes).unwrap_err();
+            assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, *item), "{version} {record} {key}");
+            let message = error.explain(&bytes[..]).to_string();
+            assert!(message.contains(&format!("a required key is missing: {key:?}")), "{message}");
+            assert_eq!(message.contains("component \"data\" of tensor \"t\""), record.ends_with("data"), "{message}");
         }
     }
 }

@@ -316,6 +316,7 @@ mod tests {
             for b in all {
                 let (x, y) = (escape(a), escape(b));
                 let (x, y) = (Text::new(x.as_bytes(), true), Text::new(y.as_bytes(), true));
+                assert_eq!((x == y, x == b.into(), Text::from(a) == b.into()), (a == b, a == b, a == b));
                 assert_eq!((x.cmp(&y), x.cmp(&b.into()), Text::from(a).cmp(&y)), (a.cmp(b), a.cmp(b), a.cmp(b)));
             }
         }
