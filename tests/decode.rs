@@ -301,7 +301,7 @@ fn faults_behind_a_block_that_may_have_filled_the_room() {
     // Where no block is before the wrong one, none can have filled the room.
     let first_is_wrong = [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &(1_u32 << 19).to_le_bytes()[..], &[0x07, 0, 0]].concat();
     assert_eq!(built_in(&first_is_wrong, 10), Err(DecodeError::Malformed));
-    // In a room of 128 KiB two blocks may have filled it, and it has the same window; one byte more has twice the window.
+    // In a room of 128 KiB two blocks may have filled it, and it has the same window; one byte more has twice that.
     let two_blocks = |size: u32| {
         let blocks = [&[0x28, 0, 0, 1, 2, 3, 4, 5][..], &[0x28, 0, 0, 1, 2, 3, 4, 5, 0x07, 0, 0]].concat();
         [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &size.to_le_bytes()[..], &blocks].concat()

@@ -1549,6 +1549,20 @@ fn messages_of_what_a_component_states() {
     says(&with_manifest(&small), "a shard is smaller than any file of the format: 47");
 }
 
+/// A name that is wrong is told as what is found there; the type of a component as the logical one, where it has one.
+#[test]
+fn messages_of_names_and_types() {
+    let data = parts(&[("data", "f32", 8)]);
+    let object = |name, parts| Object { name, shape: vec![2], layout: "dense", attributes: Json::Null, parts };
+    says(&file(&[object("a\0", data.clone())], &[]), "name: it must not contain a NUL: \"a\\u{0}\"");
+    let complex = Part { logical: Some("complex64"), ..data[0].clone() };
+    let sizes = "the length does not match the shape and the dtype: length 8, shape [2], dtype complex64";
+    says(
+        &file(&[object("t", vec![complex])], &[]),
+        &format!("component \"data\" of tensor \"t\": {sizes}, which takes 16"),
+    );
+}
+
 /// In which component a fault of the encoding is, and that one behind all components is in none.
 #[test]
 fn messages_of_components_that_cannot_be_read() {

@@ -102,7 +102,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
     let reader_at = |at: u32| Reader::new(manifest, at);
     let mut reader = reader_at(entry);
     let name = reader.text()?;
-    if kind != ErrorKind::RepeatedName && entry != at {
+    if entry != at {
         context.tensor = Some(name.into());
     }
     let (mut parts_at, mut layout) = (None, None);
