@@ -916,6 +916,7 @@ fn chunks_that_a_table_repeats() {
     let bytes = frame(10_000_000, 80_000_000);
     let file = File::open(&bytes).unwrap();
     assert_eq!(region(&file.as_b2nd().unwrap(), &[79_999_990], &[79_999_995]).unwrap(), b"ghabc");
+    assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000_000]), Ok(0));
     // Lengths that do not add up are refused, whichever region past the first period is read.
     for length in [40, 55, 57, 65, 200] {
         let bytes = frame(7, length);
@@ -1122,6 +1123,9 @@ fn the_component_of_a_frame() {
     assert_eq!(tensor.component("chunks").unwrap().extent(), part.extent());
     let error = tensor.strides(&mut []).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(part.extent().offset)));
+    let longer = [&bytes[..], b"more"].concat();
+    let warnings = File::open(&longer).unwrap().find("").unwrap().warnings();
+    assert!(tensor.warnings().is_empty() && warnings.iter().eq([Warning::TrailingBytes]));
 }
 
 /// The product of its lengths and the bytes of an element would exceed 64 bits if the last length were not 0.
@@ -1194,7 +1198,7 @@ fn the_work_of_many_blocks() {
     let length = 40_000_u32;
     let places = (32 + 4 * length).to_le_bytes().repeat(length as usize);
     let payload = &[&places[..], &1_u32.to_le_bytes(), b"x"].concat();
-    let chunk = Chunk { length, block_size: 1, flags: NOT_SPLIT, payload, ..Chunk::default() };
+    let chunk = Chunk { length, block_size: 1, typesize: 4, flags: NOT_SPLIT, payload, ..Chunk::default() };
     let bytes = Frame {
         chunks: &chunk.bytes(),
         table: &all_first(2),
@@ -1252,6 +1256,12 @@ fn chunks_beside_the_region() {
     let whole = file.as_b2nd().unwrap();
     assert_eq!((whole.scratch_length(&[0], &[11]), whole.scratch_length(&[8], &[11])), (Ok(8), Ok(0)));
     assert_eq!(whole.read_region(&[8], &[11], &mut [0; 3], &mut []).unwrap(), b"ijk");
+    // Inside it one of nothing is passed over.
+    let [first, second, third] = [0, 8, 16].map(|at| &offsets[at..at + 8]);
+    let moved = copied(&[first, third, second].concat());
+    let bytes = Frame { table: &moved, chunks: &chunks.concat(), length: 11, ..Frame::default() }.bytes();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(region(&file.as_b2nd().unwrap(), &[3], &[11]).unwrap(), b"defghijk");
     chunks[1][3] = 0; // bytes of an element
     let bytes = frame(&chunks.concat());
     let file = File::open(&bytes).unwrap();
@@ -1323,6 +1333,11 @@ fn tables_are_searched_without_memory() {
                 let chunk = frame.chunk(index, &mut vec![0xaa; length]).unwrap();
                 assert_eq!(chunk.read_into(&mut [0; 300], &mut []).unwrap(), content, "{index} {length}");
             }
+        }
+        for length in [0, 31, 32] {
+            let mut room = [0; 600];
+            frame.read_region(&[0], &[600], &mut room, &mut vec![0xaa; length]).unwrap();
+            assert_eq!((&room[..300], &room[300..]), (&contents[1][..], &contents[0][..]), "{length}");
         }
     }
 }

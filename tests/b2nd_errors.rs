@@ -167,6 +167,7 @@ fn of_frames() {
         // An offset past the chunks, and one of which no chunk is left; a kind of chunk that there is not.
         (TABLE + 40, &128_u64.to_le_bytes(), OutOfPlace, Item::ChunkOffset, TABLE),
         (TABLE + 40, &113_u64.to_le_bytes(), OutOfPlace, Item::Chunk, CHUNKS + 113),
+        (TABLE + 47, &[0x80], SpecialChunk, Item::ChunkOffset, TABLE),
         (TABLE + 47, &[0x83], SpecialChunk, Item::ChunkOffset, TABLE),
         (TABLE + 47, &[0x82], SpecialChunk, Item::ChunkOffset, TABLE), // NaN of a byte
     ];
@@ -181,6 +182,23 @@ fn of_frames() {
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
+    // The largest chunk shape has as many elements as 31 bits can count.
+    let of_chunk = |chunk: &[u32]| {
+        let rank = chunk.len();
+        let (shape, blocks) = (vec![1; rank], vec![1; rank]);
+        let length = chunk.iter().product::<u32>().min(0x7fff_ffff);
+        let array = Some((&shape[..], chunk, &blocks[..]));
+        let frame = Frame {
+            table: &all_first(1),
+            length: u64::from(length),
+            chunk_length: length,
+            array,
+            ..Frame::default()
+        };
+        File::open(&frame.bytes()).map(drop).map_err(|error| (error.kind(), error.item()))
+    };
+    assert_eq!(of_chunk(&[0x7fff_ffff]), Ok(()));
+    assert_eq!(of_chunk(&[0x8000, 0x1_0000]), Err((ShapeOverflow, Item::ChunkShape)));
     // The second dimension.
     let array = Some((&[8, 8][..], &[4, 4][..], &[4, 5][..]));
     let bytes = Frame { array, length: 64, chunk_length: 16, ..Frame::default() }.bytes();
@@ -289,12 +307,14 @@ fn of_chunks() {
     let short = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], b"abcdefgh"].concat();
     assert_eq!(read_chunk(&short, 8), Ok(b"abcdefgh".to_vec()));
     // Its filters are flags, of which that of bytes says nothing where an element has only one.
-    for (typesize, expected) in [(1, 0), (2, 1)] {
-        let bytes = patched(&short, 2, &[NOT_SPLIT | 3, typesize]);
+    for (flags, typesize, expected) in
+        [(1, 1, [0, 0]), (1, 2, [0, 1]), (4, 1, [0, 2]), (8, 1, [3, 0]), (9, 2, [3, 1])]
+    {
+        let bytes = patched(&short, 2, &[NOT_SPLIT | 2 | flags, typesize]);
         let frame = Frame { chunks: &bytes, table: &all_first(1), length: 8, chunk_length: 8, ..Frame::default() };
         let bytes = frame.bytes();
         let chunk = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap();
-        assert_eq!(chunk.filters(), [0, 0, 0, 0, 0, expected], "{typesize}");
+        assert_eq!(chunk.filters(), [0, 0, 0, 0, expected[0], expected[1]], "{flags} {typesize}");
     }
 
     let special = |kind: u8, typesize: u8, length: u32, payload: &[u8]| {
@@ -369,6 +389,8 @@ fn of_blocks() {
         let error =
             file.as_b2nd().unwrap().read_region(&[16], &[32], &mut [0; 16], &mut [0; 16]).map(drop).unwrap_err();
         assert_eq!(found(error), (UnsupportedCodec, Item::Codec, Some(97 + 2)));
+        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []);
+        assert_eq!(chunk.is_ok_and(|chunk| chunk.codec() == user), codec == 6);
         for length in [bytes.len(), 97 + if codec == 6 { 23 } else { 3 }] {
             let message = error.explain(&bytes[..length]).to_string();
             assert!(message.contains(part), "{message}");
@@ -479,11 +501,32 @@ fn of_tables() {
         assert_eq!(read(&table(0), index, &mut [0; 16]), Ok(content.to_vec()), "{index}");
         assert_eq!(read(&table(0), index, &mut [0; 15]), Ok(content.to_vec()), "{index}"); // without memory
     }
+    let shuffled = [[0, 36], [72, 108]].map(|low| [&low[..], &[0; 14]].concat());
+    let filters = [0, 0, 0, 0, 0, 1];
+    let chunk = Chunk { length: 32, block_size: 16, typesize: 8, flags: NOT_SPLIT, filters, ..Chunk::default() };
+    for memory in [0, 32] {
+        let table = of_streams(chunk, &[&shuffled[0], &shuffled[1]]);
+        assert_eq!(read(&table, 3, &mut vec![0; memory]), Ok(b"mnop".to_vec()), "{memory}");
+    }
     // The first offset is 0: so are the differences of the first block what it has.
     let at = 97 + chunks.len() as u64;
     assert_eq!(read(&table(3), 1, &mut [0; 16]), Ok(b"efgh".to_vec()));
     assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Item::Filter, Some(at + 21))));
     assert_eq!(read(&table(3), 1, &mut []), Err((OutOfScratch, Item::ChunkOffset, Some(at))));
+    // A table has blocks of one length.
+    let table = of_variable_blocks(&[&offsets.concat()]);
+    let bytes = Frame { chunks: &chunks, table: &table, length: 16, chunk_length: 4, ..Frame::default() }.bytes();
+    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((CountsDiffer, Item::ChunkOffset, Some(at + 4))));
+    // Compressed to 16 bytes instead of 32, and with a match before the start.
+    let chunk = Chunk { length: 32, block_size: 32, flags: NOT_SPLIT, ..Chunk::default() };
+    for (stream, kind) in
+        [(&[&[15][..], &[0; 16]].concat()[..], DecodedLength), (&[0, 0, 0x20, 1, 0, 0], CorruptStream)]
+    {
+        for memory in [0, 32] {
+            let result = read(&of_streams(chunk, &[stream]), 1, &mut vec![0; memory]);
+            assert_eq!(result, Err((kind, Item::Stream, Some(at + 40))), "{memory}");
+        }
+    }
 }
 
 /// Of chunks that the caller reads one by one.
@@ -505,6 +548,11 @@ fn of_calls() {
     let frame = file.as_b2nd().unwrap();
     let chunk = frame.chunk(0, &mut []).unwrap();
     assert_eq!((chunk.scratch_length(), chunk.block_size(), chunk.block_count()), (16, Some(16), 2));
+    let of_a_byte = of_streams(Chunk { length: 1, block_size: 5, flags: NOT_SPLIT, ..Chunk::default() }, &[b"x"]);
+    let one =
+        Frame { chunks: &of_a_byte, table: &all_first(1), length: 1, chunk_length: 1, ..Frame::default() }.bytes();
+    let one = File::open(&one).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap().block_size();
+    assert_eq!(one, Some(1));
     let read = |dst: &mut [u8], scratch: &mut [u8]| chunk.read_into(dst, scratch).map(drop).map_err(found);
     assert_eq!(read(&mut [0; 32], &mut [0; 16]), Ok(()));
     assert_eq!(read(&mut [0; 31], &mut [0; 16]), Err((TooSmall, Item::Chunk, Some(97 + 4))));
@@ -516,17 +564,22 @@ fn of_calls() {
 
     // Chunks of different lengths that are more or less than the frame, and one for which the table alone says what is
     // in it, so that nothing says how long it is.
-    let of = |table: &[u8], length| {
+    let of_part = |table: &[u8], length, stop| {
         let chunks = copied(&content);
         let bytes = Frame { chunks: &chunks, table, length, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
-        let mut dst = vec![0; length as usize];
-        frame.read_region(&[0], &[length], &mut dst, &mut []).map(|read| read.len()).map_err(found)
+        let mut dst = vec![0; stop as usize];
+        frame.read_region(&[0], &[stop], &mut dst, &mut []).map(|read| read.len()).map_err(found)
     };
+    let of = |table: &[u8], length| of_part(table, length, length);
     assert_eq!(of(&all_first(2), 64), Ok(64));
     assert_eq!(of(&all_first(2), 65), Err((ChunkGrid, Item::Tensor, Some(97))));
     assert_eq!(of(&all_first(2), 63), Err((ChunkGrid, Item::Tensor, Some(97))));
+    let thrice = copied(&[0; 24]);
+    assert_eq!(of(&thrice, 96), Ok(96));
+    assert_eq!(of_part(&thrice, 96, 62), Ok(62));
+    assert_eq!(of_part(&thrice, 63, 62), Err((ChunkGrid, Item::Tensor, Some(97))));
     assert_eq!(of(&all_first(1), 31), Err((ChunkSize, Item::Chunk, Some(97 + 4))));
     let zeros = repeated(&[0, 0, 0, 0, 0, 0, 0, 0x81], 8);
     assert_eq!(of(&zeros, 32), Err((SpecialChunk, Item::ChunkOffset, Some(97 + 64))));

@@ -400,7 +400,7 @@ mod tests {
     fn bits_go_back_to_their_elements() {
         for width in [1, 2, 3, 4, 7, 8, 15, 16, 17, 32] {
             // Fewer elements than a tile has, one tile, several and a part of one; with and without a rest.
-            for count in [0, 5, 8, 1016, 1024, 1032, 2048, 3333] {
+            for count in [0, 5, 8, 1016, 1024, 1032, 2048, 3333, 6200] {
                 let length = count * width + width / 2;
                 let mut state = 1_u32;
                 let bytes: Vec<u8> = std::iter::repeat_with(|| {

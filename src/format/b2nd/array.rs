@@ -112,7 +112,7 @@ impl<'a> Array<'a> {
         let mut products = [Some(1); 6];
         let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
-            if length > 0 && (chunk == 0 || block == 0) || block > chunk {
+            if length > 0 && block == 0 || block > chunk {
                 return Err(cursor.stop(ErrorKind::BlockShape, Item::BlockShape, at));
             }
             at = at.saturating_add(LENGTH);

@@ -77,7 +77,6 @@ impl<'d, 'a> Codec<'d, 'a> {
     ) -> core::result::Result<usize, DecodeError> {
         let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, dst) };
         if !self.dictionary.is_some_and(|last| core::ptr::eq(last, dictionary)) {
-            self.dictionary = None;
             self.decoder.set_dictionary(Encoding::Zstd, dictionary)?;
             self.dictionary = Some(dictionary);
         }
