@@ -193,6 +193,7 @@ fn order_and_bytes() {
     for error in [data.read_into(&mut [0; 11]).unwrap_err(), tensor.read_into(&mut [0; 11], &mut []).unwrap_err()] {
         assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(bytes.len() as u64 - 12)));
     }
+    assert_eq!(opened.find("a").unwrap_err().kind(), ErrorKind::NotFound);
     // Items that are not numbers are bytes.
     let text = file(1, &header("'<U1'", "False", "(2,)"), 8);
     let opened = File::open(&text).unwrap();

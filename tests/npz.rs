@@ -620,6 +620,9 @@ fn what_errors_point_to() {
     let unequal = patched(&[(local + 22, &sizes(size + 1)), (record + 24, &sizes(size + 1))]);
     let message = File::open(&unequal).unwrap_err().explain(&unequal[..]).to_string();
     assert!(message.contains("the two lengths of a stored entry differ"), "{message}");
+    let long = patched(&[(local + 35 + ARRAY.len() - 7, b"9")]); // nine numbers in three bytes
+    let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
+    assert!(message.contains("tensor \"b.npy\""), "{message}");
     let cut = File::open(&good[..end + 21]).unwrap_err();
     assert_eq!((cut.kind(), cut.item(), cut.offset()), (ErrorKind::Truncated, Item::Footer, Some(end as u64 + 21)));
     for comment in [1, 1000, 0xffff] {

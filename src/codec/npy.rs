@@ -325,7 +325,6 @@ impl<'a> Reader<'a> {
         self.expect(b'(')?;
         let (lengths, mut rank) = (self.rest, 0_u32);
         while !self.take(b')') {
-            self.skip_space();
             let Some((_, rest)) = decimal(self.rest) else { return self.stop(ErrorKind::Malformed) };
             self.rest = if self.has_long { rest.strip_prefix(b"L").unwrap_or(rest) } else { rest };
             rank = rank.saturating_add(1);

@@ -70,7 +70,6 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut reader = Reader::new(text, record);
     context.tensor = reader.key().filter(|name| error.kind() != ErrorKind::RepeatedName && !name.means(METADATA));
     let mut entry = Entry::blank();
-    entry.position = reader.token_position();
     if entry.read(&mut reader).is_some() {
         let data = start.saturating_add(to_u64(text.len()));
         context.offset = data.checked_add(entry.begin);
