@@ -8,7 +8,8 @@ use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_strea
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
-    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Source, Tensor, Warning,
+    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Opened, Source, Tensor,
+    Warning,
 };
 
 fn numbers(list: &Json) -> Vec<u64> {
@@ -1473,4 +1474,20 @@ fn elements_of_other_widths_than_the_streams() {
     assert_eq!(read(split, 0, 8), of_four);
     let of_two: Vec<u8> = (0..32).map(|at| at % 2 * 16 + at / 2).collect();
     assert_eq!(read(Chunk { filters_meta: [0, 0, 0, 0, 0, 2], ..split }, 0, 8), of_two);
+}
+
+/// Of the table only the header is asked for.
+#[test]
+fn what_opening_asks_for() {
+    let chunk = copied(b"a");
+    let table = copied(&[0; 8000]);
+    let bytes = Frame { chunks: &chunk, table: &table, length: 1000, chunk_length: 1, ..Frame::default() }.bytes();
+    let mut source = Source::new(bytes.len() as u64);
+    let mut asked = Vec::new();
+    while let Opened::Need(need) = File::open_source(&source).unwrap() {
+        let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
+        source.add(need.extent.offset, &bytes[from..from + length]).unwrap();
+        asked.push((from, length));
+    }
+    assert!(asked.contains(&(97 + chunk.len(), 32)) && asked.iter().all(|(_, length)| *length < 100), "{asked:?}");
 }

@@ -412,6 +412,9 @@ fn of_blocks() {
     for length in [0, -1, 33, 37, 32_769] {
         assert_eq!(with_length(length), Err((OutOfPlace, Item::Dictionary, Some(40))), "{length}");
     }
+    let bytes = frame(&patched(&of_streams(chunk, &[&first, &second]), 40, &[33]));
+    let looked_up = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).map(drop).map_err(found);
+    assert_eq!(looked_up, Err((OutOfPlace, Item::Dictionary, Some(97 + 40))));
     // Blocks begin past it.
     assert_eq!(with_length(8), Err((OutOfPlace, Item::Block, Some(32))));
     // Of a codec that knows none there is none.
@@ -451,6 +454,7 @@ fn of_blocks_of_different_lengths() {
             (56, &[19], DecodedLength, Item::Block, 0),
         ],
     );
+    assert_eq!(read_chunk(&of_variable_blocks(&[b"a", b""]), 1), Err((CountTooLarge, Item::Block, Some(8))));
     // More blocks than bytes.
     let many = of_variable_blocks(&[&b"a"[..], b"b"].iter().copied().chain([&b""[..]; 31]).collect::<Vec<_>>());
     assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Item::Block, Some(8))));
@@ -513,6 +517,12 @@ fn of_tables() {
     assert_eq!(read(&table(3), 1, &mut [0; 16]), Ok(b"efgh".to_vec()));
     assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Item::Filter, Some(at + 21))));
     assert_eq!(read(&table(3), 1, &mut []), Err((OutOfScratch, Item::ChunkOffset, Some(at))));
+    // Chunks of different lengths have at least 16 bytes each.
+    let one = copied(b"a");
+    let table = of_streams(Chunk { length: 24, block_size: 24, ..chunk }, &[&[0; 24]]);
+    let bytes = Frame { chunks: &one, table: &table, length: 3, ..Frame::default() }.bytes();
+    let result = File::open(&bytes).unwrap().as_b2nd().unwrap().scratch_length(&[0], &[3]).map_err(found);
+    assert_eq!(result, Err((CountTooLarge, Item::ChunkOffset, Some(97 + 33 + 4))));
     // A table has blocks of one length.
     let table = of_variable_blocks(&[&offsets.concat()]);
     let bytes = Frame { chunks: &chunks, table: &table, length: 16, chunk_length: 4, ..Frame::default() }.bytes();

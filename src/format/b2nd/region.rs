@@ -251,9 +251,7 @@ impl<'a> Frame<'a> {
                 if quotient(self.chunk_count(), period).saturating_mul(bytes) != nbytes {
                     return Err(self.error(ErrorKind::ChunkGrid));
                 }
-                let turns = quotient(self.chunk_count().saturating_sub(index), period);
-                let before = quotient(start.saturating_sub(at), bytes);
-                let passed = turns.min(before);
+                let passed = quotient(start.saturating_sub(at), bytes);
                 at = at.saturating_add(passed.saturating_mul(bytes));
                 index = index.saturating_add(passed.saturating_mul(period));
                 (turn_at, left) = (at, period);
