@@ -80,6 +80,10 @@ fn every_field() {
         let tensor = file.find("").unwrap();
         let shape = unsigned(&expected["shape"]);
         assert_eq!(tensor.shape(), shape[..], "{context}");
+        let elements = shape.iter().try_fold(1, |product: u64, length| product.checked_mul(*length));
+        let size = if expected["dtype"] == "complex128" { 16 } else { 8 };
+        assert_eq!(tensor.dense_length(), elements.and_then(|elements| elements.checked_mul(size)), "{context}");
+        assert_eq!(file.find("a").unwrap_err().kind(), ErrorKind::NotFound, "{context}");
         assert_eq!((tensor.layout(), tensor.order()), (Layout::TensorTrain, Order::RowMajor), "{context}");
         let dtype = if expected["dtype"] == "complex128" { DType::C128 } else { DType::F64 };
         assert_eq!((tensor.dtype(), blz.dtype()), (Some(dtype), dtype), "{context}");

@@ -63,6 +63,8 @@ fn every_field() {
         let file = File::open(&case.bytes).unwrap();
         let tens = file.as_tens().unwrap();
         assert_eq!(u64::from(tens.version_number()), case.expected["version"], "{context}");
+        let name = if tens.version_number() == 0x10000 { "1.0" } else { "0.9" };
+        assert_eq!(file.version(), Some(name), "{context}");
         compare_dimensions(&case, &file);
         compare_chunks(&case, &file);
         if case.is_seen_at_open() || case.expect() != "reject" {
@@ -204,6 +206,12 @@ fn every_sample() {
             let known: Vec<u8> =
                 sample["le_hex"].as_array().unwrap().iter().flat_map(|hex| unhex(hex.as_str().unwrap())).collect();
             assert_eq!(tens.global_index(&index).unwrap(), sample["linear"], "{context}");
+            for (dimension, length) in tensor.shape().iter().enumerate() {
+                let mut outside = index.clone();
+                outside[dimension] = length;
+                let error = tens.global_index(&outside).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NoSuchElement, "{context}");
+            }
             let mut bytes = tens.element_bytes(&index).unwrap().unwrap();
             // For a duplicate index a sample has the pair that it names, a lookup returns the last.
             let is_repeated = case.expected["warnings"].to_string().contains("ix_");
