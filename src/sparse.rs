@@ -265,7 +265,7 @@ impl<'a> Sparse<'a> {
     /// The coordinates of all values in a dimension; `None` where the indices are none.
     fn coordinates(&self, dimension: u64) -> Option<Column<'a>> {
         let Indices::Coordinates { of_first, to_next_dimension } = self.indices else { return None };
-        let start = dimension.checked_mul(to_next_dimension)?.checked_add(of_first.start)?;
+        let start = dimension.checked_mul(to_next_dimension)?; // those of the first are at the beginning
         Some(Column { start, ..of_first })
     }
 

@@ -447,6 +447,20 @@ fn the_first_name_is_that_of_the_message() {
     assert!(message.contains("tensor \"w\""), "{message}");
 }
 
+/// In 1.0 the type of a component follows from the tensor and the role, whatever the layout.
+#[test]
+fn elements_of_version_1_0_are_whole() {
+    let opened = |length| {
+        let mut manifest = full("1.0");
+        manifest.pairs("/tensors/t").iter_mut().find(|(key, _)| key == "format").unwrap().1 = Node::Text("own");
+        manifest.pairs("/tensors/t/components/data")[1].1 = Node::Uint(length);
+        let bytes = written("1.0", &manifest, Style::Shortest);
+        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.item()))
+    };
+    assert_eq!(opened(4), Ok(()));
+    assert_eq!(opened(3), Err((ErrorKind::PartialElement, Item::Length)));
+}
+
 /// Two coordinates of each value are more than 64 bits count.
 #[test]
 fn coordinates_that_cannot_be_counted() {
@@ -700,6 +714,33 @@ fn a_map_of_components_ends() {
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Components, Some(end)));
     cbor.raw(&[0xff]);
     assert!(File::open(&file_1_2(&cbor.0)).is_ok());
+}
+
+/// In 0.1 a sparse tensor has a single component, with indices of one type and values of another.
+#[test]
+fn indices_and_values_in_one() {
+    let dtypes = |layout| {
+        let mut manifest = full("0.1");
+        manifest.pairs("/0").iter_mut().find(|(key, _)| key == "layout").unwrap().1 = Node::Text(layout);
+        let bytes = written("0.1", &manifest, Style::Shortest);
+        let tensor = File::open(&bytes).unwrap().find("t").unwrap().dtype();
+        (tensor, File::open(&bytes).unwrap().find("t").unwrap().components().next().unwrap().dtype())
+    };
+    assert_eq!(dtypes("dense"), (Some(DType::F32), Some(DType::F32)));
+    assert_eq!(dtypes("sparsecoo"), (Some(DType::F32), None));
+}
+
+/// An error that is found later points to the entry, too.
+#[test]
+fn errors_know_the_entry() {
+    let bytes = file_1_2(&manifest_1_2(["a", "b"].into_iter()));
+    let file = File::open(&bytes).unwrap();
+    for (name, head) in [("a", b"\x61a\xa3"), ("b", b"\x61b\xa3")] {
+        let data = file.find(name).unwrap().data().unwrap();
+        let error = data.as_slice::<f64>().unwrap_err();
+        let at = bytes.windows(3).position(|part| part == head).map(|at| at as u64);
+        assert_eq!((error.kind(), error.entry()), (ErrorKind::WrongType, at), "{name}");
+    }
 }
 
 /// In 0.1 a tensor is an entry of a list, which is a map.

@@ -622,6 +622,7 @@ fn mistakes() {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, dst: [u8; 200]);
         file.write_bytes(0, 1);
         assert_eq!(call!(tenslice_file_find(file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
+        assert_eq!(call!(tenslice_gguf_check_parts(null(), 1, null_mut(), error)), bad);
         for no_file in [null(), file.cast_const().byte_add(1)] {
             assert_eq!(call!(tenslice_file_find(no_file, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
         }

@@ -427,7 +427,7 @@ impl<'a> Reader<'a> {
         if head == BREAK {
             self.position = self.position.saturating_add(1);
             *left = Left::NONE;
-        } else if head == NO_HEAD && self.rest().is_empty() {
+        } else if self.is_at_end() {
             self.fail(ErrorKind::Truncated, self.position);
             return false;
         }
@@ -550,7 +550,6 @@ impl<'a> Reader<'a> {
         let head = self.head();
         let is_endless = head & ENDLESS == ENDLESS;
         let token = match major(head) {
-            _ if head == BREAK => Token::Break,
             UNSIGNED => Token::Integer(self.argument.into()),
             BYTES if is_endless => Token::ByteChunks,
             TEXT if is_endless => Token::TextChunks,
