@@ -1289,6 +1289,50 @@ fn tensors_are_found_by_name_alone() {
     }
 }
 
+/// Of tensors, with attributes and without, of attributes and of components.
+#[test]
+fn names_have_at_most_1024_bytes() {
+    for (length, is_good) in [(1024, true), (1025, false)] {
+        let long: &str = "n".repeat(length).leak();
+        let object = |name, layout, attributes, role| {
+            let part = Part { role, ..parts(&[("", "u8", 1)]).remove(0) };
+            Object { name, shape: vec![1], layout, attributes, parts: vec![part] }
+        };
+        let key = serde_json::json!({ long: 1 });
+        for (object, item) in [
+            (object(long, "dense", Json::Null, "data"), Item::Name),
+            (object(long, "dense", serde_json::json!({}), "data"), Item::Name),
+            (object("t", "dense", key, "data"), Item::Key),
+            (object("t", "of somebody", Json::Null, long), Item::Role),
+        ] {
+            let found =
+                open_both_ways("a long name", &file(&[object], &[])).map_err(|error| (error.kind(), error.item()));
+            assert_eq!(found, if is_good { Ok(()) } else { Err((ErrorKind::NameLength, item)) }, "{length}");
+        }
+    }
+}
+
+/// A backslash is a character as any other.
+#[test]
+fn names_have_no_escapes() {
+    for attributes in [Json::Null, serde_json::json!({ "k": 1 })] {
+        let object = |name| {
+            let parts = parts(&[("data", "u8", 1)]);
+            Object { name, shape: vec![1], layout: "dense", attributes: attributes.clone(), parts }
+        };
+        let names = ["ab", "a\\u0062", "a\\n"];
+        let bytes = file(&names.map(object), &[]);
+        let file = File::open(&bytes).unwrap();
+        let mut words = [0; 9];
+        let index = file.index(&mut words).unwrap();
+        for name in names {
+            assert_eq!(index.find(name).unwrap().index(), file.find(name).unwrap().index());
+            assert_eq!(index.find(name).unwrap().name().to_string(), name);
+        }
+        assert_eq!(index.find("a\n").unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
+
 /// What is known of a tensor.
 fn describe_tensor(tensor: &Tensor<'_>) -> (u64, String, Vec<u64>, usize, Option<tenslice::Extent>) {
     let (shape, extent): (Vec<_>, _) =
@@ -1348,6 +1392,7 @@ fn extents_that_are_many() {
     };
     assert!(!with(1100, &|i| (4096 * (i + 1), 1, shard())));
     assert!(!with(1100, &|_| (4096, 1, shard())));
+    assert!(!with(1100, &|i| if i == 0 { (4096, 11, None) } else { (4096 * i, 10, shard()) }));
     assert!(!with(1100, &|i| (4096 * (2000 - i), 0, shard())));
     assert!(!with(1024, &|i| (4096 * (2000 - i), 1, shard())));
     assert!(with(1025, &|i| (4096 * (2000 - i), 1, shard())));
@@ -1560,6 +1605,13 @@ fn messages_of_names_and_types() {
     says(
         &file(&[object("t", vec![complex])], &[]),
         &format!("component \"data\" of tensor \"t\": {sizes}, which takes 16"),
+    );
+    // As deep as any value may be, before what the message needs.
+    let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));
+    let too_short = "the length does not match the shape and the dtype: length 7, shape [1], dtype u8, which takes 1";
+    says(
+        &with_keys(serde_json::json!({ "u": deep, "blob": [4096, 7] })),
+        &format!("component \"data\" of tensor \"t\": {too_short}"),
     );
 }
 
