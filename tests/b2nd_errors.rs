@@ -474,7 +474,11 @@ fn filters_of_chunks() {
     (1..16).for_each(|at| differences[at] ^= differences[at - 1]);
     differences.extend(second.iter().zip(differences.clone()).map(|(byte, of_first)| byte ^ of_first));
     assert_eq!(read_chunk(&of(3), 32), Ok(differences.clone()));
-    assert_eq!(read_chunk(&patched(&of(3), 29, &[2]), 32), Ok(differences));
+    assert_eq!(read_chunk(&patched(&of(3), 29, &[2]), 32), Ok(differences.clone()));
+    let chunk =
+        Chunk { length: 48, block_size: 16, flags: NOT_SPLIT, filters: [0, 0, 0, 0, 0, 3], ..Chunk::default() };
+    let thrice = of_streams(chunk, &[&first, &second, &second]);
+    assert_eq!(read_chunk(&thrice, 48), Ok([&differences[..], &differences[16..]].concat()));
     let bits = read_chunk(&of(2), 32).unwrap();
     assert!(bits[..16] != first && bits[16..] != second);
     assert_eq!(read_chunk(&patched(&of(2), 29, &[2]), 32), Ok(bits));
