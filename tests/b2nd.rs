@@ -1030,7 +1030,8 @@ fn blocks_of_another_size_than_those_of_the_array() {
             let found = region(&frame, &start, &stop).unwrap();
             assert_eq!(frame.scratch_length(&start, &stop), Ok(expected), "{block_size} {filter}");
             let touched = stop[0].div_ceil(4) - start[0] / 4;
-            let work = if block_size == 8 { 0 } else { 32 * touched }; // streams that are not compressed are not looked at
+            // Of whole chunks it is not looked at how streams are stored.
+            let work = if block_size == 8 { 0 } else { 32 * touched };
             assert_eq!(frame.work_length(&start, &stop), Ok(work), "{block_size} {filter}");
             if filter > 1 {
                 continue; // other bytes than those that are stored
@@ -1241,8 +1242,8 @@ fn the_work_of_many_chunks() {
     }
 }
 
-/// Chunks of different lengths, of which only those that the region touches take memory, and are read: not those before
-/// it, nor one of nothing where it ends, nor those behind it.
+/// Chunks of different lengths, of which only those that the region touches take memory, and are read: not those
+/// before it, nor one of nothing where it ends, nor those behind it.
 #[test]
 fn chunks_beside_the_region() {
     let in_blocks = Chunk { length: 8, block_size: 8, flags: NOT_SPLIT, ..Chunk::default() };
@@ -1302,8 +1303,8 @@ fn tables_of_values_of_all_lengths() {
     }
 }
 
-/// Tables as programs write them, shuffled, in one stream or in eight, are searched without memory. So are those of which
-/// some bytes are no whole element of the shuffle.
+/// Tables as programs write them, shuffled, in one stream or in eight, are searched without memory. So are those of
+/// which some bytes are no whole element of the shuffle.
 #[test]
 fn tables_are_searched_without_memory() {
     let contents = [7, 8].map(|byte| vec![byte; 300]);
@@ -1346,8 +1347,8 @@ fn tables_are_searched_without_memory() {
 /// Four million streams and instructions of the table are followed, then memory is asked for.
 #[test]
 fn tables_that_take_long_to_search() {
-    // 255 streams: for byte `i` of the table all that are before its own are read, too, in all 8 * 255 * 256 / 2 for each
-    // chunk of 255.
+    // 255 streams: for each byte of the table all that are before its own are read, too, in all 8 * 255 * 256 / 2
+    // for every 255 chunks.
     let in_streams = |count: u32| {
         let payload = &[&36_u32.to_le_bytes()[..], &[0; 4 * 255]].concat();
         Chunk { length: 8 * count, block_size: 8 * count, typesize: 255, payload, ..Chunk::default() }.bytes()

@@ -246,8 +246,8 @@ impl<'a> Frame<'a> {
             left = left.saturating_sub(1);
             if left == 0 {
                 let bytes = at.saturating_sub(turn_at);
-                // All periods, of which there is a whole number, must add up to the frame: then none has more chunks than
-                // bytes.
+                // All periods, of which there is a whole number, must add up to the frame: then none has more chunks
+                // than bytes.
                 if quotient(self.chunk_count(), period).saturating_mul(bytes) != nbytes {
                     return Err(self.error(ErrorKind::ChunkGrid));
                 }
