@@ -824,22 +824,24 @@ fn dictionaries_that_take_turns() {
     }
     let dictionary = [0; 1000];
     let places = [32 + 4 + 4 + 1000_u32, 1000].map(u32::to_le_bytes).concat();
-    let payload = &[&places[..], &dictionary, &1_u32.to_le_bytes(), &[0]].concat();
-    // A dictionary may be as long as its chunk.
+    // A dictionary may be as long as its chunk, which has one block: of the usual length, or of one that is stated before
+    // its stream.
     let (length, flags) = (1000, ZSTD | NOT_SPLIT);
-    let chunk = Chunk { length, block_size: length, flags, flags1: 1, payload, ..Chunk::default() };
-    let chunk = chunk.bytes();
-    let turn = [0, chunk.len() as u64].map(u64::to_le_bytes).concat();
-    let (chunks, table) = ([&chunk[..], &chunk].concat(), repeated(&turn, 8 * 100));
-    let length = 100_000;
-    let frame = Frame { chunks: &chunks, table: &table, length, chunk_length: 1000, ..Frame::default() };
-    let bytes = frame.bytes();
-    let file = File::open(&bytes).unwrap();
-    let frame = file.as_b2nd().unwrap();
-    let (mut counting, mut room) = (Counting(0), [0; 100_000]);
-    frame.read_region_with(&mut counting, &[0], &[length], &mut room, &mut [0; 1000]).unwrap();
-    assert_eq!((room, counting.0), ([7; 100_000], 100 * (1000 + 1000)));
-    assert_eq!(frame.work_length(&[0], &[length]), Ok(100 * (1000 + 1000)));
+    for (block_size, flags2, before, stream) in [(length, 0, 1_u32, &[0][..]), (1, 1, length, &[0; 100])] {
+        let payload = &[&places[..], &dictionary, &before.to_le_bytes(), stream].concat();
+        let chunk = Chunk { length, block_size, flags, flags1: 1, flags2, payload, ..Chunk::default() };
+        let chunk = chunk.bytes();
+        let turn = [0, chunk.len() as u64].map(u64::to_le_bytes).concat();
+        let (chunks, table) = ([&chunk[..], &chunk].concat(), repeated(&turn, 8 * 100));
+        let frame = Frame { chunks: &chunks, table: &table, length: 100_000, chunk_length: 1000, ..Frame::default() };
+        let bytes = frame.bytes();
+        let file = File::open(&bytes).unwrap();
+        let frame = file.as_b2nd().unwrap();
+        let (mut counting, mut room) = (Counting(0), [0; 100_000]);
+        frame.read_region_with(&mut counting, &[0], &[100_000], &mut room, &mut [0; 1000]).unwrap();
+        assert_eq!((room, counting.0), ([7; 100_000], 100 * (1000 + 1000)));
+        assert_eq!(frame.work_length(&[0], &[100_000]), Ok(100 * (1000 + 1000)));
+    }
 }
 
 /// A few elements of a block whose planes are runs of one byte, raw, and compressed.

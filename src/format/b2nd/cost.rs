@@ -138,7 +138,7 @@ pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) 
 /// How many bytes a decoder reads before it can decode anything of a chunk: chunks may take turns with the dictionaries
 /// that it has to load.
 fn dictionary_length(chunk: &Chunk<'_>) -> Result<u64> {
-    if chunk.content != Content::Compressed || chunk.codec != ZSTD {
+    if !matches!(chunk.content, Content::Compressed | Content::VariableBlocks) || chunk.codec != ZSTD {
         return Ok(0);
     }
     Ok(chunk.dictionary()?.map_or(0, |dictionary| to_u64(dictionary.len())))

@@ -4,8 +4,8 @@
 //! Depends on `super`. An element is the product of one matrix of each core, starting from a row vector; for a slice,
 //! the last cores may be multiplied from the right, into a column vector, where that takes much less. Where a product
 //! could leave the range of an `f64`, the vector is first scaled by a power of two: up, which loses nothing, or down
-//! where it would otherwise overflow. So a result is infinite or zero only if it is itself too large or too small,
-//! and whatever plain arithmetic in that order gets right is the same here.
+//! where the largest products could overflow, which may lose numbers that are 10^300 times smaller than the largest of
+//! their vector. But for those, a result is infinite or zero only if it is itself too large or too small.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
