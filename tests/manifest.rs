@@ -461,6 +461,19 @@ fn elements_of_version_1_0_are_whole() {
     assert_eq!(opened(3), Err((ErrorKind::PartialElement, Item::Length)));
 }
 
+#[test]
+fn raw_bytes_are_not_decoded() {
+    let opened = |decoded| {
+        let mut manifest = full("1.2");
+        let data = manifest.pairs("/objects/t/components/data");
+        data.iter_mut().find(|(key, _)| key == "uncompressed_length").unwrap().1 = Node::Uint(decoded);
+        let bytes = written("1.2", &manifest, Style::Shortest);
+        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.item()))
+    };
+    assert_eq!(opened(4), Ok(()));
+    assert_eq!(opened(5), Err((ErrorKind::SizeMismatch, Item::DecodedLength)));
+}
+
 /// Two coordinates of each value are more than 64 bits count.
 #[test]
 fn coordinates_that_cannot_be_counted() {
@@ -668,11 +681,13 @@ fn versions_are_numbers() {
     let opened = |version: &str| {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text(version).text("objects").map(0);
-        File::open(&file_1_2(&cbor.0)).map(drop).map_err(kind)
+        File::open(&file_1_2(&cbor.0)).map(|file| file.warnings().iter().collect::<Vec<_>>()).map_err(kind)
     };
-    for version in ["1.2", "1.0", "1", "1.2.x", "01.02", "1.10"] {
-        assert_eq!(opened(version), Ok(()), "{version}");
+    for version in ["1.2", "1.0", "1.2.x", "01.02"] {
+        assert_eq!(opened(version), Ok(vec![]), "{version}");
     }
+    assert_eq!(["1.3", "1.10"].map(opened), [(); 2].map(|()| Ok(vec![Warning::NewerMinor])));
+    assert_eq!(opened("1"), Ok(vec![Warning::NoMinor]));
     for version in ["1.:", ":", "1.x", "x", "x.1", "1.0x", "1x.0", "1./", "", ".", "1.", ".1", "1.-0", "+1.0"] {
         assert_eq!(opened(version), Err(ErrorKind::InvalidVersion), "{version}");
     }

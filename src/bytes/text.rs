@@ -309,6 +309,16 @@ mod tests {
     }
 
     #[test]
+    fn texts_one_after_the_other_are_not_joined() {
+        let hash = |texts: [&str; 2]| {
+            let mut hasher = DefaultHasher::new();
+            texts.map(Text::from).hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_ne!(hash(["a", "b"]), hash(["ab", ""]));
+    }
+
+    #[test]
     fn order_is_that_of_strings() {
         let all = ["", "a", "a.", "a.b", "b", "\u{e9}", "\u{ffff}", "\u{10000}"];
         let escape = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>();

@@ -136,6 +136,10 @@ fn structs_are_written_to_their_end() {
         (&raw mut (*layer).struct_size).write(size_of::<tenslice_b2nd_metalayer>().try_into().unwrap());
         open(fixture!("b2nd/good/nd02_lz4_0.b2nd"), file);
         ok!(tenslice_b2nd_get_metalayer(file, 0, 0, layer));
+        let mut short = layer.read();
+        short.struct_size -= 1;
+        let refused = call!(tenslice_b2nd_get_metalayer(file, 0, 0, &raw mut short));
+        assert_eq!(refused, code(ErrorKind::InvalidArgument));
         let tenslice_b2nd_metalayer { reserved, content, decoded_length, scratch, .. } = layer.read();
         assert_eq!((reserved, decoded_length, scratch), (0, content.length as u64, 0));
     }

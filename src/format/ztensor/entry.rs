@@ -54,10 +54,8 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
         }
     }
     if is_list {
-        let end = reader.position();
-        reader.go_to(at);
+        reader.go_to(at); // the entry is the component, too: the reader is at its end again then
         components(manifest, tensor, reader, Left::ONE, &mut parts);
-        reader.go_to(end);
     } else if manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {

@@ -56,9 +56,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
     // An error of a tensor as a whole points to the start of its entry.
     let is_of_all = error.item() == Item::Tensor;
     if let Some(start) = error.entry().and_then(position).or(is_of_all.then_some(at)) {
-        if !manifest.is_list() {
-            fields = entry::tensor_fields(manifest.generation);
-        }
+        fields = entry::tensor_fields(manifest.generation);
         tensor(manifest, context, start, at, fields);
         if context.role.is_some() {
             fields = entry::component_fields(manifest.generation);

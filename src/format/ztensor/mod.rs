@@ -674,6 +674,7 @@ mod tests {
             let mut names = 0;
             let end = loop {
                 match file.next_name(&mut cursor) {
+                    Ok(Some(_)) if names == count => break Some(ErrorKind::RepeatedName), // without an end
                     Ok(Some(_)) => names += 1,
                     Ok(None) => break None,
                     Err(error) => break Some(error.kind()),
