@@ -1516,6 +1516,17 @@ fn faults_beside_what_has_been_read() {
 }
 
 #[test]
+fn a_hash_of_another_manifest() {
+    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
+    let at = bytes.len() - 24;
+    bytes[at] ^= 1;
+    let error = open_both_ways("a hash", &bytes).unwrap_err();
+    let start = manifest_of(&bytes).start as u64;
+    let found = (error.kind(), error.item(), error.offset());
+    assert_eq!(found, (ErrorKind::ManifestHash, Item::Manifest, Some(start)));
+}
+
+#[test]
 fn a_version_that_is_not_2() {
     let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
     let at = bytes.len() - 16;
