@@ -1515,6 +1515,32 @@ fn faults_beside_what_has_been_read() {
     assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
 }
 
+/// Of an odd number of elements of four bits, half of the last byte is unused, and 0.
+#[test]
+fn the_unused_half_of_a_byte() {
+    for (count, last, is_good) in
+        [(1, 0x10, false), (1, 0x01, true), (2, 0x10, true), (3, 0x10, false), (4, 0x10, true), (5, 0x0f, true)]
+    {
+        let mut stored = vec![0xff; (count as usize).div_ceil(2)];
+        *stored.last_mut().unwrap() = last;
+        let data = Part { logical: Some("f4_e2m1"), stored, ..parts(&[("data", "u8", 0)]).remove(0) };
+        let bytes = one("dense", &[count], vec![data]);
+        let verified = File::open(&bytes).unwrap().verify().map(drop).map_err(|error| error.kind());
+        assert_eq!(verified, if is_good { Ok(()) } else { Err(ErrorKind::InvalidElement) }, "{count} {last:x}");
+    }
+}
+
+#[test]
+fn a_hash_of_another_manifest() {
+    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
+    let at = bytes.len() - 24;
+    bytes[at] ^= 1;
+    let error = open_both_ways("a hash", &bytes).unwrap_err();
+    let start = manifest_of(&bytes).start as u64;
+    let found = (error.kind(), error.item(), error.offset());
+    assert_eq!(found, (ErrorKind::ManifestHash, Item::Manifest, Some(start)));
+}
+
 #[test]
 fn a_version_that_is_not_2() {
     let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));

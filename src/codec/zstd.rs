@@ -317,6 +317,9 @@ mod by_ruzstd {
             }
             // Of a size in two bytes, 256 are left out.
             assert_eq!(read(&[0x60, 0, 1], 10).2, Some(512));
+            // A dictionary is stated beside a window or a size.
+            assert_eq!(read(&[0x01, 0x3f, 7], 10).2, None);
+            assert_eq!(read(&[0x21, 7, 9], 10).2, Some(9));
             // A window of its own: the exponent above 10 in the upper five bits.
             for (room, stated, told) in
                 [(10, 0x3f, 0x3f), (10, 0x40, 0x40), (10, 0x41, 0x40), (1 << 18, 0xff, 0x48), (u64::MAX, 0xff, 0xff)]
