@@ -1474,6 +1474,40 @@ fn shards_are_those_of_the_table() {
     }
 }
 
+/// More shards than opening remembers all of: with any memory, those of the table are found, and what follows is none.
+#[test]
+fn shards_among_many_are_those_of_the_table() {
+    let entry = serde_json::json!({ "size": 8192, "digest": "xxh3:0011223344556677" });
+    let shards: serde_json::Map<_, _> = (0..1030).map(|i| (format!("{i:04}"), entry.clone())).collect();
+    let with = |shard: &str| {
+        let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "shard": shard });
+        with_manifest(&serde_json::json!({
+            "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
+            "shards": shards, "attributes": entry,
+        }))
+    };
+    for (shard, is_one) in [("0000", true), ("0517", true), ("1029", true), ("1030", false), ("attributes", false)] {
+        let bytes = with(shard);
+        let check = |words: usize| File::open(&bytes).and_then(|file| file.check(&mut vec![0; words])).map(drop);
+        for words in [1, 2, 3, 7, 300, 400, 1029, 1030, 2000] {
+            let expected = if is_one { Ok(()) } else { Err((ErrorKind::UnknownShard, Item::Shard)) };
+            assert_eq!(check(words).map_err(|error| (error.kind(), error.item())), expected, "{shard} {words}");
+        }
+    }
+}
+
+#[test]
+fn errors_of_a_tensor_name_it() {
+    let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1] });
+    let bytes = with_manifest(&serde_json::json!({
+        "objects": { "a name": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
+    }));
+    let error = File::open(&bytes).unwrap().find("a name").unwrap().strides(&mut []).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.item()), (ErrorKind::TooSmall, Item::Tensor));
+    let message = error.explain(&bytes[..]).to_string();
+    assert!(message.contains("tensor \"a name\""), "{message}");
+}
+
 /// What is said of the manifest as a whole, and of an entry, whatever has been read before.
 #[test]
 fn faults_beside_what_has_been_read() {
@@ -1489,6 +1523,7 @@ fn faults_beside_what_has_been_read() {
         support::ztensor2::cbor(&base),
         with("attributes", serde_json::json!({})),
         with("attributes", serde_json::json!({ "k": 1 })),
+        with("a key that nobody knows", serde_json::json!({ "k": 1 })),
     ] {
         let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
         let error = open_both_ways("a byte more", &bytes).unwrap_err();

@@ -51,7 +51,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     }
     let entry = error.entry().and_then(position).or((error.item() == Item::Tensor).then_some(at));
     if let Some(entry) = entry {
-        let _ = object(manifest, &mut context, error.kind(), entry, at);
+        let _ = object(manifest, &mut context, error, entry, at);
     }
     context
 }
@@ -98,11 +98,12 @@ fn each_field<'a>(
 }
 
 /// Reads the entry of a tensor at `entry`, and that of its component that contains position `at`.
-fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, entry: u32, at: u32) -> Option<()> {
+fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, error: &Error, entry: u32, at: u32) -> Option<()> {
     let reader_at = |at: u32| Reader::new(manifest, at);
     let mut reader = reader_at(entry);
     let name = reader.text()?;
-    if entry != at {
+    // Of an error of the name the text is that already.
+    if entry != at || error.item() == Item::Tensor {
         context.tensor = Some(name.into());
     }
     let (mut parts_at, mut layout) = (None, None);
@@ -136,7 +137,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
         }
         if from <= at && (at < reader.position() || !is_whole) {
             context.role = Some(role);
-            let _ = component(context, kind, reader_at, part);
+            let _ = component(context, error.kind(), reader_at, part);
         }
         if !is_whole {
             return None;
@@ -145,7 +146,7 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, kind: ErrorKind, en
     if layout != Some(Layout::Dense) {
         context.expected_length = None;
     }
-    match kind {
+    match error.kind() {
         ErrorKind::MissingComponent => {
             let is_missing = |(_, place): &(&&str, u32)| found.wrapping_shr(*place) & 1 == 0;
             context.missing = of_layout.iter().zip(0_u32..).find(is_missing).map(|(role, _)| Utf8::new(role));

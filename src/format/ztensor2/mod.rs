@@ -242,6 +242,7 @@ impl<'a> Ztensor2File<'a> {
                 _ => break,
             }
         }
+        reader.item = Item::Manifest; // not that of a key which nobody knows
         let at = reader.position();
         if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }

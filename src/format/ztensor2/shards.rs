@@ -209,8 +209,11 @@ impl<'s, 'a> Index<'s, 'a> {
             // From the last one that is remembered and does not come after it.
             let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
             let before = self.positions.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
-            let at = *self.positions.get(before.checked_sub(1)?)?;
-            keys = Keys { at, left: self.step };
+            let place = before.checked_sub(1)?;
+            let at = *self.positions.get(place)?;
+            // The last one has fewer after it: what follows the table is no shard.
+            let passed = u32::try_from(place).unwrap_or(u32::MAX).saturating_mul(self.step);
+            keys = Keys { at, left: self.keys.left.saturating_sub(passed).min(self.step) };
         }
         let (record, _) = self.table.find_from(keys, name.bytes())?;
         if IS_INDEXED {
