@@ -145,6 +145,7 @@ fn white_space_anywhere_in_a_shape() {
             let index = file.index(&mut words).unwrap();
             for tensor in [file.find("a").unwrap(), index.find("a").unwrap()] {
                 assert_eq!(tensor.shape(), [2, 3][..], "{header}");
+                assert_eq!(tensor.strides(&mut []).unwrap_err().offset(), Some(9), "{header}");
                 let data = tensor.data().unwrap();
                 assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::I8), Some(DType::I8)), "{header}");
             }

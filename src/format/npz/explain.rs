@@ -28,7 +28,6 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
                 Some("the directory has another number of entries, or spans several disks")
             }
             (ErrorKind::ManifestSize, _) => Some("the directory does not end where its record begins"),
-            (ErrorKind::Overlap, _) => Some("the bytes of two entries overlap"),
             (ErrorKind::TooMany, _) => Some("a compressed byte cannot expand to that many"),
             (ErrorKind::SizeMismatch, _) => Some("the two lengths of a stored entry differ"),
             (ErrorKind::InvalidName, _) => Some("a name contains a NUL"),

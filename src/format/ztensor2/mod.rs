@@ -237,7 +237,6 @@ impl<'a> Ztensor2File<'a> {
                 Item::Attributes => {
                     self.attributes = at;
                     entry::attributes(reader, 1)?;
-                    reader.item = Item::Manifest;
                 }
                 _ => break,
             }
