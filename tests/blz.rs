@@ -415,6 +415,16 @@ fn file_of(lengths: &[u64], bonds: &[u64], numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
+/// The largest number of a vector and of a matrix, not the last one, says how to scale.
+#[test]
+fn large_numbers_in_front_of_small_ones() {
+    let (large, small) = (2_f64.powi(600), 2_f64.powi(-600));
+    let bytes = file_of(&[1, 1, 1], &[1, 2, 2, 1], &[large, 1.0, large, 1.0, 1.0, 1.0, small, 0.0]);
+    let file = File::open(&bytes).unwrap();
+    let train = blz(&file).train().unwrap();
+    assert_eq!(train.element(&[0; 3], Scratch::new(train.element_scratch()).get()), Ok([large, 0.0]));
+}
+
 /// Small numbers beside large ones keep their digits, and what is multiplied by zeros does no harm.
 #[test]
 fn numbers_of_very_different_scale() {

@@ -211,6 +211,9 @@ fn warnings() {
     };
     assert!(warns("'f4'", 8).contains(Warning::UnstatedByteOrder));
     assert!(warns("[('a', '|u1'), ('b', '=u2')]", 6).contains(Warning::UnstatedByteOrder));
+    let native = file(1, &header("'f4'", "False", "(2,)"), 8);
+    let tensor = File::open(&native).unwrap().find("").unwrap().warnings();
+    assert_eq!(tensor.iter().collect::<Vec<_>>(), [Warning::UnstatedByteOrder]);
     assert!(["'<f4'", "'>f4'"].iter().all(|descr| warns(descr, 8).is_empty()));
     assert!(warns("'|u1'", 2).is_empty() && warns("'S3'", 6).is_empty() && warns("'U0'", 0).is_empty());
     assert!(warns("'<f4'", 9).contains(Warning::TrailingBytes));

@@ -95,7 +95,7 @@ mod tests {
         assert!(file.check(Warnings::from_bits(0), &mut [0; 8]).is_ok());
         file.directory.bytes = &whole[..whole.len() - 1];
         for are_names_sorted in [false, true] {
-            file.are_names_sorted = are_names_sorted;
+            (file.are_names_sorted, file.are_places_sorted) = (are_names_sorted, !are_names_sorted);
             let error = file.check(Warnings::from_bits(0), &mut [0; 8]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Truncated);
         }
