@@ -624,7 +624,17 @@ fn what_errors_point_to() {
     let object = patched(&[(local + 35 + object, b"|O8")]);
     let message = File::open(&object).unwrap_err().explain(&object[..]).to_string();
     assert!(message.contains("\"|O8\""), "{message}");
-    let long = patched(&[(local + 35 + ARRAY.len() - 7, b"9")]); // nine numbers in three bytes
+    // Listed in the other order, too.
+    let mut turned = object.clone();
+    turned[directory..end].rotate_left(46 + 5);
+    let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
+    assert!(message.contains("tensor \"b.npy\""), "{message}");
+    let first = patched(&[(35 + ARRAY.windows(3).position(|text| text == b"|u1").unwrap(), b"|O8")]);
+    let mut turned = first.clone();
+    turned[directory..end].rotate_left(46 + 5);
+    let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
+    assert!(message.contains("tensor \"a.npy\""), "{message}");
+    let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
     let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
     assert!(message.contains("tensor \"b.npy\""), "{message}");
     let cut = File::open(&good[..end + 21]).unwrap_err();

@@ -667,6 +667,7 @@ fn an_index_that_is_refused() {
     }
     for (text, message) in [
         ("[]", "safetensors index: header: the text must be a JSON object [at byte 0]"),
+        ("{}", "safetensors index: a required key is missing: \"weight_map\" [at byte 0]"),
         (
             r#"{"weight_map":{"a":"f","\u0061":"f"}}"#,
             "safetensors index: a tensor name appears twice: \"a\" [at byte 23]",

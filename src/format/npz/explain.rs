@@ -47,10 +47,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let record = directory.start.saturating_add(entry.at.into());
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
         let place = data.map_or(Extent::new(entry.local_at, 0), |data| entry.place(data));
-        // An error of data that is too short points to its end.
-        let is_at_end = error.kind() == ErrorKind::Truncated && place.end() == Some(at);
         let is_inside = at.checked_sub(place.offset).is_some_and(|distance| distance < place.length);
-        if at == record || at == place.offset || is_inside || is_at_end {
+        // An error of data that is too short points to its end, where a record may begin.
+        let is_it = match (error.kind(), error.item()) {
+            (ErrorKind::Truncated, Item::Header | Item::Data) => place.end() == Some(at),
+            _ => at == record || at == place.offset || is_inside,
+        };
+        if is_it {
             context.tensor = core::str::from_utf8(entry.name).ok().map(Text::from);
             context.encoding = Some(Utf8::new(entry.encoding().1));
             if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
