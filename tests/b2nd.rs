@@ -3,13 +3,15 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated};
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
-    BuiltIn, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Opened, Source, Tensor,
-    Warning,
+    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Opened, Source,
+    Tensor, Warning,
 };
 
 fn numbers(list: &Json) -> Vec<u64> {
@@ -48,7 +50,8 @@ fn good() -> Vec<Case> {
 
 #[test]
 fn every_field() {
-    for case in cases_of("b2nd").iter().filter(|case| case.expect() == "accept") {
+    let (all, mut simple_dtypes) = (cases_of("b2nd"), BTreeSet::new());
+    for case in all.iter().filter(|case| case.expect() == "accept") {
         let context = case.name();
         let file = File::open(&case.bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
@@ -88,6 +91,17 @@ fn every_field() {
             assert_eq!(known["array_nbytes"].as_u64(), tensor.dense_length(), "{context}");
             let dtype = tensor.dtype();
             assert!(dtype.is_none_or(|dtype| dtype.size() == Some(frame.item_size())), "{context}");
+            let simple = match frame.dtype_text() {
+                Some("<f4") => Some((DType::F32, ByteOrder::Little)),
+                Some(">f4") => Some((DType::F32, ByteOrder::Big)),
+                Some("|u1") => Some((DType::U8, ByteOrder::NATIVE)),
+                _ => None,
+            };
+            let part = tensor.components().next().unwrap();
+            if let Some((dtype, order)) = simple.filter(|(dtype, _)| dtype.size() == Some(frame.item_size())) {
+                assert_eq!((tensor.dtype(), part.byte_order()), (Some(dtype), order), "{context}");
+                simple_dtypes.insert(frame.dtype_text());
+            }
         } else {
             assert_eq!(tensor.shape(), [defaults.decoded][..], "{context}");
             assert_eq!((tensor.dtype(), frame.dtype_text()), (Some(DType::U8), None), "{context}");
@@ -96,6 +110,7 @@ fn every_field() {
         let trailing = file.warnings().contains(Warning::TrailingBytes);
         assert_eq!(trailing, known["frame_len"] != case.bytes.len(), "{context}");
     }
+    assert_eq!(simple_dtypes.len(), 3);
 }
 
 fn compare_metalayers(context: &str, frame: &b2nd::Frame<'_>, known: &Json) {
