@@ -617,13 +617,13 @@ fn products_that_just_need_no_scaling() {
     // The last core has three rows for each of eight indices, of which the last is multiplied by.
     let mut last = vec![0.0; 3 * 8];
     last[8 + 7] = power(600);
-    for (first, expected) in [(415, power(-474)), (416, power(-474))] {
+    for first in [415, 416] {
         let numbers = [vec![power(first), 5e-324, 0.0], last.clone()].concat();
         let bytes = file_of(&[1, 8], &[1, 3, 1], &numbers);
         let file = File::open(&bytes).unwrap();
         let train = blz(&file).train().unwrap();
         let mut scratch = Scratch::new(train.slice_scratch());
-        assert_eq!(train.element(&[0, 7], scratch.get()), Ok([expected, 0.0]), "{first}");
+        assert_eq!(train.element(&[0, 7], scratch.get()), Ok([power(-474), 0.0]), "{first}");
     }
     // From there on they are scaled, in a slice as in an element.
     for first in 410..425 {

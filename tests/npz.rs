@@ -620,20 +620,16 @@ fn what_errors_point_to() {
     let unequal = patched(&[(local + 22, &sizes(size + 1)), (record + 24, &sizes(size + 1))]);
     let message = File::open(&unequal).unwrap_err().explain(&unequal[..]).to_string();
     assert!(message.contains("the two lengths of a stored entry differ"), "{message}");
-    let object = ARRAY.windows(3).position(|text| text == b"|u1").unwrap();
-    let object = patched(&[(local + 35 + object, b"|O8")]);
+    let descr = 35 + ARRAY.windows(3).position(|text| text == b"|u1").unwrap();
+    let object = patched(&[(local + descr, b"|O8")]);
     let message = File::open(&object).unwrap_err().explain(&object[..]).to_string();
     assert!(message.contains("\"|O8\""), "{message}");
     // Listed in the other order, too.
-    let mut turned = object.clone();
-    turned[directory..end].rotate_left(46 + 5);
-    let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
-    assert!(message.contains("tensor \"b.npy\""), "{message}");
-    let first = patched(&[(35 + ARRAY.windows(3).position(|text| text == b"|u1").unwrap(), b"|O8")]);
-    let mut turned = first.clone();
-    turned[directory..end].rotate_left(46 + 5);
-    let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
-    assert!(message.contains("tensor \"a.npy\""), "{message}");
+    for (mut turned, name) in [(object, "b.npy"), (patched(&[(descr, b"|O8")]), "a.npy")] {
+        turned[directory..end].rotate_left(46 + 5);
+        let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
+        assert!(message.contains(&format!("tensor {name:?}")), "{message}");
+    }
     let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
     let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
     assert!(message.contains("tensor \"b.npy\""), "{message}");
