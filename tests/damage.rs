@@ -164,7 +164,15 @@ fn open_in_any_parts_equals_open_of_the_whole(format: &str) {
             let mut source = Source::new(case.bytes.len() as u64);
             let parts = open_in_parts(&case.bytes, &given, &mut source);
             match (&whole, &parts) {
-                (Ok(whole), Ok(parts)) => assert_eq!(describe(whole), describe(parts), "{}", case.name()),
+                (Ok(whole), Ok(parts)) => {
+                    let mut described = describe(parts);
+                    if described.contains("NotInMemory") {
+                        // A long value of GGUF need not be in memory: it is once the header is.
+                        let header = (0, case.bytes.len().min(parts.as_gguf().unwrap().data_offset() as usize));
+                        described = describe(&open_in_parts(&case.bytes, &[header], &mut source).unwrap());
+                    }
+                    assert_eq!(describe(whole), described, "{}", case.name());
+                }
                 (Err(whole), Err(parts)) => assert_eq!(whole, parts, "{}", case.name()),
                 _ => panic!("{}: {whole:?} whole, {parts:?} in parts", case.name()),
             }

@@ -873,6 +873,30 @@ fn long_lists_in_any_parts() {
     }
 }
 
+/// The bytes around it are given, so that nothing asks for it.
+#[test]
+fn a_long_text_that_is_not_in_memory() {
+    let text = "x".repeat(10_000);
+    let mut file = Gguf::default();
+    let bytes = file.pair("a", &Meta::U8(1)).pair("long", &Meta::text(&text)).pair("z", &Meta::U8(2)).bytes();
+    let start = bytes.windows(2).position(|two| two == b"xx").unwrap();
+    let end = start + text.len();
+    let mut source = Source::new(bytes.len() as u64);
+    source.add(0, &bytes[..start + 4]).unwrap();
+    source.add(end as u64 - 4, &bytes[end - 4..]).unwrap();
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    let mut all = file.attributes();
+    assert_eq!(all.by_ref().map(|pair| pair.key.unwrap().as_str()).collect::<Vec<_>>(), [Some("a")]);
+    let error = all.error().unwrap();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::NotInMemory, Some(start as u64)));
+    assert_eq!((file.attributes().get_u64("z"), file.attributes().get("long").is_some()), (Some(2), false));
+
+    source.add(start as u64, &bytes[start..]).unwrap();
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    assert_eq!(file.attributes().get("long").unwrap().as_str(), Some(&text[..]));
+    assert_eq!(file.attributes().count(), 3);
+}
+
 /// Nothing follows the list, and the keys have to be compared.
 #[test]
 fn a_long_list_ends_the_file() {

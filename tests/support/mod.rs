@@ -264,9 +264,9 @@ pub fn describe(file: &File<'_>) -> String {
     out
 }
 
-fn describe_attributes(out: &mut String, attributes: tenslice::Attributes<'_>, depth: usize) {
+fn describe_attributes(out: &mut String, mut attributes: tenslice::Attributes<'_>, depth: usize) {
     use std::fmt::Write;
-    for attribute in attributes {
+    for attribute in attributes.by_ref() {
         let key = attribute.key.map(|key| format!("{key:?}"));
         let inside = attribute.value.items();
         let value =
@@ -275,6 +275,9 @@ fn describe_attributes(out: &mut String, attributes: tenslice::Attributes<'_>, d
         if let Some(items) = inside {
             describe_attributes(out, items, depth + 1);
         }
+    }
+    if let Some(error) = attributes.error() {
+        let _ = writeln!(out, "{:depth$}{error:?}", "");
     }
 }
 
