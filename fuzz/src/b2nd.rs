@@ -56,7 +56,8 @@ fn stream(choices: &mut Choices<'_>, codec: u8, bytes: &[u8]) -> Vec<u8> {
         0 if is_run => return [&(-i32::from(bytes[0])).to_le_bytes()[..], &[1]].concat(),
         1 => {
             let coded = if codec == ZSTD {
-                objects::zstd_frame(bytes, 1 + choices.below(64))
+                // In smaller blocks the heads alone would make it longer than a stream may be.
+                objects::zstd_frame(bytes, 3 + choices.below(62))
             } else {
                 lz4_flex::block::compress(bytes)
             };

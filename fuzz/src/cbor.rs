@@ -1,5 +1,7 @@
 //! CBOR items, written in the deterministic encoding or in any that is well-formed.
 
+use std::borrow::Cow;
+
 use tenslice::{Attributes, Value};
 
 use crate::choices::Choices;
@@ -7,12 +9,15 @@ use crate::choices::Choices;
 #[derive(Clone)]
 pub enum Node {
     Uint(u64),
-    Text(String),
+    Text(Text),
     Array(Vec<Node>),
-    Map(Vec<(Node, Node)>),
+    Map(Vec<(Text, Node)>),
     /// As it is encoded.
-    Raw(Vec<u8>),
+    Raw(&'static [u8]),
 }
+
+/// Most are constants: a copy of each takes longer than to write them.
+pub type Text = Cow<'static, str>;
 
 impl From<u64> for Node {
     fn from(number: u64) -> Self {
@@ -20,14 +25,20 @@ impl From<u64> for Node {
     }
 }
 
-impl From<&str> for Node {
-    fn from(text: &str) -> Self {
+impl From<&'static str> for Node {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for Node {
+    fn from(text: String) -> Self {
         Self::Text(text.into())
     }
 }
 
 /// A map with these keys.
-pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Node)>) -> Node {
+pub fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
     Node::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
@@ -49,46 +60,49 @@ fn head(out: &mut Vec<u8>, major: u8, n: u64, widened: usize) {
     out.extend(&n.to_be_bytes()[8 - length..]);
 }
 
+fn write(out: &mut Vec<u8>, text: &str, widened: usize) {
+    head(out, 3, text.len() as u64, widened);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// How much wider than need be a head is.
+fn widening(choices: &mut Choices<'_>) -> usize {
+    if choices.one_in(16) { choices.below(5) } else { 0 }
+}
+
 impl Node {
     /// In the deterministic encoding.
-    pub fn strict(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+    pub fn strict(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Uint(n) => head(&mut out, 0, *n, 0),
-            Self::Text(text) => {
-                head(&mut out, 3, text.len() as u64, 0);
-                out.extend(text.bytes());
-            }
+            Self::Uint(n) => head(out, 0, *n, 0),
+            Self::Text(text) => write(out, text, 0),
             Self::Array(items) => {
-                head(&mut out, 4, items.len() as u64, 0);
-                items.iter().for_each(|item| out.extend(item.strict()));
+                head(out, 4, items.len() as u64, 0);
+                items.iter().for_each(|item| item.strict(out));
             }
             Self::Map(entries) => {
-                head(&mut out, 5, entries.len() as u64, 0);
-                let mut entries: Vec<_> = entries.iter().map(|(key, value)| (key.strict(), value)).collect();
-                entries.sort_by(|one, other| one.0.cmp(&other.0));
+                head(out, 5, entries.len() as u64, 0);
+                // By the bytes of their encoding: the shorter key first.
+                let mut entries: Vec<_> = entries.iter().collect();
+                entries.sort_by_key(|(key, _)| (key.len(), key));
                 for (key, value) in entries {
-                    out.extend(key);
-                    out.extend(value.strict());
+                    write(out, key, 0);
+                    value.strict(out);
                 }
             }
-            Self::Raw(bytes) => out.extend(bytes),
+            Self::Raw(bytes) => out.extend_from_slice(bytes),
         }
-        out
     }
 
     /// In any encoding: heads of any width, lengths that are not stated.
     pub fn spelled(&self, choices: &mut Choices<'_>, out: &mut Vec<u8>) {
-        let widened = if choices.one_in(16) { choices.below(5) } else { 0 };
+        let widened = widening(choices);
         let (major, count) = match self {
             Self::Uint(n) => return head(out, 0, *n, widened),
-            Self::Text(text) => {
-                head(out, 3, text.len() as u64, widened);
-                return out.extend(text.bytes());
-            }
+            Self::Text(text) => return write(out, text, widened),
             Self::Array(items) => (4, items.len()),
             Self::Map(entries) => (5, entries.len()),
-            Self::Raw(bytes) => return out.extend(bytes),
+            Self::Raw(bytes) => return out.extend_from_slice(bytes),
         };
         let is_endless = choices.one_in(8);
         if is_endless {
@@ -99,7 +113,8 @@ impl Node {
         match self {
             Self::Array(items) => items.iter().for_each(|item| item.spelled(choices, out)),
             Self::Map(entries) => entries.iter().for_each(|(key, value)| {
-                key.spelled(choices, out);
+                let widened = widening(choices);
+                write(out, key, widened);
                 value.spelled(choices, out);
             }),
             _ => {}
@@ -112,14 +127,15 @@ impl Node {
     /// A map of any values, with keys that differ.
     pub fn any_map(choices: &mut Choices<'_>, is_strict: bool, depth: usize) -> Self {
         let entries = (0..choices.below(4)).map(|k| {
-            (Self::Text(format!("{}{k}", choices.of(&["", "key", "é"]))), Self::any(choices, is_strict, depth + 1))
+            let keys = [["0", "1", "2"], ["key0", "key1", "key2"], ["é0", "é1", "é2"]];
+            (choices.of(&keys)[k].into(), Self::any(choices, is_strict, depth + 1))
         });
         Self::Map(entries.collect())
     }
 
     fn any(choices: &mut Choices<'_>, is_strict: bool, depth: usize) -> Self {
         // Those that the deterministic encoding allows, and then others.
-        let strict: [&[u8]; 12] = [
+        let strict: [&'static [u8]; 12] = [
             b"\xf6",
             b"\xf4",
             b"\xf5",
@@ -133,7 +149,7 @@ impl Node {
             b"\xfa\x3d\xcc\xcc\xcd",
             b"\xfb\x3f\xb9\x99\x99\x99\x99\x99\x9a",
         ];
-        let others: [&[u8]; 8] = [
+        let others: [&'static [u8]; 8] = [
             b"\xf7",
             b"\xe0",
             b"\xf8\xff",
@@ -148,8 +164,8 @@ impl Node {
             2 => Self::Text(
                 choices.of(&["", "text", "\u{1f600}\0", "a longer text of some more than 24 bytes"]).into(),
             ),
-            3 if !is_strict => Self::Raw(choices.of(&others).to_vec()),
-            3..6 => Self::Raw(choices.of(&strict).to_vec()),
+            3 if !is_strict => Self::Raw(choices.of(&others)),
+            3..6 => Self::Raw(choices.of(&strict)),
             6 => Self::Array((0..choices.below(4)).map(|_| Self::any(choices, is_strict, depth + 1)).collect()),
             _ => Self::any_map(choices, is_strict, depth),
         }
@@ -159,7 +175,6 @@ impl Node {
     pub fn compare_map(&self, mut listed: Attributes<'_>) {
         let Self::Map(entries) = self else { panic!() };
         for (key, value) in entries {
-            let Self::Text(key) = key else { panic!() };
             value.compare(&listed.get(key).unwrap());
         }
         assert_eq!((listed.by_ref().count(), listed.error()), (entries.len(), None));

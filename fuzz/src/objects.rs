@@ -132,6 +132,15 @@ impl Object {
     }
 }
 
+/// The digest SHA-256, as both versions of zTensor spell it.
+pub fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    let mut text = String::from("sha256:");
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    sha2::Sha256::digest(bytes).iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
+    text
+}
+
 /// A frame of Zstandard with a checksum: of stored blocks and of runs, as long as `block` at most.
 pub fn zstd_frame(content: &[u8], block: usize) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd];

@@ -2,6 +2,8 @@
 //! index of a model likewise, and any bytes as an index. What is valid is listed as it was made. Opened
 //! whole and in parts, a file is the same. The tensors of what is accepted cover the data, each byte once.
 
+use std::io::Write;
+
 use tenslice::safetensors::Index;
 use tenslice::{Attributes, DType, ErrorKind, File};
 
@@ -254,14 +256,14 @@ impl Writer<'_> {
             let escape = self.below(8);
             match character {
                 '"' | '\\' | '/' if escape == 1 => self.json.extend([b'\\', character as u8]),
-                '"' | '\\' | '\0'..='\u{1f}' => self.json.extend(format!("\\u{:04x}", u32::from(character)).bytes()),
+                '"' | '\\' | '\0'..='\u{1f}' => write!(self.json, "\\u{:04x}", u32::from(character)).unwrap(),
                 _ if escape == 2 => {
                     let mut units = [0; 2];
                     for unit in character.encode_utf16(&mut units) {
-                        self.json.extend(format!("\\u{unit:04X}").bytes());
+                        write!(self.json, "\\u{unit:04X}").unwrap();
                     }
                 }
-                _ => self.json.extend(character.to_string().bytes()),
+                _ => self.json.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
         self.json.push(b'"');

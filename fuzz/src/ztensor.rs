@@ -154,9 +154,7 @@ fn digest(kind: usize, stored: &[u8]) -> Option<String> {
     match kind {
         1 => Some(format!("crc32c:0x{:08X}", CRC32C.checksum(stored))),
         2 => {
-            use sha2::Digest;
-            let hash = sha2::Sha256::digest(stored);
-            Some(hash.iter().fold("sha256:".to_string(), |text, byte| text + &format!("{byte:02x}")))
+            Some(objects::sha256(stored))
         }
         3 => Some("md5:00".into()),
         _ => None,
@@ -164,7 +162,7 @@ fn digest(kind: usize, stored: &[u8]) -> Option<String> {
 }
 
 /// Turns a map around at a place that is chosen, so that its keys are in another order.
-fn turned(choices: &mut Choices<'_>, entries: Vec<(&str, Node)>) -> Node {
+fn turned(choices: &mut Choices<'_>, entries: Vec<(&'static str, Node)>) -> Node {
     let mut entries = entries;
     let by = choices.below(entries.len());
     if choices.one_in(4) {
@@ -177,7 +175,7 @@ fn turned(choices: &mut Choices<'_>, entries: Vec<(&str, Node)>) -> Node {
 fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &mut Choices<'_>) -> (Vec<u8>, Vec<u8>) {
     let mut file = if version == Version::V0_1 { b"ZTEN0001".to_vec() } else { b"ZTEN1000".to_vec() };
     let names = if version == Version::V1_2 { &SHORT[..] } else { &LONG[..] };
-    let mut entries = Vec::new();
+    let (mut entries, mut objects) = (Vec::new(), Vec::new());
     for tensor in tensors {
         let mut parts = Vec::new();
         for component in &tensor.components {
@@ -193,7 +191,7 @@ fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &m
                 entry.push(("encoding", encoding.into()));
             }
             if let Some(digest) = digest(component.digest, &component.stored) {
-                entry.push((if version == Version::V0_1 { "checksum" } else { "digest" }, digest.as_str().into()));
+                entry.push((if version == Version::V0_1 { "checksum" } else { "digest" }, digest.into()));
             }
             if version == Version::V1_2 && component.states_length {
                 entry.push(("uncompressed_length", (component.decoded.len() as u64).into()));
@@ -206,7 +204,7 @@ fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &m
         let shape = cbor::numbers(&tensor.object.shape);
         if version == Version::V0_1 {
             let (_, mut entry) = parts.remove(0);
-            entry.push(("name", tensor.name.as_str().into()));
+            entry.push(("name", tensor.name.clone().into()));
             entry.push(("shape", shape));
             if tensor.layout != "dense" || tensor.has_attributes {
                 entry.push(("layout", tensor.layout.into()));
@@ -222,21 +220,16 @@ fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &m
         } else if tensor.has_attributes {
             entry.push(("attributes", tensor.attributes.clone()));
         }
-        entries.push(Node::Array(vec![tensor.name.as_str().into(), turned(choices, entry)]));
+        objects.push((tensor.name.clone().into(), turned(choices, entry)));
     }
     let root = if version == Version::V0_1 {
         Node::Array(entries)
     } else {
-        let pairs = entries.into_iter().map(|entry| match entry {
-            Node::Array(mut pair) => (pair.remove(0), pair.remove(0)),
-            _ => unreachable!(),
-        });
-        let objects = Node::Map(pairs.collect());
         let (key, number) = match version {
             Version::V1_0 => ("tensors", "1.0.0"),
             _ => ("objects", choices.of(&["1.1.0", "1.2.0"])),
         };
-        turned(choices, vec![("version", number.into()), (key, objects), ("attributes", attributes.clone())])
+        turned(choices, vec![("version", number.into()), (key, Node::Map(objects)), ("attributes", attributes.clone())])
     };
     let mut manifest = Vec::new();
     root.spelled(choices, &mut manifest);

@@ -138,9 +138,7 @@ fn digest(kind: usize, decoded: &[u8]) -> Option<String> {
     match kind {
         1 => Some(format!("xxh3:{:016x}", xxh3_64(decoded))),
         2 => {
-            use sha2::Digest;
-            let hash = sha2::Sha256::digest(decoded);
-            Some(hash.iter().fold("sha256:".to_string(), |text, byte| text + &format!("{byte:02x}")))
+            Some(objects::sha256(decoded))
         }
         3 => Some("md5:00".into()),
         _ => None,
@@ -153,7 +151,8 @@ fn align(file: &mut Vec<u8>) {
 
 /// Writes all components, and returns them, those of the shard, and the manifest.
 fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-    let (mut file, mut shard) = (MAGIC.to_vec(), MAGIC.to_vec());
+    let (mut file, mut shard) = (Vec::with_capacity(1 << 16), MAGIC.to_vec());
+    file.extend(MAGIC);
     let mut objects = Vec::new();
     for tensor in tensors {
         let mut parts = Vec::new();
@@ -172,7 +171,7 @@ fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>,
                 entry.push(("decoded_length", (part.decoded.len() as u64).into()));
             }
             if let Some(digest) = digest(part.digest, &part.decoded) {
-                entry.push(("digest", digest.as_str().into()));
+                entry.push(("digest", digest.into()));
             }
             if part.in_shard {
                 entry.push(("shard", "other.zt".into()));
@@ -185,21 +184,23 @@ fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>,
             ("parts", cbor::map(parts)),
         ];
         entry.extend(tensor.attributes.iter().map(|attributes| ("attributes", attributes.clone())));
-        objects.push((tensor.name.as_str(), cbor::map(entry)));
+        objects.push((tensor.name.clone().into(), cbor::map(entry)));
     }
     // A shard has a footer, and no manifest.
     shard.extend([0; 24]);
     shard.extend([2, 0, 0, 0, 0, 0, 0, 0]);
     shard.extend(MAGIC);
-    let mut root = vec![("objects", cbor::map(objects))];
+    let mut root = vec![("objects", Node::Map(objects))];
     if tensors.iter().flat_map(|tensor| &tensor.parts).any(|part| part.in_shard) {
         let digest = format!("xxh3:{:016x}", xxh3_64(&shard));
-        let entry = cbor::map([("size", (shard.len() as u64).into()), ("digest", digest.as_str().into())]);
+        let entry = cbor::map([("size", (shard.len() as u64).into()), ("digest", digest.into())]);
         root.push(("shards", cbor::map([("other.zt", entry)])));
     }
     root.extend(attributes.map(|attributes| ("attributes", attributes.clone())));
     align(&mut file);
-    (file, shard, cbor::map(root).strict())
+    let mut manifest = Vec::with_capacity(4096);
+    cbor::map(root).strict(&mut manifest);
+    (file, shard, manifest)
 }
 
 /// A file of those bytes and that manifest.

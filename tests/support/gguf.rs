@@ -53,6 +53,56 @@ impl Meta {
     }
 }
 
+/// How numbers are written.
+#[derive(Clone, Copy)]
+struct Order {
+    /// Whether counts and lengths have 32 bits.
+    is_short: bool,
+    is_big: bool,
+}
+
+impl Order {
+    /// Writes a number, of which these are the bytes in little-endian order.
+    fn number<const N: usize>(self, mut bytes: [u8; N], out: &mut Vec<u8>) {
+        if self.is_big {
+            bytes.reverse();
+        }
+        out.extend_from_slice(&bytes);
+    }
+
+    /// A count or a length.
+    fn count(self, n: u64, out: &mut Vec<u8>) {
+        if self.is_short { self.number((n as u32).to_le_bytes(), out) } else { self.number(n.to_le_bytes(), out) }
+    }
+
+    fn string(self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.count(bytes.len() as u64, out);
+        out.extend_from_slice(bytes);
+    }
+
+    fn value(self, value: &Meta, out: &mut Vec<u8>) {
+        match value {
+            Meta::U8(n) => out.push(*n),
+            Meta::I8(n) => self.number(n.to_le_bytes(), out),
+            Meta::U16(n) => self.number(n.to_le_bytes(), out),
+            Meta::I16(n) => self.number(n.to_le_bytes(), out),
+            Meta::U32(n) => self.number(n.to_le_bytes(), out),
+            Meta::I32(n) => self.number(n.to_le_bytes(), out),
+            Meta::F32(n) => self.number(n.to_le_bytes(), out),
+            Meta::Bool(byte) => out.push(*byte),
+            Meta::Text(bytes) => self.string(bytes, out),
+            Meta::Array(kind, items) => {
+                self.number(kind.to_le_bytes(), out);
+                self.count(items.len() as u64, out);
+                items.iter().for_each(|item| self.value(item, out));
+            }
+            Meta::U64(n) => self.number(n.to_le_bytes(), out),
+            Meta::I64(n) => self.number(n.to_le_bytes(), out),
+            Meta::F64(n) => self.number(n.to_le_bytes(), out),
+        }
+    }
+}
+
 /// A file in the making.
 #[derive(Clone)]
 pub struct Gguf {
@@ -78,65 +128,41 @@ impl Gguf {
         Self { version, is_big, alignment: 32, pair_count: 0, pairs, tensor_count: 0, infos, data }
     }
 
-    /// The bytes of a number in this file's order.
-    pub fn number<const N: usize>(&self, little_endian: [u8; N]) -> Vec<u8> {
-        let mut bytes = little_endian.to_vec();
-        if self.is_big {
-            bytes.reverse();
-        }
-        bytes
-    }
-
-    /// A count or a length.
-    pub fn count(&self, n: u64) -> Vec<u8> {
-        if self.version == 1 { self.number((n as u32).to_le_bytes()) } else { self.number(n.to_le_bytes()) }
-    }
-
-    pub fn string(&self, bytes: &[u8]) -> Vec<u8> {
-        [&self.count(bytes.len() as u64), bytes].concat()
+    fn order(&self) -> Order {
+        Order { is_short: self.version == 1, is_big: self.is_big }
     }
 
     pub fn value(&self, value: &Meta) -> Vec<u8> {
-        match value {
-            Meta::U8(n) => vec![*n],
-            Meta::I8(n) => n.to_le_bytes().to_vec(),
-            Meta::U16(n) => self.number(n.to_le_bytes()),
-            Meta::I16(n) => self.number(n.to_le_bytes()),
-            Meta::U32(n) => self.number(n.to_le_bytes()),
-            Meta::I32(n) => self.number(n.to_le_bytes()),
-            Meta::F32(n) => self.number(n.to_le_bytes()),
-            Meta::Bool(byte) => vec![*byte],
-            Meta::Text(bytes) => self.string(bytes),
-            Meta::Array(kind, items) => {
-                let mut bytes = [self.number(kind.to_le_bytes()), self.count(items.len() as u64)].concat();
-                items.iter().for_each(|item| bytes.extend(self.value(item)));
-                bytes
-            }
-            Meta::U64(n) => self.number(n.to_le_bytes()),
-            Meta::I64(n) => self.number(n.to_le_bytes()),
-            Meta::F64(n) => self.number(n.to_le_bytes()),
-        }
+        let mut bytes = Vec::new();
+        self.order().value(value, &mut bytes);
+        bytes
     }
 
     pub fn pair(&mut self, key: impl AsRef<[u8]>, value: &Meta) -> &mut Self {
-        let bytes = self.value(value);
-        self.raw_pair(key, value.kind(), &bytes)
+        self.raw_pair(key, value.kind(), &[]);
+        self.order().value(value, &mut self.pairs);
+        self
     }
 
     /// A pair whose value is those bytes.
     pub fn raw_pair(&mut self, key: impl AsRef<[u8]>, kind: u32, value: &[u8]) -> &mut Self {
-        let parts = [&self.string(key.as_ref())[..], &self.number(kind.to_le_bytes()), value].concat();
-        self.pairs.extend(parts);
+        let (order, out) = (self.order(), &mut self.pairs);
+        order.string(key.as_ref(), out);
+        order.number(kind.to_le_bytes(), out);
+        out.extend_from_slice(value);
         self.pair_count += 1;
         self
     }
 
     /// The info of a tensor, without data.
     pub fn info(&mut self, name: impl AsRef<[u8]>, ne: &[u64], ggml_type: u32, offset: u64) -> &mut Self {
-        let mut info = [self.string(name.as_ref()), self.number((ne.len() as u32).to_le_bytes())].concat();
-        ne.iter().for_each(|length| info.extend(self.count(*length)));
-        info.extend([self.number(ggml_type.to_le_bytes()), self.number(offset.to_le_bytes())].concat());
-        self.infos.extend(info);
+        let (order, out) = (self.order(), &mut self.infos);
+        order.string(name.as_ref(), out);
+        order.number((ne.len() as u32).to_le_bytes(), out);
+        ne.iter().for_each(|length| order.count(*length, out));
+        order.number(ggml_type.to_le_bytes(), out);
+        // Also in version 1.
+        order.number(offset.to_le_bytes(), out);
         self.tensor_count += 1;
         self
     }
@@ -151,15 +177,18 @@ impl Gguf {
 
     /// What precedes the data, padded.
     pub fn head(&self) -> Vec<u8> {
-        let mut bytes = b"GGUF".to_vec();
-        bytes.extend(self.number(self.version.to_le_bytes()));
-        bytes.extend([self.count(self.tensor_count), self.count(self.pair_count)].concat());
-        bytes.extend([&self.pairs[..], &self.infos].concat());
+        let (order, mut bytes) = (self.order(), Vec::with_capacity(64 + self.pairs.len() + self.infos.len()));
+        bytes.extend_from_slice(b"GGUF");
+        order.number(self.version.to_le_bytes(), &mut bytes);
+        order.count(self.tensor_count, &mut bytes);
+        order.count(self.pair_count, &mut bytes);
+        bytes.extend_from_slice(&self.pairs);
+        bytes.extend_from_slice(&self.infos);
         bytes.resize(bytes.len().next_multiple_of(self.alignment), 0);
         bytes
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        [self.head(), self.data.clone()].concat()
+        [&self.head()[..], &self.data].concat()
     }
 }
