@@ -897,6 +897,24 @@ fn a_long_text_that_is_not_in_memory() {
     assert_eq!(file.attributes().count(), 3);
 }
 
+/// Unlike long ones: they are asked for, wherever they are.
+#[test]
+fn short_texts_are_in_memory() {
+    let text = Meta::text("x".repeat(1000));
+    let list = |kind, item: &Meta| Meta::Array(kind, vec![item.clone()]);
+    for value in [text.clone(), list(TEXT, &text), list(ARRAY, &list(TEXT, &text))] {
+        let bytes = Gguf::default().pair("k", &value).pair("l", &Meta::U8(1)).bytes();
+        let start = bytes.windows(2).position(|two| two == b"xx").unwrap();
+        let mut source = Source::new(bytes.len() as u64);
+        source.add(0, &bytes[..start + 4]).unwrap();
+        source.add(start as u64 + 996, &bytes[start + 996..]).unwrap();
+        let Fetched { needs, .. } = fetch(&mut source, &bytes).unwrap();
+        assert!(matches!(needs[..], [Need { keep: true, .. }]), "{needs:?}");
+        let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+        assert_eq!(describe(&file), describe(&File::open(&bytes).unwrap()));
+    }
+}
+
 /// Nothing follows the list, and the keys have to be compared.
 #[test]
 fn a_long_list_ends_the_file() {

@@ -1550,6 +1550,16 @@ fn faults_beside_what_has_been_read() {
     assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
 }
 
+/// What is not encoded as it must be says nothing: such a fault comes before any other, wherever it is.
+#[test]
+fn faults_of_the_encoding_come_before_others() {
+    let manifest = support::ztensor2::cbor(&serde_json::json!({ "objects": { "t": 7 } }));
+    let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
+    let error = open_both_ways("a byte more", &bytes).unwrap_err();
+    let found = (error.kind(), error.item(), error.offset());
+    assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, Some(8192 + manifest.len() as u64)));
+}
+
 /// Of an odd number of elements of four bits, half of the last byte is unused, and 0.
 #[test]
 fn the_unused_half_of_a_byte() {
