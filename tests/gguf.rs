@@ -852,8 +852,15 @@ fn long_lists_in_any_parts() {
     let mut in_list = sound.clone();
     let list = in_list.value(&Meta::Array(BOOL, vec![Meta::Bool(1); 3_000_000]));
     in_list.raw_pair("k", ARRAY, &with(list, 2_500_000, &[3]));
-    for bytes in [sound.bytes(), broken.bytes(), cut_short.bytes(), in_list.bytes()] {
+    // Only of the outermost list it is remembered where it ends.
+    let mut nested = sound.clone();
+    let long = Meta::texts((0..5000).map(|i| format!("{i:0100}")));
+    nested.pair("lists", &Meta::Array(ARRAY, vec![long, Meta::texts(["a".to_owned()].into_iter())]));
+    for bytes in [sound.bytes(), broken.bytes(), cut_short.bytes(), in_list.bytes(), nested.bytes()] {
         let whole = File::open(&bytes);
+        let mut source = Source::new(bytes.len() as u64);
+        source.add(0, &bytes).unwrap();
+        assert_eq!(fetch(&mut source, &bytes).map(|fetched| fetched.needs), whole.map(|_| Vec::new()));
         for round in 0..20 {
             let mut source = Source::new(bytes.len() as u64);
             for _ in 0..round % 5 {
