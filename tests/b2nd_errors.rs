@@ -377,10 +377,20 @@ fn of_blocks() {
             (60, &coded(&[0x10, b'x']), DecodedLength, Item::Stream, 64),          // a byte
         ],
     );
-    // Without a decoder: the number in the flags or that of the user's codec, whose byte is the last that is read.
     let frame = |chunk: &[u8]| {
         Frame { chunks: chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes()
     };
+    // Without a filter that is known: its name, or its number.
+    for (filter, part) in [(32, ": \"ndcell\" ["), (50, ": 50 [")] {
+        let bytes = frame(&patched(&good, 21, &[filter]));
+        let file = File::open(&bytes).unwrap();
+        let error =
+            file.as_b2nd().unwrap().read_region(&[0], &[32], &mut [0; 32], &mut [0; 32]).map(drop).unwrap_err();
+        assert_eq!(found(error), (UnsupportedFilter, Item::Filter, Some(97 + 21)));
+        let message = error.explain(&bytes[..]).to_string();
+        assert!(message.contains(part), "{message}");
+    }
+    // Without a decoder: the number in the flags or that of the user's codec, whose byte is the last that is read.
     for (codec, user, part) in [(2, 0, ": 2 ["), (7, 0, ": 7 ["), (6, 200, ": 200 ("), (6, 34, ": \"zfp_prec\" (")] {
         let stored = coded(&[0x10, b'x']);
         let chunk = patched(&patched(&patched(&good, 60, &stored), 2, &[codec << 5 | 0x15]), 22, &[user]);
