@@ -423,6 +423,14 @@ fn large_numbers_in_front_of_small_ones() {
     let file = File::open(&bytes).unwrap();
     let train = blz(&file).train().unwrap();
     assert_eq!(train.element(&[0; 3], Scratch::new(train.element_scratch()).get()), Ok([large, 0.0]));
+    // Also one among the matrices that a sum takes.
+    for middle in [[large, small], [small, large]] {
+        let bytes = file_of(&[1, 2, 1], &[1; 4], &[&[large][..], &middle, &[2_f64.powi(-700)]].concat());
+        let file = File::open(&bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let sum = train.sum(Scratch::new(train.slice_scratch()).get()).unwrap();
+        assert_eq!(sum.value(), [2_f64.powi(500), 0.0]);
+    }
 }
 
 /// Small numbers beside large ones keep their digits, and what is multiplied by zeros does no harm.

@@ -684,3 +684,20 @@ fn an_entry_of_nothing() {
     let entries: Vec<_> = file.as_npz().unwrap().entries().collect();
     assert_eq!((entries[1].name, entries[1].extent.length, entries[1].decoded_length), ("", 0, 0));
 }
+
+/// A backslash in a name is a character as any other.
+#[test]
+fn names_with_backslashes() {
+    let mut archive = Archive::default();
+    for name in ["a\\u0062.npy", "c\\.npy"] {
+        archive.add(name, ARRAY);
+    }
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).unwrap();
+    for (name, expected) in [("a\\u0062", Some(0)), ("c\\", Some(1)), ("ab", None)] {
+        assert_eq!(index.find(name).ok().map(|tensor| tensor.index()), expected, "{name}");
+        assert_eq!(file.find(name).ok().map(|tensor| tensor.index()), expected, "{name}");
+    }
+}

@@ -595,6 +595,7 @@ fn the_forms_of_an_index() {
         (r#"{"weight_map":{"a":"f"},"metadata":{}}"#, 1),
         (r#"{"\u0077eight_map":{"a":"f"},"metadata":null}"#, 1),
         (r#"{"metadata":[1],"weight_map":{"":"f"}}"#, 1),
+        (r#"{"weight_map":{"b":"f","a":"f"},"a":"a key beside the map"}"#, 2),
     ] {
         let index = Index::open(text.as_bytes()).unwrap();
         assert_eq!((index.tensor_count(), index.entries().count() as u64), (count, count));

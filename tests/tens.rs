@@ -601,6 +601,10 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     bytes[56] = 32;
     bytes.extend([1; 8]);
     assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 64, 8));
+    // A chunk that nobody knows, of a multiple of 4.
+    let unknown = [&b"UNKNOWN "[..], &20_u64.to_le_bytes(), &[0; 4]].concat();
+    let bytes = file_of(&[(2, b'a'), (4, b'b')], &[unknown]);
+    assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 48 + 20 + 16, 8));
     // The symmetry at 48, whose chunk has eight more, and the data after it.
     let mut longer = symmetry(b"ab");
     longer[8] += 8;
@@ -620,6 +624,20 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     bytes[48 + 32 + 8] += 1;
     let error = File::open(&bytes).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfFile, Some(48 + 32 + 8)));
+}
+
+/// As many bytes as the elements would have are pairs all the same.
+#[test]
+fn pairs_of_the_older_version() {
+    let mut bytes = file_of(&[(4, b'a'), (2, b'b')], &[]);
+    bytes.truncate(48);
+    bytes[4..8].copy_from_slice(&[0, 0x90, 0, 0]);
+    bytes[24] = 1;
+    bytes.extend([0; 8]); // how many there are
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("").unwrap().layout(), Layout::IndexValue);
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::LegacyVersion]);
+    assert_eq!(file.as_tens().unwrap().pairs().unwrap().stored(), 0);
 }
 
 #[test]
