@@ -465,6 +465,12 @@ fn a_decoder_of_the_callers() {
         }
         fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
             self.dictionaries += 1;
+            self.built_in.set_dictionary(encoding, dictionary)?;
+            // One that is refused leaves none. (libzstd takes any bytes.)
+            if self.built_in.set_dictionary(encoding, &[1]).is_err() {
+                let decoded = self.built_in.decode_with_dictionary(encoding, &[], &mut []);
+                assert_eq!(decoded, Err(DecodeError::Unsupported));
+            }
             self.built_in.set_dictionary(encoding, dictionary)
         }
         fn decode_with_dictionary(

@@ -25,6 +25,7 @@ fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
     let expected: BTreeSet<_> =
         codes.as_array().unwrap().iter().map(|code| warning(code.as_str().unwrap())).collect();
     assert_eq!(file.warnings().iter().collect::<BTreeSet<_>>(), expected, "{context}");
+    assert_eq!(file.find("").unwrap().warnings(), file.warnings(), "{context}");
 }
 
 /// Memory that begins at an odd address, filled with values that must not matter.
@@ -431,6 +432,15 @@ fn large_numbers_in_front_of_small_ones() {
         let sum = train.sum(Scratch::new(train.slice_scratch()).get()).unwrap();
         assert_eq!(sum.value(), [2_f64.powi(500), 0.0]);
     }
+}
+
+/// For each bond dimension inside a vector and its exponent, and two vectors of the largest.
+#[test]
+fn the_memory_of_a_slice() {
+    let bytes = file_of(&[1, 1, 1], &[1, 3, 2, 1], &[1.0; 3 + 6 + 2]);
+    let file = File::open(&bytes).unwrap();
+    let train = blz(&file).train().unwrap();
+    assert_eq!((train.element_scratch(), train.slice_scratch()), (8 * (3 + 3), 8 * (3 + 1 + 2 + 1 + 3 + 3)));
 }
 
 /// Small numbers beside large ones keep their digits, and what is multiplied by zeros does no harm.

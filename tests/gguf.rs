@@ -883,7 +883,7 @@ fn long_lists_in_any_parts() {
 /// The bytes around it are given, so that nothing asks for it.
 #[test]
 fn a_long_text_that_is_not_in_memory() {
-    let text = "x".repeat(10_000);
+    let text = "x".repeat(4096); // the shortest that is long
     let mut file = Gguf::default();
     let bytes = file.pair("a", &Meta::U8(1)).pair("long", &Meta::text(&text)).pair("z", &Meta::U8(2)).bytes();
     let start = bytes.windows(2).position(|two| two == b"xx").unwrap();
@@ -907,14 +907,14 @@ fn a_long_text_that_is_not_in_memory() {
 /// Unlike long ones: they are asked for, wherever they are.
 #[test]
 fn short_texts_are_in_memory() {
-    let text = Meta::text("x".repeat(1000));
+    let text = Meta::text("x".repeat(4095));
     let list = |kind, item: &Meta| Meta::Array(kind, vec![item.clone()]);
     for value in [text.clone(), list(TEXT, &text), list(ARRAY, &list(TEXT, &text))] {
         let bytes = Gguf::default().pair("k", &value).pair("l", &Meta::U8(1)).bytes();
         let start = bytes.windows(2).position(|two| two == b"xx").unwrap();
         let mut source = Source::new(bytes.len() as u64);
         source.add(0, &bytes[..start + 4]).unwrap();
-        source.add(start as u64 + 996, &bytes[start + 996..]).unwrap();
+        source.add(start as u64 + 4091, &bytes[start + 4091..]).unwrap();
         let Fetched { needs, .. } = fetch(&mut source, &bytes).unwrap();
         assert!(matches!(needs[..], [Need { keep: true, .. }]), "{needs:?}");
         let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };

@@ -592,7 +592,9 @@ fn what_errors_point_to() {
 fn chunks_that_are_longer_than_they_need_to_be() {
     let found = |bytes: &[u8]| {
         let file = File::open(bytes).unwrap();
-        let extent = file.find("").unwrap().components().next().unwrap().extent();
+        let tensor = file.find("").unwrap();
+        assert_eq!(tensor.warnings(), file.warnings());
+        let extent = tensor.components().next().unwrap().extent();
         (file.warnings().iter().collect::<Vec<_>>(), extent.offset, extent.length)
     };
     // The data at 48 + 16, eight bytes, whose chunk has eight more.
@@ -601,6 +603,11 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     bytes[56] = 32;
     bytes.extend([1; 8]);
     assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 64, 8));
+    // Four bytes of data, and four that should be 0.
+    let mut bytes = file_of(&[(2, b'a'), (2, b'b')], &[]);
+    assert_eq!(found(&bytes), (vec![], 64, 4));
+    *bytes.last_mut().unwrap() = 1;
+    assert_eq!(found(&bytes), (vec![Warning::ReservedBytes], 64, 4));
     // A chunk that nobody knows, of a multiple of 4.
     let unknown = [&b"UNKNOWN "[..], &20_u64.to_le_bytes(), &[0; 4]].concat();
     let bytes = file_of(&[(2, b'a'), (4, b'b')], &[unknown]);
