@@ -434,6 +434,18 @@ fn large_numbers_in_front_of_small_ones() {
     }
 }
 
+/// What is zero is not scaled.
+#[test]
+fn zeros_have_no_exponent() {
+    for numbers in [[0.0, 1.0], [1.0, 0.0]] {
+        let bytes = file_of(&[1, 1], &[1; 3], &numbers);
+        let file = File::open(&bytes).unwrap();
+        let train = blz(&file).train().unwrap();
+        let sum = train.sum(Scratch::new(train.slice_scratch()).get()).unwrap();
+        assert_eq!((sum.parts, sum.exponent), ([0.0; 2], 0));
+    }
+}
+
 /// For each bond dimension inside a vector and its exponent, and two vectors of the largest.
 #[test]
 fn the_memory_of_a_slice() {
