@@ -991,6 +991,36 @@ fn lengths_in_a_large_file() {
     assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
 }
 
+/// A file that ends inside of an info, or with it: the field that is missing.
+#[test]
+fn infos_that_are_cut_short() {
+    let mut file = Gguf::default();
+    let whole = file.pair("k", &Meta::text("x".repeat(100))).tensor("t", &[], I8, &[1]).bytes();
+    let start = FIRST as usize + file.pairs.len();
+    let name = start + 8 + 1;
+    let is_cut = |end: usize, kind, item, at: usize| {
+        let error = File::open(&whole[..end]).unwrap_err();
+        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at as u64)), "{end}");
+        // Of what is in memory, the last field may be cut short, too.
+        for there in start..end {
+            let mut source = Source::new(end as u64);
+            let parts = open_in_parts(&whole[..end], &[(0, there)], &mut source);
+            assert_eq!(parts.unwrap_err(), error, "{there} of {end}");
+        }
+    };
+    for (from, to, item) in [
+        (start, start + 7, Item::Name),
+        (name, name + 3, Item::Shape),
+        (name + 4, name + 7, Item::DType),
+        (name + 8, name + 15, Item::Offset),
+    ] {
+        for end in from..=to {
+            is_cut(end, ErrorKind::Truncated, item, end);
+        }
+    }
+    is_cut(name + 16, ErrorKind::OutOfFile, Item::Offset, name + 8);
+}
+
 #[test]
 fn a_file_of_nothing_has_nothing_behind_it() {
     let mut bytes = [&b"GGUF\x03\0\0\0"[..], &[0; 16]].concat();
