@@ -319,6 +319,8 @@ fn types_of_tensors() {
             let tensor = file.find("t").unwrap();
             assert!((tensor.layout() == Layout::Dense) == tensor.dtype().is_some(), "{number}");
             assert_eq!(tensor.block_type().is_some(), tensor.layout() == Layout::Blocks, "{number}");
+            let data = tensor.components().next().unwrap();
+            assert_eq!([data.dtype(), data.storage_dtype()], [tensor.dtype(); 2], "{number}");
         } else {
             let message = "3: tensor \"t\": there is no such type of ggml, or it was removed: ";
             refused(&bytes[..200], ErrorKind::UnknownDType, Item::DType, 45, &format!("{message}{number}"));
@@ -583,6 +585,19 @@ fn repeated_keys_and_names() {
         sorted.pair(format!("{i:05}"), &Meta::U8(0));
     }
     assert!(File::open(&sorted.bytes()).unwrap().warnings().is_empty());
+}
+
+/// Where the start of the file is not there for a message, the numbers are taken to be those of most files.
+#[test]
+fn a_message_without_the_head() {
+    let bytes = Gguf::default().info("twice", &[0], I8, 0).info("twice", &[0], I8, 0).bytes();
+    let error = File::open(&bytes).unwrap_err();
+    let at = FIRST + 8 + 5 + 4 + 8 + 4 + 8;
+    let message = |version| format!("gguf{version}: a tensor name appears twice: \"twice\" [at byte {at}]");
+    assert_eq!(error.explain(&bytes[..]).to_string(), message(" 3"));
+    let mut source = Source::new(bytes.len() as u64);
+    source.add(FIRST, &bytes[FIRST as usize..]).unwrap();
+    assert_eq!(error.explain(&source).to_string(), message(""));
 }
 
 #[test]

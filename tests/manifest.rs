@@ -220,6 +220,25 @@ fn roles_in_any_order_are_compared() {
     }
 }
 
+/// Whatever their order, the keys behind the components are read.
+#[test]
+fn keys_behind_components_in_any_order() {
+    for roles in [["data", "more"], ["more", "data"]] {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(2).text("v").map(3).text("components").map(2);
+        for role in roles {
+            component(cbor.text(role));
+        }
+        cbor.text("shape").array(1).uint(1).text("format").text("dense");
+        support::tensor(&mut cbor, "w");
+        let bytes = file_1_2(&cbor.0);
+        let file = File::open(&bytes).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
+        let tensors: Vec<_> = file.tensors().map(|tensor| (tensor.name().to_string(), tensor.shape())).collect();
+        let shapes: Vec<_> = tensors.iter().map(|(name, shape)| (name.as_str(), shape.iter().collect())).collect();
+        assert_eq!(shapes, [("v", vec![1]), ("w", vec![])]);
+    }
+}
+
 #[test]
 fn too_many_unsorted_roles_need_memory() {
     let mut roles: Vec<String> = (0..3000).map(|i| format!("r{}", (i * 7919) % 3001)).collect();
@@ -306,6 +325,18 @@ fn a_sparse_tensor_is_of_the_type_of_its_values() {
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
     assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
     assert_eq!(file.find("w").unwrap().component("data").unwrap().dtype(), Some(DType::U8));
+}
+
+/// What is beside the data of a dense tensor is of its own type.
+#[test]
+fn a_component_beside_the_data_has_its_type() {
+    let bytes = with_components("dense", &[("data", "u8", 4), ("more", "u16", 4)]);
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("w").unwrap();
+    let dtypes = |role| tensor.component(role).map(|part| (part.dtype(), part.storage_dtype())).unwrap();
+    assert_eq!(tensor.dtype(), Some(DType::U8));
+    assert_eq!(dtypes("data"), (Some(DType::U8), Some(DType::U8)));
+    assert_eq!(dtypes("more"), (Some(DType::U16), Some(DType::U16)));
 }
 
 /// It is the only component, whatever its role.
@@ -674,6 +705,13 @@ fn tensors_under_the_key_of_another_version() {
         assert!(is_said(&["version", other]) && is_said(&[other, "version"]), "{own}");
         assert!(!is_said(&["version"]) && !is_said(&["attributes"]) && !is_said(&[own, other]), "{own}");
     }
+    // They are not missing, but no map.
+    let mut cbor = Cbor::default();
+    cbor.map(3).text("version").text("1.2.0").text("tensors").map(0).text("objects").uint(5);
+    let bytes = file_1_2(&cbor.0);
+    let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+    let at = 68 + cbor.0.len() - 1;
+    assert_eq!(message, format!("ztensor 1.2.0: tensors: the value is of the wrong CBOR type: 5 [at byte {at}]"));
 }
 
 #[test]
@@ -743,6 +781,22 @@ fn indices_and_values_in_one() {
     };
     assert_eq!(dtypes("dense"), (Some(DType::F32), Some(DType::F32)));
     assert_eq!(dtypes("sparsecoo"), (Some(DType::F32), None));
+    // Together they are no whole number of either: how many there are is found out where they are read.
+    let opened = |layout| {
+        let mut manifest = full("0.1");
+        for (key, value) in manifest.pairs("/0") {
+            match key.as_str() {
+                "layout" => *value = Node::Text(layout),
+                "dtype" => *value = Node::Text("float64"),
+                _ => {}
+            }
+        }
+        let bytes = written("0.1", &manifest, Style::Shortest);
+        let file = File::open(&bytes).map_err(kind)?;
+        file.find("t").unwrap().sparse(&mut []).map(drop).map_err(kind)
+    };
+    assert_eq!(opened("dense"), Err(ErrorKind::PartialElement));
+    assert_eq!(opened("sparsecoo"), Err(ErrorKind::PackedLength));
 }
 
 /// An error that is found later points to the entry, too.
@@ -764,9 +818,15 @@ fn entries_are_maps() {
     let mut cbor = Cbor::default();
     let at = 68 + cbor.array(1).0.len() as u64;
     cbor.uint(5);
-    let error = File::open(&file_0_1(&cbor.0)).unwrap_err();
-    let found = (error.kind(), error.item(), error.offset());
-    assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at)));
+    let refused = |manifest: &Cbor| {
+        let error = File::open(&file_0_1(&manifest.0)).unwrap_err();
+        (error.kind(), error.item(), error.offset())
+    };
+    assert_eq!(refused(&cbor), (ErrorKind::UnexpectedType, Item::Tensor, Some(at)));
+    // What is no list is no manifest.
+    let mut map = Cbor::default();
+    map.map(0);
+    assert_eq!(refused(&map), (ErrorKind::UnexpectedType, Item::Manifest, Some(68)));
 }
 
 /// The magic is nobody's data; right after it data may begin, though not where it should.

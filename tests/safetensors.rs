@@ -598,7 +598,9 @@ fn the_forms_of_an_index() {
         (r#"{"weight_map":{"b":"f","a":"f"},"a":"a key beside the map"}"#, 2),
     ] {
         let index = Index::open(text.as_bytes()).unwrap();
-        assert_eq!((index.tensor_count(), index.entries().count() as u64), (count, count));
+        let mut entries = index.entries();
+        assert_eq!((index.tensor_count(), entries.by_ref().count() as u64), (count, count));
+        assert!(entries.next().is_none() && entries.error().is_none()); // what follows the map is none
         assert!(index.metadata().next().is_none());
     }
 }
@@ -722,6 +724,18 @@ fn names_of_an_index_in_order_need_no_memory() {
     let entries: Vec<_> = (0..1100).map(|i| format!("\"{i:04}\":\"f\"")).collect();
     let text = format!("{{\"weight_map\":{{{}}}}}", entries.join(","));
     assert!(Index::open(text.as_bytes()).unwrap().warnings().is_empty());
+}
+
+/// A key beside the map may have a value nested as deeply as any: the object around it counts.
+#[test]
+fn deep_values_beside_the_map_of_an_index() {
+    let opened = |depth: usize| {
+        let text = format!(r#"{{"x":{}{},"weight_map":{{}}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let found = Index::open(text.as_bytes()).map(|index| index.tensor_count());
+        found.map_err(|error| (error.kind(), error.item(), error.offset()))
+    };
+    assert_eq!(opened(126), Ok(0));
+    assert_eq!(opened(127), Err((ErrorKind::TooDeep, Item::Key, Some(5 + 126))));
 }
 
 /// A field that nobody knows, nested as deeply as may be, makes no difference to an index of the names.

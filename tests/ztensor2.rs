@@ -802,16 +802,21 @@ fn a_digest_of_an_unknown_kind_is_a_warning() {
     }
 }
 
-/// A byte that only continues a character, as the whole of a name.
+/// Bytes that only continue a character, as the whole of a name.
 #[test]
 fn names_are_utf_8() {
-    let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
-    let at =
-        manifest_of(&bytes).start + bytes[manifest_of(&bytes)].windows(2).position(|two| two == b"\x61t").unwrap();
-    bytes[at + 1] = 0x80;
-    repair(&mut bytes);
-    let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::InvalidUtf8, Item::Name, Some(at as u64)));
+    for length in [1, 7, 8, 9, 16] {
+        let name: &str = "t".repeat(length).leak();
+        let data = parts(&[("data", "u8", 1)]);
+        let object = Object { name, shape: vec![1], layout: "dense", attributes: Json::Null, parts: data };
+        let mut bytes = file(&[object], &[]);
+        let at = place_of(&[&[0x60 | length as u8], name.as_bytes(), b"\xa3\x65parts"].concat(), &bytes);
+        bytes[at as usize + 1..][..length].fill(0x80);
+        repair(&mut bytes);
+        let error = File::open(&bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.offset());
+        assert_eq!(found, (ErrorKind::InvalidUtf8, Item::Name, Some(at)), "{length}");
+    }
 }
 
 /// Every shard has a name, and a component that is in one states it.
@@ -1531,6 +1536,19 @@ fn faults_beside_what_has_been_read() {
         assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, None));
         assert_eq!(error.offset(), Some(8192 + manifest.len() as u64));
     }
+    // The attributes of the file are no tensor's.
+    let mut manifest = base.clone();
+    manifest["attributes"] = Json::from(7);
+    for attributes in [Json::Null, serde_json::json!({})] {
+        if attributes.is_object() {
+            manifest["objects"]["t"]["attributes"] = attributes;
+        }
+        let bytes = with_manifest(&manifest);
+        let error = open_both_ways("no attributes", &bytes).unwrap_err();
+        let found = (error.kind(), error.item(), error.entry(), error.offset());
+        let at = place_of(b"attributes\x07", &bytes) + 10;
+        assert_eq!(found, (ErrorKind::UnexpectedType, Item::Attributes, None, Some(at)));
+    }
     let empty = serde_json::json!({ "shape": [1], "layout": "of somebody", "parts": {} });
     let bytes = with_manifest(&serde_json::json!({ "objects": { "t": empty } }));
     let error = open_both_ways("no component", &bytes).unwrap_err();
@@ -1649,6 +1667,15 @@ fn messages_of_what_a_component_states() {
         &with_keys(serde_json::json!({ "shard": "elsewhere" })),
         &of_data("a component is in a shard that the file does not list: \"elsewhere\""),
     );
+    says(
+        &with_keys(serde_json::json!({ "dtype": "u9", "shard": "elsewhere" })),
+        &of_data("the dtype is not defined in this format version: \"u9\""),
+    );
+    let bytes = with_keys(serde_json::json!({ "encoding": "of somebody", "decoded_length": 1 }));
+    let error = File::open(&bytes).unwrap().find("t").unwrap().data().unwrap().bytes().unwrap_err();
+    let message = error.explain(&bytes[..]).to_string();
+    let no_decoder = of_data("encoding: there is no decoder for the encoding: \"of somebody\"");
+    assert_eq!(message, format!("ztensor 2: {no_decoder} [at byte {}]", error.offset().unwrap()));
     // A component of another role, which has all that may be in one.
     let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));
     let other = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "unknown": deep });
@@ -1714,6 +1741,8 @@ fn messages_of_components_that_cannot_be_read() {
         &with(not_shortest, &second, after),
         "component \"a\" of tensor \"t\": offset: a value is not encoded in the fewest bytes",
     );
+    let reserved = b"\x61a\xa2\x64blob\x82\x19\x10\x00\x1c\x65dtype\x62u8";
+    says(&with(reserved, &second, after), "component \"a\" of tensor \"t\": offset: this is not well-formed CBOR");
     let twice = b"\x61a\xa2\x64blob\x82\x19\x10\x00\x01\x64blob\x82\x19\x10\x00\x01";
     says(&with(twice, &second, after), "component \"a\" of tensor \"t\": a key appears twice: \"blob\"");
     says(

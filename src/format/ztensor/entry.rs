@@ -174,8 +174,11 @@ pub(super) fn component_fields(generation: Generation) -> &'static Fields {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ZtensorFile;
     use super::*;
     use crate::bytes::extent::Region;
+    use crate::bytes::source::ParseContext;
+    use crate::format::{Cursor, FileFormat, Summary};
 
     /// What has been read before is no longer what it was, as may happen in a mapping that has changed.
     #[test]
@@ -194,5 +197,25 @@ mod tests {
         assert_eq!(fault(Generation::V0_1, component), wrong(Item::Tensor));
         assert_eq!(fault(Generation::V1_2, component), wrong(Item::Role));
         assert_eq!(fault(Generation::V1_2, name), wrong(Item::Name));
+    }
+
+    /// A component of which something is missing is none.
+    #[test]
+    fn a_component_that_is_cut_is_an_error() {
+        let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");
+        let mut opened = ZtensorFile::open(&ParseContext::of(bytes[..].into())).unwrap();
+        opened.read(&mut Summary::default()).unwrap();
+        let mut tensor = TensorRecord::blank();
+        assert!(opened.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
+        let next = |file: &ZtensorFile<'_>, tensor| {
+            let found = file.next_component(tensor, &mut { Cursor::START }, &mut ComponentRecord::blank());
+            found.map_err(|error| (error.kind(), error.item(), error.offset(), error.entry()))
+        };
+        assert_eq!(next(&opened, &tensor), Ok(true));
+        let Region { bytes, start } = opened.manifest.region;
+        let cut = tensor.components as usize + 3; // in the first key
+        opened.manifest.region = Region { bytes: &bytes[..cut], start };
+        let at = start + u64::from(tensor.components) + 1;
+        assert_eq!(next(&opened, &tensor), Err((ErrorKind::Truncated, Item::Key, Some(at), Some(at - 1))));
     }
 }

@@ -407,6 +407,8 @@ mod tests {
         let of = |unit: u64, length: u64| Packed::of(Extent::new(unit * ALIGNMENT, length));
         assert!(of(longest, longest).is_some());
         assert!(of(longest + 1, 1).is_none() && of(1, longest + 1).is_none());
+        let page = |unit| of(unit, ALIGNMENT).unwrap();
+        assert!(page(1).is_apart_from(page(2)) && !of(1, ALIGNMENT + 1).unwrap().is_apart_from(page(2)));
         let (first, long) = (of(1, longest).unwrap(), (longest + 1) / ALIGNMENT);
         assert!(first.is_apart_from(of(1 + long, longest).unwrap()) && !first.is_apart_from(of(long, 1).unwrap()));
     }
