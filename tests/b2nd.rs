@@ -10,8 +10,8 @@ use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_strea
 use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
-    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Opened, Source,
-    Tensor, Warning,
+    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Item, Layout, Opened,
+    Source, Tensor, Warning,
 };
 
 fn numbers(list: &Json) -> Vec<u64> {
@@ -1239,6 +1239,22 @@ fn the_work_of_many_blocks() {
     }
 }
 
+/// A block that is split counts as many streams as an element has bytes.
+#[test]
+fn the_work_of_many_streams() {
+    let count = 20_000_u32;
+    let payload = &[(32 + 4 * count).to_le_bytes().repeat(count as usize), vec![0; 16]].concat(); // four runs of zeros
+    let filters = [0, 0, 0, 0, 0, 1];
+    let chunk = Chunk { length: 4 * count, block_size: 4, typesize: 4, filters, payload, ..Chunk::default() };
+    let array = Some((&[u64::from(count)][..], &[count][..], &[1][..]));
+    let frame = Frame { chunks: &chunk.bytes(), table: &all_first(1), array, ..Frame::default() };
+    let mut bytes = Frame { length: chunk.length.into(), chunk_length: chunk.length, ..frame }.bytes();
+    bytes[51] = 4; // bytes of an element
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!((frame.work_length(&[0], &[16_384]), frame.work_length(&[0], &[16_385])), (Ok(0), Ok(65_540)));
+}
+
 /// 65536 chunks are examined: past them it is the bytes of all, and a dictionary for each if there is any.
 #[test]
 fn the_work_of_many_chunks() {
@@ -1473,6 +1489,71 @@ fn chunks_take_the_memory_of_the_table() {
     }
 }
 
+/// A table that cannot be searched without memory keeps its own, where there is as much as a chunk needs besides.
+#[test]
+fn the_table_keeps_its_memory() {
+    const LZ4: u8 = 1 << 5;
+    let chunk = Chunk { length: 16, block_size: 16, flags: LZ4 | NOT_SPLIT, ..Chunk::default() };
+    let literals = |bytes: &[u8]| of_streams(chunk, &[&[&[0xf0, bytes.len() as u8 - 15][..], bytes].concat()]);
+    let contents = [b'a', b'b'].map(|byte| [byte; 16]);
+    let chunks = contents.map(|content| literals(&content));
+    let table = literals(&[0, chunks[0].len() as u64].map(u64::to_le_bytes).concat());
+    let bytes =
+        Frame { chunks: &chunks.concat(), table: &table, length: 32, chunk_length: 16, ..Frame::default() }.bytes();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    // Nothing is known of the chunks without that memory: they might take three times their bytes.
+    assert_eq!((frame.table_scratch_length(), frame.scratch_length(&[0], &[32])), (Ok(16), Ok(16 + 3 * 16)));
+    let read = |length: usize| {
+        let mut room = [0; 32];
+        let read = frame.read_region(&[0], &[32], &mut room, &mut vec![0xaa; length]).map(|read| read.to_vec());
+        read.map_err(|error| (error.kind(), error.item()))
+    };
+    assert_eq!(read(16 + 16), Ok(contents.concat()));
+    assert_eq!(read(16 + 15), Err((ErrorKind::OutOfScratch, Item::ChunkOffset)));
+}
+
+/// Chunks that a table repeats are looked at once: of two with 40 000 blocks of different lengths each, one is.
+#[test]
+fn memory_of_chunks_that_a_table_repeats() {
+    let blocks: Vec<&[u8]> = vec![b"x"; 40_000];
+    let chunk = of_variable_blocks(&blocks);
+    let bytes = Frame { chunks: &chunk, table: &all_first(2), length: 80_000, ..Frame::default() }.bytes();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000]), Ok(1));
+}
+
+/// A chunk of one value has that value, even if there is nothing to repeat it for.
+#[test]
+fn a_value_has_bytes() {
+    for (value, expected) in [(&b"x"[..], Ok(0)), (b"", Err((ErrorKind::SpecialChunk, Item::Chunk, Some(109))))] {
+        let nothing = repeated(value, 0);
+        let chunks = [nothing, copied(b"ab")];
+        let offsets = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
+        let table = copied(&offsets);
+        let bytes = Frame { chunks: &chunks.concat(), table: &table, length: 2, ..Frame::default() }.bytes();
+        let file = File::open(&bytes).unwrap();
+        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map(|chunk| chunk.decoded_length());
+        let chunk = chunk.map_err(|error| (error.kind(), error.item(), error.offset()));
+        assert_eq!(chunk, expected, "{value:?}");
+    }
+}
+
+/// Chunks of version 3 have five filters: what is in the place of the sixth is none.
+#[test]
+fn filters_of_version_3() {
+    let filters = [0, 0, 0, 0, 0, 99];
+    let chunk = Chunk { length: 8, block_size: 8, flags: NOT_SPLIT, filters, ..Chunk::default() };
+    let mut chunk = of_streams(chunk, &[b"abcdefgh"]);
+    for (version, expected) in [(3, Ok(b"abcdefgh".to_vec())), (4, Err(ErrorKind::UnsupportedFilter))] {
+        chunk[0] = version;
+        let bytes = of_one_chunk(&chunk, 8);
+        let file = File::open(&bytes).unwrap();
+        let read = region(&file.as_b2nd().unwrap(), &[0], &[8]).map_err(|error| error.kind());
+        assert_eq!(read, expected, "{version}");
+    }
+}
+
 /// Arrays have blocks of one length.
 #[test]
 fn no_array_has_blocks_of_different_lengths() {
@@ -1532,14 +1613,26 @@ fn elements_of_other_widths_than_the_streams() {
 #[test]
 fn what_opening_asks_for() {
     let chunk = copied(b"a");
-    let table = copied(&[0; 8000]);
-    let bytes = Frame { chunks: &chunk, table: &table, length: 1000, chunk_length: 1, ..Frame::default() }.bytes();
-    let mut source = Source::new(bytes.len() as u64);
-    let mut asked = Vec::new();
-    while let Opened::Need(need) = File::open_source(&source).unwrap() {
-        let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
-        source.add(need.extent.offset, &bytes[from..from + length]).unwrap();
-        asked.push((from, length));
+    let of_blosc_1 = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], &[0; 8]].concat();
+    for (table, count, head) in [(copied(&[0; 8000]), 1000, 32), (of_blosc_1, 1, 24)] {
+        let bytes =
+            Frame { chunks: &chunk, table: &table, length: count, chunk_length: 1, ..Frame::default() }.bytes();
+        let mut source = Source::new(bytes.len() as u64);
+        let mut asked = Vec::new();
+        while let Opened::Need(need) = File::open_source(&source).unwrap() {
+            let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
+            source.add(need.extent.offset, &bytes[from..from + length]).unwrap();
+            asked.push((from, length));
+        }
+        let is_asked = asked.contains(&(97 + chunk.len(), head));
+        assert!(is_asked && asked.iter().all(|(_, length)| *length < 100), "{asked:?}");
     }
-    assert!(asked.contains(&(97 + chunk.len(), 32)) && asked.iter().all(|(_, length)| *length < 100), "{asked:?}");
+}
+
+/// A file that ends in its magic has been cut, if that is where the magic is.
+#[test]
+fn a_magic_that_is_cut_is_not_looked_for_elsewhere() {
+    let found = |bytes: &[u8]| File::open(bytes).map(drop).map_err(|error| (error.kind(), error.format()));
+    assert_eq!(found(b"b2fr"), Err((ErrorKind::UnknownFormat, Format::Unknown)));
+    assert_eq!(found(b"ZTEN"), Err((ErrorKind::Truncated, Format::Ztensor)));
 }

@@ -812,6 +812,25 @@ fn errors_know_the_entry() {
     }
 }
 
+/// A key of as many letters as "components", of which the first seven are the same; the last ones are at the end of
+/// the manifest.
+#[test]
+fn keys_are_compared_to_their_end() {
+    let of = |key: &str| {
+        let mut cbor = Cbor::default();
+        cbor.map(3).text("version").text("1.2.0").text("objects").map(1).text("w");
+        let at = 68 + cbor.0.len() as u64;
+        cbor.map(3).text("shape").array(0).text("format").text("dense").text(key).map(1).text("data");
+        component(&mut cbor);
+        cbor.text("attributes").map(1).text("a").text("nts");
+        let error = File::open(&file_1_2(&cbor.0)).map(|file| file.tensor_count());
+        (error.map_err(|error| (error.kind(), error.item(), error.offset())), at)
+    };
+    assert_eq!(of("components").0, Ok(1));
+    let (found, at) = of("component_");
+    assert_eq!(found, Err((ErrorKind::MissingKey, Item::Components, Some(at))));
+}
+
 /// In 0.1 a tensor is an entry of a list, which is a map.
 #[test]
 fn entries_are_maps() {

@@ -115,8 +115,15 @@ fn types() {
 fn records_are_nested_32_deep_and_no_deeper() {
     let nested = |depth| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
     accepted(&nested(32), "(2,)", 8);
-    let error = File::open(&file(1, &header(&nested(33), "False", "(2,)"), 8)).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::TooDeep, Item::DType));
+    let start = "{'descr': ".len();
+    // What is too deep is in the list, after white space.
+    let deeper = nested(33).replacen("[('a', [('a', '<f4'", "[('a', [ \t('a', '<f4'", 1);
+    let at = (start + deeper.find('\t').unwrap() + 1) as u64;
+    refused(&header(&deeper, "False", "(2,)"), ErrorKind::TooDeep, Item::DType, at);
+    // So is what follows a field that is too large.
+    let large = "[('a', '<f4', (9223372036854775808,) )]";
+    let at = (start + large.len() - 2) as u64;
+    refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Item::Shape, at);
 }
 
 #[test]
@@ -169,6 +176,7 @@ fn keys() {
     refused("{'descr': '<f4', 'shape': (1,)}", ErrorKind::MissingKey, Item::Order, 0);
     refused("{'descr': '<f4', 'descr': '<f4'}", ErrorKind::RepeatedKey, Item::Key, 17);
     refused("{'more': 1}", ErrorKind::Malformed, Item::Key, 1);
+    refused(r"{'a\'\'\''", ErrorKind::Malformed, Item::Key, 1); // with escapes, at the end
     refused(&(header("'<f4'", "False", "(1,)") + "."), ErrorKind::TrailingBytes, Item::Header, 58);
     refused(&header("'<f4'", "1", "(1,)"), ErrorKind::Malformed, Item::Order, 34);
     for order in [

@@ -252,20 +252,26 @@ fn entries_take_no_more_than_there_is() {
 /// The field with the wide numbers of an entry is looked for again and again, so that not much may be before it.
 #[test]
 fn wide_numbers_are_among_the_first_fields() {
-    let archive = |before: usize| {
+    let archive = |before: usize, after: &[u8]| {
         let mut archive = Archive::default();
         archive.add("a.npy", ARRAY);
         (archive.directory, archive.count) = (Vec::new(), 0);
         let lengths = [(ARRAY.len() as u64).to_le_bytes(); 2].concat();
-        let extra = [b"xx\0\0".repeat(before), vec![1, 0, 16, 0], lengths].concat();
+        let extra = [b"xx\0\0".repeat(before), vec![1, 0, 16, 0], lengths, after.to_vec()].concat();
         let mut about = about("a.npy", ARRAY);
         about[12..20].fill(0xff);
         about[22..].copy_from_slice(&(extra.len() as u16).to_le_bytes());
         archive.list("a.npy", &about, 0).directory.extend(extra);
         archive.finish()
     };
-    assert_eq!(File::open(&archive(64)).unwrap().find("a").unwrap().data().unwrap().bytes(), Ok(&[7, 8, 9][..]));
-    assert_eq!(refused(&archive(65)), (ErrorKind::Malformed, Item::Entry));
+    for (before, after) in [(64, &b""[..]), (0, b"xx\x01\0y")] {
+        let bytes = archive(before, after);
+        let data = File::open(&bytes).unwrap().find("a").unwrap().data().unwrap();
+        assert_eq!(data.bytes(), Ok(&[7, 8, 9][..]));
+    }
+    assert_eq!(refused(&archive(65, b"")), (ErrorKind::Malformed, Item::Entry));
+    // Those behind it must fit, too.
+    assert_eq!(refused(&archive(0, b"xx\x02\0y")), (ErrorKind::Malformed, Item::Entry));
 }
 
 /// A field behind the one with the wide numbers, longer than what remains of the header.
@@ -632,6 +638,10 @@ fn what_errors_point_to() {
     }
     let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
     let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
+    assert!(message.contains("tensor \"b.npy\""), "{message}");
+    // It begins where the first one ends.
+    let sum = patched(&[(local + 14, &[0xff])]);
+    let message = File::open(&sum).unwrap_err().explain(&sum[..]).to_string();
     assert!(message.contains("tensor \"b.npy\""), "{message}");
     let cut = File::open(&good[..end + 21]).unwrap_err();
     assert_eq!((cut.kind(), cut.item(), cut.offset()), (ErrorKind::Truncated, Item::Footer, Some(end as u64 + 21)));

@@ -410,7 +410,11 @@ fn every_rule_has_its_error() {
     says("{\"a\"", 0, Malformed, Item::Name, "", "name: this is not well-formed JSON");
     says("{,}", 0, Malformed, Item::Name, ",}", "name: this is not well-formed JSON");
     let only_space = "header: only white space may follow the JSON object";
-    says(&format!("{} x", of("\"U8\"", "[1]", "[0,1]")), 1, TrailingBytes, Item::Header, "x\u{7}", only_space);
+    let trailing = format!("{} x", of("\"U8\"", "[1]", "[0,1]"));
+    says(&trailing, 1, TrailingBytes, Item::Header, "x\u{7}", only_space);
+    // That is in no entry, other than what follows here.
+    let entry = |header: &str| File::open(&file(header, 1)).unwrap_err().entry();
+    assert_eq!((entry(&trailing), entry("{\"a\":1}")), (None, Some(9)));
     let deep = |depth| format!(r#"{{"a":{{"x":{}{}}}}}"#, "[".repeat(depth), "]".repeat(depth));
     let too_deep = format!("{a}: key: values are nested too deeply");
     says(&deep(126), 0, TooDeep, Item::Key, "[]]]]]]]", &too_deep);

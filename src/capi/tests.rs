@@ -641,8 +641,16 @@ fn mistakes() {
         for no_error in [null_mut(), error.byte_add(1)] {
             assert_eq!(call!(tenslice_error_text(no_error, data, size, dst.cast(), 200, needed)), bad);
         }
+        // What is right, but misaligned.
+        places!(errors: [tenslice_error; 2], files: [tenslice_file; 2]);
+        let moved = errors.byte_add(1).cast::<tenslice_error>();
+        moved.cast::<u8>().copy_from(error.cast(), size_of::<tenslice_error>());
+        assert_eq!(call!(tenslice_error_text(moved, data, size, dst.cast(), 200, needed)), bad);
 
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        let moved = files.byte_add(1).cast::<tenslice_file>();
+        moved.cast::<u8>().copy_from(file.cast(), size_of::<tenslice_file>());
+        assert_eq!(call!(tenslice_file_find(moved, null(), 0, tensor, error)), code(ErrorKind::InvalidHandle));
         places!(cursor: tenslice_cursor);
         cursor.write_bytes(0, 1);
         assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), code(ErrorKind::InvalidHandle));

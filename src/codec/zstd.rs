@@ -296,6 +296,36 @@ mod by_ruzstd {
 
         use super::*;
 
+        /// A frame with a window of `2^log` bytes and these blocks.
+        fn of_blocks(log: u8, blocks: &[&[u8]]) -> Vec<u8> {
+            [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], &blocks.concat()].concat()
+        }
+
+        /// Where as much as there is room for has been decoded, nothing has gone beyond it yet: what is wrong in the
+        /// next block is wrong with any room.
+        #[test]
+        fn a_reduced_window_is_to_blame_past_the_room() {
+            let (run, unknown) = (&[2, 0, 0x10, 7][..], &[7, 0, 0][..]); // of 2^17 bytes; of a type that is reserved
+            for (blocks, room, expected) in [
+                (&[unknown][..], 0, DecodeError::Malformed),
+                (&[run, unknown], 1 << 17, DecodeError::Malformed),
+                (&[run, run, unknown], 1 << 17, DecodeError::DoesNotFit),
+            ] {
+                let stored = of_blocks(30, blocks);
+                assert_eq!(Memory.decode(&stored, &mut vec![0; room]), Err(expected), "{blocks:x?}");
+            }
+        }
+
+        /// ruzstd refuses windows of more than 128 MiB, unless told otherwise. Room that is not written to takes no
+        /// memory.
+        #[test]
+        #[cfg_attr(miri, ignore = "takes too much memory")]
+        fn windows_may_be_large() {
+            let mut room = vec![0; 140 << 20];
+            assert_eq!(Memory.decode(&of_blocks(28, &[&[0x19, 0, 0, 7, 8, 9]]), &mut room), Ok(3));
+            assert_eq!(room[..4], [7, 8, 9, 0]);
+        }
+
         /// The decoder is told of no larger window than the room can need: a power of two.
         #[test]
         fn windows_are_cut_to_the_room() {

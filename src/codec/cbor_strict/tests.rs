@@ -56,6 +56,7 @@ fn values_have_one_encoding() {
         (b"\xf9\x7e\x01", Err(NotShortest)),
         (b"\xf9\xfe\x00", Err(NotShortest)),
         (b"\xf9\x7c\x00", Ok(())),
+        (b"\xf9\x7c\x01", Err(NotShortest)),
         (b"\xfa\x7f\xc0\x00\x00", Err(NotShortest)),
         (b"\xfa\x7f\x80\x00\x00", Err(NotShortest)),
         (b"\x82\x00", Err(CountTooLarge)),
