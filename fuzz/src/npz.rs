@@ -31,8 +31,13 @@ struct Entry {
 impl Entry {
     fn new(choices: &mut Choices<'_>, number: usize) -> Self {
         let is_array = number == 0 || !choices.one_in(6);
-        let content =
-            if is_array { Content::Array(Array::new(choices)) } else { Content::Other(choices.bytes(20)) };
+        let content = if is_array {
+            Content::Array(Array::new(choices))
+        } else {
+            // What begins as an array does is taken for one, whatever its name.
+            let bytes = choices.bytes(20);
+            Content::Other(if bytes.starts_with(b"\x93NUMPY") { Vec::new() } else { bytes })
+        };
         // Few names, so that some repeat.
         let name = match &content {
             Content::Array(_) => format!("{}.npy", choices.below(100)),
