@@ -88,7 +88,8 @@ one() { # TARGET
     [ "$machine" = x86_64 ] || return 0
     rm -rf "$dir.min"
     mkdir "$dir.min"
-    nice -n 19 "$out/$triple/release/$1" -merge=1 -max_len="$(max_len "$1")" "$dir.min" "${folders[@]}" > "$dir.log" 2>&1
+    nice -n 19 "$out/$triple/release/$1" -merge=1 -max_len="$(max_len "$1")" "$dir.min" "${folders[@]}" \
+        > "$dir.log" 2>&1
     tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C "$dir.min" -cf - . \
         | gzip -9n > "$dir.new"
     mv "$dir.new" "$dir.tar.gz"

@@ -1388,14 +1388,8 @@ fn tables_are_searched_without_memory() {
 fn shuffles_of_three_bytes() {
     let content: Vec<u8> = (0..12).collect();
     let shuffled: Vec<u8> = (0..12).map(|i| content[i % 4 * 3 + i / 4]).collect();
-    let chunk = Chunk {
-        length: 12,
-        block_size: 12,
-        typesize: 3,
-        flags: NOT_SPLIT,
-        filters: [0, 0, 0, 0, 0, 1],
-        ..Chunk::default()
-    };
+    let filters = [0, 0, 0, 0, 0, 1];
+    let chunk = Chunk { length: 12, block_size: 12, typesize: 3, flags: NOT_SPLIT, filters, ..Chunk::default() };
     let chunk = of_streams(chunk, &[&shuffled]);
     let array = Some((&[12][..], &[12][..], &[12][..]));
     let bytes =
@@ -1404,10 +1398,7 @@ fn shuffles_of_three_bytes() {
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
     for (start, stop) in [(0, 12), (1, 5), (4, 8), (11, 12)] {
-        let mut scratch = vec![0; frame.scratch_length(&[start], &[stop]).unwrap() as usize];
-        let mut room = [0; 12];
-        let found = frame.read_region(&[start], &[stop], &mut room, &mut scratch).unwrap();
-        assert_eq!(found, &content[start as usize..stop as usize]);
+        assert_eq!(region(&frame, &[start], &[stop]).unwrap(), content[start as usize..stop as usize]);
     }
 }
 

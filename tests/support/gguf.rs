@@ -161,7 +161,7 @@ impl Gguf {
         order.number((ne.len() as u32).to_le_bytes(), out);
         ne.iter().for_each(|length| order.count(*length, out));
         order.number(ggml_type.to_le_bytes(), out);
-        // Also in version 1.
+        // Of 64 bits also in version 1.
         order.number(offset.to_le_bytes(), out);
         self.tensor_count += 1;
         self
