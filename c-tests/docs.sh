@@ -38,8 +38,9 @@ ran=0
 build() { # LANGUAGE STANDARD BLOCK: compiles it and, where it says how, runs it
     local compiler="${CC:-cc}" run function file
     [ "$1" = c++ ] && compiler="${CXX:-c++}"
-    $compiler -x "$1" "-std=$2" $flags -fsyntax-only "$3"
-    if [ -f "${3%.*}.run" ]; then
+    if [ ! -f "${3%.*}.run" ]; then
+        $compiler -x "$1" "-std=$2" $flags -fsyntax-only "$3"
+    else
         read -r function file < "${3%.*}.run"
         if [ "$function" = main ]; then
             $compiler -x "$1" "-std=$2" $flags "$3" -x none "$lib/libtenslice.a" -lm -o "$out/program"

@@ -29,7 +29,7 @@ pub const USAGE: &str = "cargo run -p xtask -- mutants [--sample N] [--jobs N] [
 
 Changes src/format, src/codec, src/bytes, src/sparse, src/sparse.rs, src/element.rs and src/capi/pointer.rs, or what is at
 each PATH below src, in small ways, and sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt:
-an interrupted run goes on where it was.
+an interrupted run goes on where it was. Where a source or a test is newer than that file, what was missed is tested again.
 
   --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
   --only FILE  only those that FILE names, one a line as --list writes them
@@ -42,6 +42,8 @@ an interrupted run goes on where it was.
 const SCOPE: [&str; 7] = ["format", "codec", "bytes", "sparse", "sparse.rs", "element.rs", "capi/pointer.rs"];
 /// Compiled in place of another file where the target is a chip: no test here can reach it.
 const ON_CHIPS: &str = "src/sparse/one_by_one.rs";
+/// What no test notices, and why.
+const LIST: &str = "tests/mutants.txt";
 /// What the tests are built with.
 const FEATURES: &str = "capi";
 
@@ -98,8 +100,10 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
 
     let log = folder.join("outcomes.txt");
     let mut known = outcomes(&log)?;
-    if options.missed {
-        known.retain(|_, outcome| outcome.starts_with("caught"));
+    if options.missed || is_older(&log, &[root.join("src"), root.join("tests")])? {
+        known.retain(|_, outcome| outcome.starts_with("caught")); // by now a test may notice the others
+        let lines: String = known.iter().map(|(name, outcome)| format!("{outcome}\t{name}\n")).collect();
+        fs::write(&log, lines)?;
     }
     let mut open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
     open.sort_by_key(|&number| place(&names[number]));
@@ -373,6 +377,22 @@ fn outcomes(log: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     Ok(pairs.map(|(outcome, name)| (name.to_owned(), outcome.to_owned())).collect())
 }
 
+/// Whether a file in the folders is newer than that one; the list is not meant. One that is not there is older than none.
+fn is_older(file: &Path, folders: &[PathBuf]) -> Result<bool, Box<dyn Error>> {
+    let Ok(written) = fs::metadata(file) else { return Ok(false) };
+    let written = written.modified()?;
+    let mut files = Vec::new();
+    for folder in folders {
+        files_below(folder, &mut files)?;
+    }
+    for file in files.iter().filter(|file| !file.ends_with(LIST)) {
+        if fs::metadata(file)?.modified()? > written {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn append(path: &Path, line: &str) -> Result<(), std::io::Error> {
     use std::io::Write;
     fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
@@ -385,7 +405,7 @@ fn report(
     all: &BTreeSet<String>,
     known: &BTreeMap<String, String>,
 ) -> Result<(), Box<dyn Error>> {
-    let list = fs::read_to_string(root.join("tests/mutants.txt"))?;
+    let list = fs::read_to_string(root.join(LIST))?;
     let explained: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let missed: Vec<&str> = tested.iter().copied().filter(|name| known[*name].starts_with("missed")).collect();
     let mut wrong = String::new();
@@ -404,5 +424,5 @@ fn report(
     let caught = tested.len() - missed.len();
     let share = 100.0 * caught as f64 / tested.len().max(1) as f64;
     println!("{} tested: {caught} caught ({share:.1} %), {} missed", tested.len(), missed.len());
-    if wrong.is_empty() { Ok(()) } else { Err(format!("tests/mutants.txt:{wrong}").into()) }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{LIST}:{wrong}").into()) }
 }

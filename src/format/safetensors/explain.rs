@@ -68,7 +68,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     }
     let Some(record) = error.entry().and_then(position).filter(|_| !is_index) else { return context };
     let mut reader = Reader::new(text, record);
-    context.tensor = reader.key().filter(|name| error.kind() != ErrorKind::RepeatedName && !name.means(METADATA));
+    context.tensor = reader.key().filter(|name| !name.means(METADATA));
     let mut entry = Entry::blank();
     if entry.read(&mut reader).is_some() {
         let data = start.saturating_add(to_u64(text.len()));
