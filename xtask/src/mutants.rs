@@ -133,7 +133,8 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         }
     });
     let known = done.into_inner()?.0;
-    report(root, &viable.iter().map(|&number| &names[number][..]).collect::<Vec<_>>(), &all_names, &known)
+    let tested: Vec<&str> = viable.iter().map(|&number| &names[number][..]).collect();
+    report(root, &sources, &tested, &all_names, &known)
 }
 
 impl Options {
@@ -401,6 +402,7 @@ fn append(path: &Path, line: &str) -> Result<(), std::io::Error> {
 /// Says how many were caught, and holds the others against the list.
 fn report(
     root: &Path,
+    sources: &[Source],
     tested: &[&str],
     all: &BTreeSet<String>,
     known: &BTreeMap<String, String>,
@@ -408,6 +410,11 @@ fn report(
     let list = fs::read_to_string(root.join(LIST))?;
     let explained: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let missed: Vec<&str> = tested.iter().copied().filter(|name| known[*name].starts_with("missed")).collect();
+    // Not of files that were not looked at, where paths are given.
+    let is_in_scope = |name: &str| {
+        let file = name.split(' ').next().unwrap_or_default();
+        sources.iter().any(|source| source.name == file) || !root.join(file).exists()
+    };
     let mut wrong = String::new();
     for name in missed.iter().filter(|name| !explained.contains(**name)) {
         let _ = write!(wrong, "\nno test notices: {name}");
@@ -417,7 +424,7 @@ fn report(
         let is_noticed = |outcome: &String| outcome.starts_with("caught") && !outcome.contains("by time");
         if known.get(*name).is_some_and(is_noticed) && tested.contains(name) {
             let _ = write!(wrong, "\na test does notice: {name}");
-        } else if !all.contains(*name) && root.join(name.split(' ').next().unwrap_or("")).exists() {
+        } else if !all.contains(*name) && is_in_scope(name) {
             let _ = write!(wrong, "\nthere is no such mutant any more: {name}");
         }
     }
