@@ -1,40 +1,12 @@
 //! The kept corpora, once more: each target on each of its files.
 
-use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+mod corpus;
 
-use flate2::read::GzDecoder;
 use tenslice_fuzz::TARGETS;
-
-/// The files of a kept corpus, with their names.
-fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{target}.tar.gz"));
-    let archive = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut archive = tar::Archive::new(GzDecoder::new(archive));
-    let entries =
-        archive.entries().unwrap().map(Result::unwrap).filter(|entry| entry.header().entry_type().is_file());
-    let files = entries.map(|mut entry| {
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).unwrap();
-        (entry.path().unwrap().display().to_string(), bytes)
-    });
-    files.collect()
-}
 
 #[test]
 fn every_target_on_its_corpus() {
-    let mut failed = Vec::new();
-    for target in TARGETS {
-        let files = corpus(target.name);
-        assert!(files.len() > 20, "{}: {} files", target.name, files.len());
-        for (name, bytes) in files {
-            if catch_unwind(AssertUnwindSafe(|| (target.run)(&bytes))).is_err() {
-                failed.push(format!("{}: {name}", target.name));
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{failed:#?}");
+    corpus::run(TARGETS);
 }
 
 /// Every target has its program.

@@ -1,5 +1,7 @@
-//! The targets that compare with a second reader, on every fixture.
+//! The targets that compare with a second reader, on every fixture and on the kept corpora.
 #![cfg(feature = "second")]
+
+mod corpus;
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -30,4 +32,9 @@ fn every_target_on_the_fixtures() {
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn every_target_on_its_corpus() {
+    corpus::run(TARGETS);
 }

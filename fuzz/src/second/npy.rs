@@ -160,11 +160,15 @@ fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
         format!("'shape':({shape})"),
     ];
     let found = plain(header);
+    // In a string, where Python refuses them, too.
+    if found.iter().any(|byte| b"\0\r\n".contains(byte)) {
+        return true;
+    }
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     !orders.iter().any(|order| plain(format!("{{{}}}", order.map(|i| &entries[i][..]).join(",")).as_bytes()) == found)
 }
 
-/// A header without white space between tokens, and without commas before a bracket.
+/// A header without white space between tokens, and without the commas before a bracket that writers write.
 fn plain(header: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     let mut quote = None;
@@ -178,7 +182,9 @@ fn plain(header: &[u8]) -> Vec<u8> {
             }
             None if b" \t\r\n".contains(&byte) => {}
             None => {
-                if b")]}".contains(&byte) && out.last() == Some(&b',') {
+                // No writer ends a field with one.
+                let is_field = byte == b')' && matches!(out[..], [.., b'\'' | b')', b',']);
+                if b")]}".contains(&byte) && out.last() == Some(&b',') && !is_field {
                     out.pop();
                 }
                 quote = b"'\"".contains(&byte).then_some(byte);
