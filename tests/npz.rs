@@ -3,8 +3,7 @@
 
 mod support;
 
-use support::fixture;
-use tenslice::{ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
+use tenslice::{ByteOrder, DType, Encoding, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
 
 /// An archive in the making: entries, then the directory.
 #[derive(Default)]
@@ -119,8 +118,8 @@ fn sums_are_verified() {
 #[cfg(all(feature = "zlib", feature = "crc32"))]
 #[test]
 fn compressed_entries_are_held_to_their_sum() {
-    let mut bytes = fixture("npz/deflated_60k.npz");
-    let read = |bytes: &[u8]| -> Result<usize, Error> {
+    let mut bytes = support::fixture("npz/deflated_60k.npz");
+    let read = |bytes: &[u8]| -> Result<usize, tenslice::Error> {
         let file = File::open(bytes)?;
         let tensor = file.tensors().next().unwrap();
         let data = tensor.components().next().unwrap();

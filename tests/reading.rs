@@ -4,7 +4,7 @@
 mod support;
 
 use support::fixture;
-use tenslice::{ByteOrder, DType, Elements, ErrorKind, File, Layout};
+use tenslice::{ByteOrder, DType, ErrorKind, File, Layout};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
 fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
@@ -162,7 +162,7 @@ fn typed_numbers_are_in_this_machines_order() {
         if tensor.read_into(&mut stored, &mut scratch).is_err() {
             continue;
         }
-        let expected: Vec<f32> = Elements::new(&stored, chunks.byte_order()).collect();
+        let expected: Vec<f32> = tenslice::Elements::new(&stored, chunks.byte_order()).collect();
         let numbers = tensor.read_elements(&mut numbers, &mut scratch).unwrap();
         assert!(numbers.iter().map(|x| x.to_bits()).eq(expected.iter().map(|x| x.to_bits())), "{}", case.name());
         big += usize::from(chunks.byte_order() == ByteOrder::Big);
