@@ -143,7 +143,7 @@ fuzz: ## fuzz under AddressSanitizer, and keep what was found: TARGETS=, SECONDS
 fuzz-i686: ## fuzz on 32 bits, and keep the counts: TARGETS=, SECONDS=, RUNS=
 	FUZZ_MACHINE=i686 FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
 
-fuzz-replay: ## every fuzz target on its kept corpus, with the stable toolchain
+fuzz-replay: ## every fuzz target on its kept corpus and the fixtures, with the stable toolchain
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail

@@ -1,11 +1,11 @@
-//! The kept corpora, once more: each target on each of its files.
+//! The targets, once more: each on its kept corpus and on the fixtures.
 
 mod corpus;
 
 use tenslice_fuzz::TARGETS;
 
 #[test]
-fn every_target_on_its_corpus() {
+fn every_target_on_what_is_kept() {
     corpus::run(TARGETS);
 }
 

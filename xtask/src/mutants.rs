@@ -383,7 +383,7 @@ fn outcomes(log: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     Ok(pairs.map(|(outcome, name)| (name.to_owned(), outcome.to_owned())).collect())
 }
 
-/// Whether a file in the folders is newer than that one; the list is not meant. One that is not there is older than none.
+/// Whether a file in the folders, except the list, is newer than `file`. A file that does not exist is older than none.
 fn is_older(file: &Path, folders: &[PathBuf]) -> Result<bool, Box<dyn Error>> {
     let Ok(written) = fs::metadata(file) else { return Ok(false) };
     let written = written.modified()?;
@@ -415,7 +415,7 @@ fn report(
     let list = fs::read_to_string(root.join(LIST))?;
     let explained: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let missed: Vec<&str> = tested.iter().copied().filter(|name| known[*name].starts_with("missed")).collect();
-    // Not of files that were not looked at, where paths are given.
+    // Where paths are given, nothing is known of the mutants of other files.
     let is_in_scope = |name: &str| {
         let file = name.split(' ').next().unwrap_or_default();
         sources.iter().any(|source| source.name == file) || !root.join(file).exists()
