@@ -92,17 +92,20 @@ pub fn stored(tensor: &Tensor<'_>) -> u64 {
     tensor.components().map(|c| c.extent().length).sum()
 }
 
-/// Chunks may decode to far more than the bytes of their file: refuses arrays of more than 1 GiB, or 2^24 chunks.
+/// What is compressed may decode to far more than the bytes of its file: refuses more than 1 GiB, or 2^24 chunks.
 pub fn check_limit(file: &File<'_>) -> Result<(), Failure> {
     const BYTES: u64 = 1 << 30;
     const CHUNKS: u64 = 1 << 24;
-    for tensor in file.tensors().filter(is_compressed_array) {
-        let length = tensor.components().filter_map(|data| data.decoded_length()).max().unwrap_or(0);
-        if length > BYTES {
-            return Err(Failure::too_large(length, 1));
+    let Some(b2nd) = file.as_b2nd() else {
+        for tensor in file.tensors() {
+            let compressed = tensor.components().filter(|component| component.encoding() != Encoding::Raw);
+            let length = compressed.filter_map(|component| component.decoded_length()).max().unwrap_or(0);
+            if length > BYTES {
+                return Err(Failure::too_large(length, 1));
+            }
         }
-    }
-    let Some(b2nd) = file.as_b2nd() else { return Ok(()) };
+        return Ok(());
+    };
     let length = file.tensors().next().and_then(|tensor| tensor.dense_length()).unwrap_or(u64::MAX);
     // Small arrays may be in large chunks. Faults of a chunk are reported when it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();

@@ -30,6 +30,23 @@ fn all_that_is_wrong_is_said_by_any_number_of_threads() {
 fn what_decodes_to_too_much_is_refused() {
     let folder = Folder::new();
     let [npy, assembly] = ["x.npy", "x.S"].map(|name| folder.path(name));
+    // The shape and the length of the last tensor, 400 000 bytes in Zstandard, are stated as 2 GiB.
+    let mut zstd = std::fs::read(fixture("v1.2/zstd.zt")).unwrap();
+    for at in [0x9a0, 0x9f4] {
+        assert_eq!(zstd[at..at + 4], 400_000_u32.to_be_bytes());
+        zstd[at..at + 4].copy_from_slice(&(1_u32 << 31).to_be_bytes());
+    }
+    let zstd = folder.write("zstd.zt", &zstd);
+    for command in [
+        &["list", "--digest", &zstd][..],
+        &["verify", &zstd],
+        &["explain", "--digest", &zstd],
+        &["extract", &zstd, "sparse_bytes", "-o", &npy],
+    ] {
+        let run = run(command);
+        assert_eq!(run.status, 1, "{command:?}");
+        assert!(run.err.contains("--no-limit"), "{command:?} {}", run.err);
+    }
     for bomb in ["b2nd/bad/bomb_2gib_zeros_0.b2nd", "b2nd/bad/bomb_nchunks_0.b2nd"].map(fixture) {
         for command in [
             &["list", "--digest", &bomb][..],
