@@ -21,11 +21,11 @@ LIB_ZSTD := target/c-zstd/release
 
 .PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-features test-c test-install \
 	test-source test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd \
-	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay no-panic miri sanitize \
-	coverage mutants header lint doc web web-test pictures clean
+	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay \
+	fuzz-replay-second no-panic miri sanitize coverage mutants header lint doc web web-test pictures clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 lib: ## libtenslice.a and libtenslice.so (as this system names them), in target/c/release
 	CARGO="$(CARGO)" RUST_TARGET=$(RUST_TARGET) FEATURES=$(FEATURES) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
@@ -145,6 +145,9 @@ fuzz-i686: ## fuzz on 32 bits, and keep the counts: TARGETS=, SECONDS=, RUNS=
 
 fuzz-replay: ## every fuzz target on its kept corpus and the fixtures, with the stable toolchain
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml
+
+fuzz-replay-second: ## the fuzz targets that compare with other readers, on the same; builds c-blosc2, which takes CMake
+	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
