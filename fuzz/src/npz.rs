@@ -63,14 +63,23 @@ impl Entry {
     }
 }
 
-/// A stream of `deflate`: a block that is stored, or one of fixed codes, in which runs are repeated. A compressor
+/// A stream of `deflate`: blocks that are stored, or one of fixed codes, in which runs are repeated. A compressor
 /// would take more time than all else.
 fn deflate(bytes: &[u8], is_stored: bool) -> Vec<u8> {
+    let mut stream = Vec::new();
     if is_stored {
-        let length = (bytes.len() as u16).to_le_bytes();
-        return [&[1], &length[..], &length.map(|byte| !byte), bytes].concat();
+        let mut rest = bytes;
+        loop {
+            let (block, after) = rest.split_at(rest.len().min(0xffff));
+            let length = (block.len() as u16).to_le_bytes();
+            stream.extend([&[u8::from(after.is_empty())], &length[..], &length.map(|byte| !byte), block].concat());
+            if after.is_empty() {
+                return stream;
+            }
+            rest = after;
+        }
     }
-    let (mut stream, mut bits) = (Vec::new(), 0);
+    let mut bits = 0;
     let mut put = |code: u32, length: u32| {
         // Codes begin with their highest bit.
         for bit in (0..length).rev() {
