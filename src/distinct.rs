@@ -2,8 +2,8 @@
 //! memory that the caller gives.
 //!
 //! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
-//! every item from the block on is looked up in the block: on the order of n log n comparisons per block, and no
-//! hashes, so no file can be crafted to take long. Where a file is opened, names are told apart by hashes first: items
+//! every other item is looked up in the block: on the order of n log n comparisons per block, and no hashes, so no file
+//! can be crafted to take long. Where a file is opened, names are told apart by hashes first: items
 //! whose hashes are equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of
 //! hashes instead, and take one comparison per pair: still linear in the bytes of names, since no more than
 //! [`MAX_COMPARED`] of them are compared this way.
@@ -25,7 +25,7 @@ const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
 /// An item that must not clash with another of its kind.
 pub(crate) trait Item: Copy {
-    /// An order in which an item that clashes with any clashes with one next to it.
+    /// An order in which an item that clashes with any after it clashes with the next one.
     fn order(self, other: Self) -> Ordering;
 
     fn clashes_with(self, other: Self) -> bool;
@@ -328,7 +328,8 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
     if scratch.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    let mut next = start;
+    let room = to_u64(scratch.len());
+    let (mut next, mut is_only) = (start, true);
     loop {
         let mut filled = 0_u64;
         for slot in scratch.iter_mut() {
@@ -337,28 +338,35 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
             filled = filled.saturating_add(1);
         }
         let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
+        let (first, last) = (sorted.first().copied(), sorted.last().copied());
         sort_by(sorted, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
-        // Of two that clash the later one is reported: the first of those in the block, else the first after it.
+        // Of two that clash the later one in the file is reported.
         let clashing = sorted.windows(2).filter_map(|two| {
             let [a, b] = two else { return None };
             items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
         });
         let mut later = clashing.min();
-        let mut place = next;
-        while later.is_none() {
+        // Of two that clash, the one that is first in their order is looked up in the block of the other: what that takes
+        // to read is read once with the item, and not again for each that it is compared with.
+        let has_others = filled > 0 && !(is_only && filled < room);
+        let mut place = start;
+        while later.is_none() && has_others {
             let Some((item, at)) = items.next(&mut place) else { break };
+            if first <= Some(at) && Some(at) <= last {
+                continue; // it is in the block
+            }
             let after = sorted.partition_point(|&other| items.at(other).order(item).is_lt());
-            let beside = [after.checked_sub(1), Some(after)].into_iter().flatten();
-            let is_clash = |place| sorted.get(place).is_some_and(|&other| items.at(other).clashes_with(item));
-            later = beside.into_iter().any(is_clash).then_some(at);
+            let clashing = sorted.get(after).filter(|&&other| item.clashes_with(items.at(other)));
+            later = clashing.map(|&other| other.max(at));
         }
         items.check()?;
         if let Some(position) = later {
             return Ok(Some((index_of(items, start, position), position)));
         }
-        if filled < to_u64(scratch.len()) {
+        if filled < room {
             return Ok(None);
         }
+        is_only = false;
     }
 }
 

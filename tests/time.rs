@@ -91,6 +91,7 @@ const ALL: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN,
 /// That but for opening in parts: an archive of a few kilobytes is fetched in more parts, the larger it is.
 const IN_MEMORY: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN];
 /// The work on many tensors that have to be compared.
+const CHECKED: &[Work] = &[OPEN, CHECK, CHECK_IN_PARTS];
 const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS];
 /// The work on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
@@ -123,7 +124,8 @@ const CASES: &[Case] = &[
     Case("unsorted places", "zt2", "falling", 450, zt2::falling_blobs, &[OPEN, CHECK]),
     Case("unsorted places", "zt2", "more than are compared", 2100, zt2::falling_blobs, &[OPEN, CHECK]),
     Case("unsorted places", "safetensors", "falling", 450, st::falling_places, &[OPEN, CHECK]),
-    Case("unsorted places", "safetensors", "one with much space", 450, st::spaced_place, &[OPEN, CHECK]),
+    Case("unsorted places", "safetensors", "one with much space", 450, st::spaced_place, CHECKED),
+    Case("unsorted places", "safetensors", "one with much space inside", 450, st::spaced_end, CHECKED),
     Case("unsorted places", "npz", "more than are compared", 1100, npz::falling_entries, COMPARED),
     Case("long texts", "zt1", "one as long as all others", 450, zt1::long_name, COMPARED),
     Case("long texts", "zt1", "a name", 1 << 12, zt1::one_long_name, &[OPEN, FIND, EXPLAIN]),
@@ -217,7 +219,7 @@ const CASES: &[Case] = &[
     Case("shards", "zt2", "looked up", 450, zt2::shards, &[OPEN, LIST, CHECK]),
     Case("shards", "zt2", "looked up with memory", 1100, zt2::shards, &[OPEN, CHECK]),
     Case("extra fields", "npz", "as long as all entries", 300, npz::extra_fields, &[OPEN, CHECK]),
-    Case("extra fields", "npz", "behind those of zip64", 300, npz::wide_extra_fields, &[OPEN, CHECK, CHECK_IN_PARTS]),
+    Case("extra fields", "npz", "behind those of zip64", 300, npz::wide_extra_fields, CHECKED),
     Case("comments", "npz", "of entries and the archive", 250, npz::comments, &[OPEN, LIST]),
     Case("fields", "npz", "that entries share", 250, npz::shared_head, &[OPEN]),
     Case("fields", "npy", "of a record", 1000, npy::fields, ONE),

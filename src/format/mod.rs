@@ -329,15 +329,19 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
-    let format = of_magic(head, false);
-    if format != Format::Unknown {
-        return format;
+    // safetensors has no magic: the length of a JSON object, then the object.
+    let length = match head.split_first_chunk() {
+        Some((length, [b'{', ..])) => u64::from_le_bytes(*length),
+        _ => u64::MAX,
+    };
+    // A length that is allowed may begin as gzip and ZIP do, but their byte 8 is never `{`; other magics are larger.
+    if length < 1 << 27 {
+        return Format::Safetensors;
     }
-    // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
-    // only lengths are ruled out that no text begins with.
-    match head.split_first_chunk::<8>() {
-        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < 1 << 40 => Format::Safetensors,
-        _ => Format::Unknown,
+    match of_magic(head, false) {
+        // The file may have been cut off, so that only lengths are ruled out that no text begins with.
+        Format::Unknown if length < 1 << 40 => Format::Safetensors,
+        format => format,
     }
 }
 

@@ -22,18 +22,22 @@ pub(super) enum Unique<'a> {
     Data(Span<'a>),
 }
 
-/// An extent, relative to the start of the data. Its end is read only when it is needed: there may be white space before
-/// it, as much as the file has.
+/// An extent, relative to the start of the data. Where the whole entry has not been read, its end is read only when it is
+/// needed: there may be white space before it, as much as the file has.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     text: &'a [u8],
     begin: u64,
+    end: Option<u64>,
     /// That of the first of the two numbers in the text.
     position: u32,
 }
 
 impl Span<'_> {
     fn end(self) -> u64 {
+        if let Some(end) = self.end {
+            return end;
+        }
         let mut reader = Reader::new(self.text, self.position);
         let mut end = || {
             reader.integer()?;
@@ -83,17 +87,19 @@ pub(super) struct Uniques<'r, 'a> {
 }
 
 impl<'a> Uniques<'_, 'a> {
-    /// Reads the position of the next one.
-    fn read(&self, place: &mut u32) -> Result<Option<u32>> {
+    /// Reads the next one, and its position.
+    fn read(&self, place: &mut u32) -> Result<Option<(Unique<'a>, u32)>> {
         let mut entry = Entry::blank();
         while self.file.next_entry(place, &mut entry)? {
             if self.item == Item::Name {
-                return Ok(Some(entry.at));
+                return Ok(Some((self.at(entry.at), entry.at)));
             }
             if entry.begin < entry.end {
                 let mut reader = self.file.reader(entry.offsets_at);
                 let _ = reader.begin(b'['); // it has been read before
-                return Ok(Some(reader.token_position()));
+                let (text, position) = (self.file.header.bytes, reader.token_position());
+                let span = Span { text, begin: entry.begin, end: Some(entry.end), position };
+                return Ok(Some((Unique::Data(span), position)));
             }
         }
         Ok(None)
@@ -115,11 +121,10 @@ impl<'a> Distinct for Uniques<'_, 'a> {
     type Place = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Unique<'a>, u32)> {
-        let next = self.read(place).unwrap_or_else(|error| {
+        self.read(place).unwrap_or_else(|error| {
             self.error = Some(error);
             None
-        });
-        next.map(|position| (self.at(position), position))
+        })
     }
 
     fn at(&self, position: u32) -> Unique<'a> {
@@ -127,7 +132,7 @@ impl<'a> Distinct for Uniques<'_, 'a> {
         if self.item == Item::Name {
             return Unique::Name(Spelled::at(text, position));
         }
-        Unique::Data(Span { text, begin: self.file.reader(position).integer().unwrap_or(0), position })
+        Unique::Data(Span { text, begin: self.file.reader(position).integer().unwrap_or(0), end: None, position })
     }
 
     fn check(&self) -> Result<()> {

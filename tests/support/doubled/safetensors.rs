@@ -1,5 +1,7 @@
 //! safetensors, and the index of a model in several files.
 
+use std::iter;
+
 use super::half_sorted;
 
 /// An entry of a header: bytes from `begin` on.
@@ -68,6 +70,13 @@ pub fn spaced_place(size: usize) -> Vec<u8> {
             entry
         }
     }))
+}
+
+/// In falling order, but for the first, whose end has much space before it: all others come after it.
+pub fn spaced_end(size: usize) -> Vec<u8> {
+    let first = entry("000000", 0, 1).replace("[0,1]", &format!("[0,{}1]", " ".repeat(60 * size)));
+    let others = (1..size).map(|place| entry(&format!("{place:06}"), size - place, 1));
+    header_of(iter::once(first).chain(others))
 }
 
 /// Names that begin with the same escapes.
