@@ -70,16 +70,19 @@ fn names_are_what_they_mean() {
 /// Two magics are lengths that a header may have: that of gzip, and that of ZIP.
 #[test]
 fn a_length_is_no_magic() {
-    for length in [0x8b1f, 0x1_8b1f, 0x08_8b1f, 0x0403_4b50] {
+    let large: &[usize] = if cfg!(target_pointer_width = "64") { &[0x08_8b1f, 0x0403_4b50] } else { &[] };
+    for &length in [0x8b1f, 0x1_8b1f].iter().chain(large) {
         let header = format!("{{{}}}", entry("a", 0, 1));
         let bytes = file(&(header.clone() + &" ".repeat(length - header.len())), 1);
         assert!([&b"\x1f\x8b"[..], b"PK\x03\x04"].iter().any(|magic| bytes.starts_with(magic)));
         let opened = File::open(&bytes).unwrap();
         assert_eq!((opened.format(), opened.tensor_count()), (Format::Safetensors, 1));
     }
-    // Of gzip and ZIP nothing begins so.
-    let not_json = File::open(b"\x1f\x8b\x08\0\0\0\0\0\x02\x03").unwrap_err();
-    assert_eq!((not_json.kind(), not_json.format()), (ErrorKind::UnsupportedFormat, Format::Gzip));
+    for (head, format) in
+        [(&b"\x1f\x8b\x08\0\0\0\0\0\x02\x03"[..], Format::Gzip), (b"PK\x03\x04\0\0\0\0\x08", Format::Npz)]
+    {
+        assert_eq!(File::open(head).unwrap_err().format(), format);
+    }
 }
 
 #[test]

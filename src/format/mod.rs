@@ -285,7 +285,7 @@ macro_rules! any_file {
             $($($magic => Format::$variant.code(),)*)*
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
             b"\x28\xb5\x2f\xfd" => Format::Zstd.code(),
-            b"\x1f\x8b" => Format::Gzip.code(),
+            b"\x1f\x8b\x08" => Format::Gzip.code(),
         ];
 
         /// The offset of the magic of a format, by the format's code.
@@ -329,19 +329,18 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
-    // safetensors has no magic: the length of a JSON object, then the object.
-    let length = match head.split_first_chunk() {
-        Some((length, [b'{', ..])) => u64::from_le_bytes(*length),
-        _ => u64::MAX,
-    };
-    // A length that is allowed may begin as gzip and ZIP do, but their byte 8 is never `{`; other magics are larger.
-    if length < 1 << 27 {
-        return Format::Safetensors;
+    let format = of_magic(head, false);
+    // Those of gzip and ZIP may be the lengths of large headers of safetensors; they never have a `{` as their byte 8.
+    let is_length = matches!(format, Format::Gzip | Format::Npz) && cfg!(target_pointer_width = "64");
+    if format != Format::Unknown && !is_length {
+        return format;
     }
-    match of_magic(head, false) {
-        // The file may have been cut off, so that only lengths are ruled out that no text begins with.
-        Format::Unknown if length < 1 << 40 => Format::Safetensors,
-        format => format,
+    // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
+    // only lengths are ruled out that no text begins with.
+    match head.split_first_chunk::<8>() {
+        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < 1 << 40 => Format::Safetensors,
+        _ if is_length => format,
+        _ => Format::Unknown,
     }
 }
 

@@ -22,21 +22,24 @@ pub(super) enum Unique<'a> {
     Data(Span<'a>),
 }
 
-/// An extent, relative to the start of the data. Where the whole entry has not been read, its end is read only when it is
-/// needed: there may be white space before it, as much as the file has.
+/// An extent, relative to the start of the data. Its end is read only when it is needed: there may be white space before
+/// it, as much as the file has.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     text: &'a [u8],
     begin: u64,
-    end: Option<u64>,
+    /// 0 if it has not been read yet. Chips have a few tensors, and little stack.
+    #[cfg(target_pointer_width = "64")]
+    end: u64,
     /// That of the first of the two numbers in the text.
     position: u32,
 }
 
 impl Span<'_> {
     fn end(self) -> u64 {
-        if let Some(end) = self.end {
-            return end;
+        #[cfg(target_pointer_width = "64")]
+        if self.end > 0 {
+            return self.end;
         }
         let mut reader = Reader::new(self.text, self.position);
         let mut end = || {
@@ -87,22 +90,37 @@ pub(super) struct Uniques<'r, 'a> {
 }
 
 impl<'a> Uniques<'_, 'a> {
-    /// Reads the next one, and its position.
-    fn read(&self, place: &mut u32) -> Result<Option<(Unique<'a>, u32)>> {
+    /// Reads the next one, and returns its position, and the end of the data.
+    fn read(&self, place: &mut u32) -> Result<Option<(u32, u64)>> {
         let mut entry = Entry::blank();
         while self.file.next_entry(place, &mut entry)? {
             if self.item == Item::Name {
-                return Ok(Some((self.at(entry.at), entry.at)));
+                return Ok(Some((entry.at, 0)));
             }
             if entry.begin < entry.end {
                 let mut reader = self.file.reader(entry.offsets_at);
                 let _ = reader.begin(b'['); // it has been read before
-                let (text, position) = (self.file.header.bytes, reader.token_position());
-                let span = Span { text, begin: entry.begin, end: Some(entry.end), position };
-                return Ok(Some((Unique::Data(span), position)));
+                return Ok(Some((reader.token_position(), entry.end)));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the item at a position; its end, too, if that is not 0.
+    fn item(&self, position: u32, end: u64) -> Unique<'a> {
+        let text = self.file.header.bytes;
+        if self.item == Item::Name {
+            return Unique::Name(Spelled::at(text, position));
+        }
+        #[cfg(not(target_pointer_width = "64"))]
+        let _ = end;
+        Unique::Data(Span {
+            text,
+            begin: self.file.reader(position).integer().unwrap_or(0),
+            #[cfg(target_pointer_width = "64")]
+            end,
+            position,
+        })
     }
 
     /// The position in the header of what the error of a clash is about: for offsets, their list.
@@ -121,18 +139,15 @@ impl<'a> Distinct for Uniques<'_, 'a> {
     type Place = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Unique<'a>, u32)> {
-        self.read(place).unwrap_or_else(|error| {
+        let next = self.read(place).unwrap_or_else(|error| {
             self.error = Some(error);
             None
-        })
+        });
+        next.map(|(position, end)| (self.item(position, end), position))
     }
 
     fn at(&self, position: u32) -> Unique<'a> {
-        let text = self.file.header.bytes;
-        if self.item == Item::Name {
-            return Unique::Name(Spelled::at(text, position));
-        }
-        Unique::Data(Span { text, begin: self.file.reader(position).integer().unwrap_or(0), end: None, position })
+        self.item(position, 0)
     }
 
     fn check(&self) -> Result<()> {
