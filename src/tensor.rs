@@ -427,14 +427,15 @@ impl<'a> Tensor<'a> {
     /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
-        let mut components = self.components();
+        let (mut components, mut is_encoded) = (self.components(), false);
         for component in components.by_ref() {
             verified.add(component.verify_with(decoder, scratch)?);
+            is_encoded |= component.encoding() != Encoding::Raw;
         }
         if let Some(error) = components.error() {
             return Err(error);
         }
-        if self.sparse_roles().is_some() && self.scratch_length() == Some(0) {
+        if !is_encoded && self.sparse_roles().is_some() && self.scratch_length() == Some(0) {
             verified.warnings = self.sparse(&mut [])?.warnings();
         }
         Ok(verified)

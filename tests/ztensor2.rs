@@ -802,6 +802,36 @@ fn a_digest_of_an_unknown_kind_is_a_warning() {
     }
 }
 
+/// What is not compared with a digest is held to its type all the same.
+#[test]
+fn booleans_without_a_digest_that_is_known() {
+    for digest in [None, Some("blake3:00".into())] {
+        for (last, is_valid) in [(1, true), (2, false)] {
+            let part = parts(&[("data", "u8", 4)]).remove(0);
+            let data = Part { logical: Some("bool"), stored: vec![0, 1, 0, last], digest: digest.clone(), ..part };
+            let bytes = one("dense", &[4], vec![data]);
+            let verified = File::open(&bytes).unwrap().find("t").unwrap().verify();
+            let expected = if is_valid { None } else { Some(ErrorKind::InvalidElement) };
+            assert_eq!(verified.err().map(|error| error.kind()), expected, "{digest:?}");
+        }
+    }
+}
+
+/// Indices of no elements are not checked either, where a component is encoded.
+#[test]
+fn an_empty_sparse_tensor_with_an_encoded_component() {
+    let mut all = parts(&[("values", "f32", 3), ("indices", "u64", 0), ("indptr", "u64", 24)]);
+    all[0].decoded_length = Some(0);
+    let mut bytes = one("zt.sparse_csr/1", &[2, 3], all);
+    // An encoding that nobody knows.
+    let name = b"zt.zstd-seekable/1";
+    let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+    bytes[at] = b'x';
+    repair(&mut bytes);
+    let file = File::open(&bytes).unwrap();
+    assert!(file.verify().is_ok(), "{:?}", file.verify());
+}
+
 /// Bytes that only continue a character, as the whole of a name.
 #[test]
 fn names_are_utf_8() {

@@ -30,9 +30,9 @@ pub enum Verification {
 enum Check<'a> {
     /// Bytes as they are.
     Stored(Digest, &'a [u8]),
-    /// What these bytes decode to, where they are encoded.
+    /// What these bytes decode to, where they are encoded; and the outcome if all is as it should be.
     #[cfg(feature = "ztensor2")]
-    Decoded(Option<Digest>, Contents, &'a [u8]),
+    Decoded(Option<Digest>, Contents, &'a [u8], Verification),
     Nothing(Verification),
 }
 
@@ -66,8 +66,8 @@ impl<'a> Component<'a> {
             Check::Stored(digest, stored) if digest.is_of(stored) => Ok(Verification::Verified),
             Check::Stored(..) => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
             #[cfg(feature = "ztensor2")]
-            Check::Decoded(digest, contents, stored) => {
-                self.verify_decoded(digest, contents, stored, decoder, scratch)
+            Check::Decoded(digest, contents, stored, outcome) => {
+                self.verify_decoded(digest, contents, stored, decoder, scratch).map(|()| outcome)
             }
         }
     }
@@ -79,7 +79,7 @@ impl<'a> Component<'a> {
     pub fn verify_scratch_length(&self) -> Option<u64> {
         match self.verifiable().ok()? {
             #[cfg(feature = "ztensor2")]
-            Check::Decoded(_, _, stored) if self.record.encoding != Encoding::Raw => {
+            Check::Decoded(_, _, stored, _) if self.record.encoding != Encoding::Raw => {
                 Some(self.frames(stored).ok()?.largest_frame())
             }
             _ => Some(0),
@@ -114,23 +114,25 @@ impl<'a> Component<'a> {
             }
             digest::spelled(text.bytes())
         };
-        let digest = match self.record.digest.map(spelled) {
-            None => None,
-            Some(Spelled::Known(digest)) => Some(self.built_in(digest)?),
-            Some(Spelled::Unknown) => return Ok(Check::Nothing(Verification::UnknownDigest)),
+        let (digest, outcome) = match self.record.digest.map(spelled) {
+            None => (None, Verification::NoDigest),
+            Some(Spelled::Known(digest)) => (Some(self.built_in(digest)?), Verification::Verified),
+            Some(Spelled::Unknown) => (None, Verification::UnknownDigest),
             Some(Spelled::Invalid) => return Err(self.error(ErrorKind::InvalidDigest, Item::Digest)),
         };
         #[cfg(feature = "ztensor2")]
         if let Some(contents) = self.record.decoded.filter(|contents| digest.is_some() || *contents != Contents::Any)
         {
             return match self.record.encoding {
-                Encoding::Raw | Encoding::ZstdSeekable => Ok(Check::Decoded(digest, contents, self.stored()?)),
+                Encoding::Raw | Encoding::ZstdSeekable => {
+                    Ok(Check::Decoded(digest, contents, self.stored()?, outcome))
+                }
                 _ => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
             };
         }
         match digest {
             Some(digest) => Ok(Check::Stored(digest, self.stored()?)),
-            None => Ok(Check::Nothing(Verification::NoDigest)),
+            None => Ok(Check::Nothing(outcome)),
         }
     }
 
@@ -148,7 +150,7 @@ impl<'a> Component<'a> {
         stored: &[u8],
         decoder: &mut dyn Decoder,
         scratch: &mut [u8],
-    ) -> Result<Verification> {
+    ) -> Result<()> {
         let mut is_valid = true;
         let mut check = |part: &[u8], is_last: bool| {
             is_valid &= match contents {
@@ -174,11 +176,12 @@ impl<'a> Component<'a> {
                 _ => true,
             }
         };
-        match digest {
-            _ if !is_same => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
-            _ if !is_valid => Err(self.error(ErrorKind::InvalidElement, Item::Component)),
-            Some(_) => Ok(Verification::Verified),
-            None => Ok(Verification::NoDigest),
+        if !is_same {
+            return Err(self.error(ErrorKind::DigestMismatch, Item::Digest));
         }
+        if !is_valid {
+            return Err(self.error(ErrorKind::InvalidElement, Item::Component));
+        }
+        Ok(())
     }
 }

@@ -28,8 +28,8 @@ const MAX_NAME: usize = 64;
 /// as few as can be looked through for each component.
 const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
 
-/// How many positions are remembered on opening.
-pub(super) const SLOTS: usize = 1024;
+/// How many positions are remembered on opening: two of each shard.
+pub(super) const SLOTS: usize = 2048;
 
 /// Whether the positions of shards are remembered.
 pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
@@ -104,6 +104,15 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
     }
 }
 
+/// Returns the position of the size in the entry of a shard, which has been read before.
+fn size_at(manifest: &[u8], entry: u32) -> Option<u32> {
+    let mut reader = Reader::new(manifest, entry);
+    reader.text_bytes()?;
+    let mut record = cbor_strict::Record::default();
+    reader.record(&mut record, SHARD)?;
+    (reader.field(&mut record, DEPTH)? == Item::Length).then(|| reader.position()) // the first of the two
+}
+
 /// Holds `bytes` to be all of the file that `shard` describes; `at` is the offset of what is said about it. Whether its
 /// digest has been compared, which it is not if it is of an unknown kind, or is SHA-256 and that is not built in.
 pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
@@ -160,38 +169,45 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The shards by name: they are in order, and the positions of some of them, evenly spread, are remembered.
+/// The shards by name: they are in order, and some of them, evenly spread, are remembered.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
     keys: Keys,
-    positions: &'s [u32],
+    /// Where the names are, and the sizes: other keys of a record may be long.
+    names: &'s [u32],
+    sizes: &'s [u32],
     /// How many shards there are from one that is remembered to the next.
     step: u32,
     last: Option<Record<'a>>,
 }
 
 impl<'s, 'a> Index<'s, 'a> {
-    /// Fills `slots` with positions.
+    /// Fills `slots` with positions, two of each shard.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
         let keys = table.keys();
+        let (names, sizes) = slots.split_at_mut(slots.len().div_ceil(2));
         let (mut filled, mut step) = (0_usize, u32::MAX);
         if IS_INDEXED {
-            step = u32::try_from(count_of(keys.left.into(), to_u64(slots.len()))).unwrap_or(u32::MAX);
+            step = u32::try_from(count_of(keys.left.into(), to_u64(names.len()))).unwrap_or(u32::MAX);
             let mut reader = Reader::new(table.region.bytes, keys.at);
             let mut left = keys.left;
-            for slot in slots.iter_mut() {
+            let mut sizes = sizes.iter_mut();
+            for name_at in names.iter_mut() {
                 if left == 0 {
                     break;
                 }
-                *slot = reader.position();
+                *name_at = reader.position();
                 filled = filled.saturating_add(1);
+                if let (Some(at), Some(found)) = (sizes.next(), size_at(table.region.bytes, *name_at)) {
+                    *at = found;
+                }
                 for _ in 0..step.min(left) {
                     left = left.saturating_sub(1);
                     let _ = reader.text_bytes().and_then(|_| reader.pass_over_value()); // they have been read
                 }
             }
         }
-        Self { table, keys, positions: slots.get(..filled).unwrap_or_default(), step, last: None }
+        Self { table, keys, names: names.get(..filled).unwrap_or_default(), sizes, step, last: None }
     }
 
     /// Whether there are so few that finding one costs little.
@@ -208,9 +224,12 @@ impl<'s, 'a> Index<'s, 'a> {
             }
             // From the last one that is remembered and does not come after it.
             let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
-            let before = self.positions.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
+            let before = self.names.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
             let place = before.checked_sub(1)?;
-            let at = *self.positions.get(place)?;
+            let at = *self.names.get(place)?;
+            if let Some(size_at) = self.sizes.get(place).filter(|_| name_at(&at) == name.bytes()) {
+                return Reader::new(self.table.region.bytes, *size_at).unsigned();
+            }
             // The last one has fewer after it: what follows the table is no shard.
             let passed = u32::try_from(place).unwrap_or(u32::MAX).saturating_mul(self.step);
             keys = Keys { at, left: self.keys.left.saturating_sub(passed).min(self.step) };

@@ -18,6 +18,28 @@ pub fn shards(size: usize) -> Vec<u8> {
     blobs(size, size, |i| size - i)
 }
 
+/// Tensors that are in one of two shards by turns; the first of these has as many other keys as there are tensors.
+pub fn long_shards(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("shards").map(2);
+    for (name, others) in [("a", size), ("b", 0)] {
+        let digest = format!("sha256:{:060}", 0);
+        cbor.text(name).map(others as u64 + 2);
+        (0..others).for_each(|i| {
+            cbor.text(&format!("{i:03x}")).array(16).raw(&[0; 16]);
+        });
+        cbor.text("size").uint(1 << 40).text("digest").text(&digest);
+    }
+    cbor.text("objects").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
+        cbor.map(3).text("blob").array(2).uint(4096).uint(0).text("dtype").text("u8");
+        cbor.text("shard").text(["a", "b"][i % 2]);
+        cbor.text("shape").array(1).uint(0).text("layout").text("dense");
+    }
+    file_2(&cbor.0, 1)
+}
+
 /// Tensors of which the last has another length than its shape takes.
 pub fn spoiled(size: usize) -> Vec<u8> {
     file_2(&manifest(size, 0, &|i| 1 + i, 2), size)
