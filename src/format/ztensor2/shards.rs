@@ -175,6 +175,7 @@ pub(super) struct Index<'s, 'a> {
     keys: Keys,
     /// Where the names are, and the sizes: other keys of a record may be long.
     names: &'s [u32],
+    #[cfg(target_pointer_width = "64")]
     sizes: &'s [u32],
     /// How many shards there are from one that is remembered to the next.
     step: u32,
@@ -185,7 +186,7 @@ impl<'s, 'a> Index<'s, 'a> {
     /// Fills `slots` with positions, two of each shard.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
         let keys = table.keys();
-        let (names, sizes) = slots.split_at_mut(slots.len().div_ceil(2));
+        let (names, sizes) = slots.split_at_mut_checked(slots.len().div_ceil(2)).unwrap_or_default();
         let (mut filled, mut step) = (0_usize, u32::MAX);
         if IS_INDEXED {
             step = u32::try_from(count_of(keys.left.into(), to_u64(names.len()))).unwrap_or(u32::MAX);
@@ -207,7 +208,15 @@ impl<'s, 'a> Index<'s, 'a> {
                 }
             }
         }
-        Self { table, keys, names: names.get(..filled).unwrap_or_default(), sizes, step, last: None }
+        Self {
+            table,
+            keys,
+            names: names.get(..filled).unwrap_or_default(),
+            #[cfg(target_pointer_width = "64")]
+            sizes,
+            step,
+            last: None,
+        }
     }
 
     /// Whether there are so few that finding one costs little.
@@ -227,6 +236,7 @@ impl<'s, 'a> Index<'s, 'a> {
             let before = self.names.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
             let place = before.checked_sub(1)?;
             let at = *self.names.get(place)?;
+            #[cfg(target_pointer_width = "64")]
             if let Some(size_at) = self.sizes.get(place).filter(|_| name_at(&at) == name.bytes()) {
                 return Reader::new(self.table.region.bytes, *size_at).unsigned();
             }
