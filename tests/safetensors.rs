@@ -78,9 +78,12 @@ fn a_length_is_no_magic() {
         let opened = File::open(&bytes).unwrap();
         assert_eq!((opened.format(), opened.tensor_count()), (Format::Safetensors, 1));
     }
-    for (head, format) in
-        [(&b"\x1f\x8b\x08\0\0\0\0\0\x02\x03"[..], Format::Gzip), (b"PK\x03\x04\0\0\0\0\x08", Format::Npz)]
-    {
+    // Other files, also GGUF with 123 tensors, whose count begins with a `{`.
+    for (head, format) in [
+        (&b"\x1f\x8b\x08\0\0\0\0\0\x02\x03"[..], Format::Gzip),
+        (b"PK\x03\x04\0\0\0\0\x08", Format::Npz),
+        (b"GGUF\x03\0\0\0{\0\0\0\0\0\0\0", Format::Gguf),
+    ] {
         assert_eq!(File::open(head).unwrap_err().format(), format);
     }
 }

@@ -339,8 +339,7 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     // only lengths are ruled out that no text begins with.
     match head.split_first_chunk::<8>() {
         Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < 1 << 40 => Format::Safetensors,
-        _ if is_length => format,
-        _ => Format::Unknown,
+        _ => format,
     }
 }
 
