@@ -3,10 +3,10 @@
 //!
 //! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
 //! every other item is looked up in the block: on the order of n log n comparisons per block, and no hashes, so no file
-//! can be crafted to take long. Where a file is opened, names are told apart by hashes first: items
-//! whose hashes are equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of
-//! hashes instead, and take one comparison per pair: still linear in the bytes of names, since no more than
-//! [`MAX_COMPARED`] of them are compared this way.
+//! can be crafted to take long. Where a file is opened, names are told apart by hashes first: items whose hashes are
+//! equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of hashes instead, and take
+//! one comparison per pair: still linear in the bytes of names, since no more than [`MAX_COMPARED`] of them are compared
+//! this way.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -25,7 +25,7 @@ const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
 /// An item that must not clash with another of its kind.
 pub(crate) trait Item: Copy {
-    /// An order in which an item that clashes with any after it clashes with the next one.
+    /// An order in which an item that clashes with any after it clashes with the next one, or is the same as that.
     fn order(self, other: Self) -> Ordering;
 
     fn clashes_with(self, other: Self) -> bool;
@@ -427,7 +427,7 @@ fn swap(items: &mut [u32], a: u64, b: u64) {
 mod tests {
     use std::prelude::v1::*;
 
-    use super::{Distinct, Extent, Result, clash, clash_of_few, sort_by};
+    use super::{Distinct, Extent, Item, Ordering, Result, clash, clash_of_few, sort_by};
     #[cfg(feature = "gguf")]
     use super::{MAX_COMPARED, Seen};
 
@@ -448,19 +448,37 @@ mod tests {
         }
     }
 
-    /// Ranges as a file may have them, found by their index plus 1.
-    struct Places(Vec<Extent>);
+    /// An extent that others may have, too, as in zTensor 2.
+    #[derive(Clone, Copy)]
+    struct Shared(Extent);
 
-    impl Distinct for Places {
-        type Item = Extent;
-        type Place = u32;
-
-        fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
-            *place += 1;
-            self.0.get(*place as usize - 1).map(|extent| (*extent, *place))
+    impl Item for Shared {
+        fn order(self, other: Self) -> Ordering {
+            self.0.order(other.0)
         }
 
-        fn at(&self, position: u32) -> Extent {
+        fn clashes_with(self, other: Self) -> bool {
+            self.0 != other.0 && self.0.clashes_with(other.0)
+        }
+
+        fn hash(self) -> u32 {
+            0
+        }
+    }
+
+    /// Ranges as a file may have them, found by their index plus 1.
+    struct Places<I>(Vec<I>);
+
+    impl<I: Item> Distinct for Places<I> {
+        type Item = I;
+        type Place = u32;
+
+        fn next(&mut self, place: &mut u32) -> Option<(I, u32)> {
+            *place += 1;
+            self.0.get(*place as usize - 1).map(|item| (*item, *place))
+        }
+
+        fn at(&self, position: u32) -> I {
             self.0[position as usize - 1]
         }
 
@@ -476,28 +494,35 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % below
         };
+        let mut clashing = [0; 2];
         for round in 0..2000 {
-            let places =
-                (0..random(20)).map(|_| Extent::new(random(200), 1 + random(if round % 2 == 0 { 4 } else { 30 })));
-            let mut places = Places(places.collect());
-            let clash_with = |i: usize, all: &[Extent]| {
-                let is_before = |a: &Extent, b: &Extent| a.offset + a.length <= b.offset;
-                all[..i].iter().any(|other| !is_before(other, &all[i]) && !is_before(&all[i], other))
-            };
-            let expected = (0..places.0.len()).any(|i| clash_with(i, &places.0));
-            let few = clash_of_few(&mut places, 0);
-            assert_eq!(few.is_some(), expected, "{:?}", places.0);
-            assert!(few.is_none_or(|(index, _)| clash_with(index as usize, &places.0)));
-            for memory in 1..24 {
-                let found = clash(&mut places, 0, &mut vec![0; memory]).unwrap();
-                assert_eq!(found.is_some(), expected, "{:?} with {memory}", places.0);
-                assert!(
-                    found.is_none_or(|(index, _)| clash_with(index as usize, &places.0)),
-                    "{:?} with {memory}",
-                    places.0
-                );
-            }
+            let longest = if round % 2 == 0 { 4 } else { 30 };
+            let places: Vec<_> = (0..random(20)).map(|_| Extent::new(random(200), 1 + random(longest))).collect();
+            // Few of them, so that many are the same.
+            let few: Vec<_> = (0..random(20)).map(|_| Extent::new(8 * random(6), 8 + random(12) / 11)).collect();
+            clashing[0] += u32::from(overlaps_are_found(&places, false, |extent| extent));
+            clashing[1] += u32::from(overlaps_are_found(&few, true, Shared));
         }
+        assert!(clashing.iter().all(|count| (200..1800).contains(count)), "{clashing:?}");
+    }
+
+    /// Compares what is found of `places` with any memory with what comparing all pairs finds: whether any clash.
+    fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
+        let is_apart = |a: &Extent, b: &Extent| {
+            a.offset + a.length <= b.offset || b.offset + b.length <= a.offset || may_be_same && a == b
+        };
+        let clashes = |i: usize| places[..i].iter().any(|other| !is_apart(other, &places[i]));
+        let expected = (0..places.len()).any(clashes);
+        let mut items = Places(places.iter().copied().map(item).collect());
+        let check = |found: Option<(u32, u32)>, memory: usize| {
+            assert_eq!(found.is_some(), expected, "{places:?} with {memory}");
+            assert!(found.is_none_or(|(index, _)| clashes(index as usize)), "{places:?} with {memory}");
+        };
+        check(clash_of_few(&mut items, 0), 0);
+        for memory in 1..24 {
+            check(clash(&mut items, 0, &mut vec![0; memory]).unwrap(), memory);
+        }
+        expected
     }
 
     #[cfg(feature = "gguf")]

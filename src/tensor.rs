@@ -230,8 +230,14 @@ impl<'a> Tensor<'a> {
         let Some(roles) = self.sparse_roles() else {
             return dispatch!(&self.file, file => file.whole_scratch_length(&self.record));
         };
-        let encoded = self.components().filter(|c| c.encoding() != Encoding::Raw && roles.contains(&c.role()));
-        encoded.map(|component| component.decoded_length()).try_fold(0, |sum: u64, length| sum.checked_add(length?))
+        let mut encoded = self.encoded(roles).map(|component| component.decoded_length());
+        encoded.try_fold(0, |sum: u64, length| sum.checked_add(length?))
+    }
+
+    /// The components of those roles that are stored encoded.
+    fn encoded(&self, roles: &'static [&str]) -> impl Iterator<Item = Component<'a>> {
+        self.components()
+            .filter(|component| component.encoding() != Encoding::Raw && roles.contains(&component.role()))
     }
 
     /// Reads the tensor as a dense array into `dst`, whatever its layout, and returns the part of `dst` written. The
@@ -427,15 +433,14 @@ impl<'a> Tensor<'a> {
     /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
-        let (mut components, mut is_encoded) = (self.components(), false);
+        let mut components = self.components();
         for component in components.by_ref() {
             verified.add(component.verify_with(decoder, scratch)?);
-            is_encoded |= component.encoding() != Encoding::Raw;
         }
         if let Some(error) = components.error() {
             return Err(error);
         }
-        if !is_encoded && self.sparse_roles().is_some() && self.scratch_length() == Some(0) {
+        if self.sparse_roles().is_some_and(|roles| self.encoded(roles).next().is_none()) {
             verified.warnings = self.sparse(&mut [])?.warnings();
         }
         Ok(verified)

@@ -549,6 +549,20 @@ fn indices_outside_are_refused() {
     assert!(verdict(&coo(&[1.0], &[1, 2])).is_ok());
 }
 
+/// Components that no layout asks for do not keep indices from being checked, however they are stored.
+#[test]
+fn indices_are_verified_beside_an_encoded_component_of_another_role() {
+    for (row, expected) in [(1, None), (2, Some(ErrorKind::IndexOutOfRange))] {
+        let (coords, values) = (("coords", "i64", bytes_of(&[row, 0])), ("values", "i64", bytes_of(&[1])));
+        let mut bytes = with_parts("sparse_coo", &[coords, values, ("x", "u8/12345678", vec![0; 8])]);
+        let (logical, encoding) = (b"\x64type\x6812345678", b"\x68encoding\x64zstd");
+        let at = bytes.windows(logical.len()).position(|window| window == logical).unwrap();
+        bytes[at..at + encoding.len()].copy_from_slice(encoding);
+        let verified = File::open(&bytes).unwrap().find("m").unwrap().verify();
+        assert_eq!(verified.err().map(kind), expected);
+    }
+}
+
 /// An unknown logical type does not determine the size of its elements; the storage dtype does.
 #[test]
 fn values_and_indices_of_an_unknown_type_are_whole() {

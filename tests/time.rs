@@ -90,8 +90,9 @@ const PARTS: Work = ("parts", open_in_parts);
 const ALL: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN, PARTS];
 /// That but for opening in parts: an archive of a few kilobytes is fetched in more parts, the larger it is.
 const IN_MEMORY: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN];
-/// The work on many tensors that have to be compared.
+/// What opening compares, or leaves to be compared.
 const CHECKED: &[Work] = &[OPEN, CHECK, CHECK_IN_PARTS];
+/// The work on many tensors that have to be compared.
 const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS];
 /// The work on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];

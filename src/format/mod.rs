@@ -330,7 +330,8 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
     let format = of_magic(head, false);
-    // Those of gzip and ZIP may be the lengths of large headers of safetensors; they never have a `{` as their byte 8.
+    // The magics of gzip and ZIP may be the lengths of headers of safetensors, too large ones for chips; but neither has a
+    // `{` as byte 8.
     let is_length = matches!(format, Format::Gzip | Format::Npz) && cfg!(target_pointer_width = "64");
     if format != Format::Unknown && !is_length {
         return format;

@@ -25,7 +25,7 @@ fn corpus(target: &str) -> Files {
     files.collect()
 }
 
-/// Those below `tests/fixtures` that are not about others.
+/// The files below `tests/fixtures`, without those that describe others.
 fn fixtures() -> Files {
     let mut paths = Vec::new();
     below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures"), &mut paths);
@@ -41,7 +41,7 @@ fn below(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs each target on each file of its corpus, and on each fixture: the corpora leave out what is one.
+/// Runs each target on each file of its corpus, and on each fixture, which the corpora leave out.
 pub fn run(targets: &[Target]) {
     let fixtures = fixtures();
     assert!(fixtures.len() > 1000, "{}", fixtures.len());

@@ -106,7 +106,7 @@ impl<'a> Uniques<'_, 'a> {
         Ok(None)
     }
 
-    /// Returns the item at a position; its end, too, if that is not 0.
+    /// Returns the item at a position; `end` is that of its data, or 0 if it has not been read.
     fn item(&self, position: u32, end: u64) -> Unique<'a> {
         let text = self.file.header.bytes;
         if self.item == Item::Name {
