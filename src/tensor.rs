@@ -340,9 +340,9 @@ impl<'a> Tensor<'a> {
     /// that are stored encoded are decoded into `scratch`, see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
-    /// `UnsupportedLayout` where it is not sparse, or its values take less than a byte each. `InvalidRowPointers`,
-    /// `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`, where the structure is invalid.
-    /// `OutOfScratch`, and those of [`Component::read_into`].
+    /// `UnsupportedLayout` where it is not sparse, or its values take less than a byte each, or are of a logical type that
+    /// is unknown. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`,
+    /// where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -394,12 +394,16 @@ impl<'a> Tensor<'a> {
     }
 
     /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
-    /// code out. The values of a sparse tensor are read one by one, which those of less than a byte cannot be.
+    /// code out. The values of a sparse tensor are read one by one: those of less than a byte cannot be, nor those of a
+    /// logical type whose size is unknown.
     const fn stored_layout(&self) -> Layout {
-        let is_packed = cfg!(feature = "ztensor2") && matches!(self.record.dtype, Some(dtype) if dtype.is_packed());
+        let has_values = match self.record.dtype {
+            Some(dtype) => !cfg!(feature = "ztensor2") || !dtype.is_packed(),
+            None => false,
+        };
         match self.record.layout {
             Layout::Dense if !HAS_DENSE => Layout::Other,
-            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE || is_packed => Layout::Other,
+            Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE || !has_values => Layout::Other,
             layout => layout,
         }
     }
@@ -417,8 +421,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
-    /// indices as [`sparse`](Self::sparse) does; those of values that take less than a byte each are not checked. Linear
-    /// in the sum of what [`Component::verify`] takes for each component, also where several share their bytes.
+    /// indices as [`sparse`](Self::sparse) does; those of values that it does not read are not checked. Linear in the sum
+    /// of what [`Component::verify`] takes for each component, also where several share their bytes.
     ///
     /// # Errors
     /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).

@@ -1030,6 +1030,10 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
     // A type may be that of the bytes themselves.
     let bytes = with("f8_e5m2", "f8_e5m2", 4);
     assert_eq!(File::open(&bytes).unwrap().find("w").unwrap().dtype(), Some(DType::F8_E5M2));
+    let bytes = with("f32", "f32", 1);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.warnings().is_empty(), file.find("w").unwrap().dtype()), (true, Some(DType::F32)));
+    assert_eq!(File::open(&with("f32", "f32", 2)).map_err(kind).unwrap_err(), ErrorKind::SizeMismatch);
     // A known type over the wrong dtype is a contradiction.
     assert_eq!(File::open(&with("f8_e5m2", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::TypeMismatch);
     assert_eq!(File::open(&with("complex64", "f32", 1)).map_err(kind).unwrap_err(), ErrorKind::PartialElement);
