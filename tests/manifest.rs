@@ -101,12 +101,31 @@ fn nesting_is_bounded() {
     }
 }
 
+/// Attributes that are as deep as they may be are in front of the component that the message is about.
+#[test]
+fn messages_name_what_is_behind_deep_attributes() {
+    for depth in [1, 31, 32] {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(4);
+        cbor.text("attributes").map(1).text("a");
+        cbor.0.extend(vec![0x81; depth]);
+        cbor.uint(0).text("shape").array(1).uint(4).text("format").text("dense").text("components").map(1).text("data");
+        cbor.map(3).text("dtype").text("u9").text("offset").uint(64).text("length").uint(4);
+        let bytes = file_1_2(&cbor.0);
+        let error = File::open(&bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownDType, "{depth}");
+        let sentence = error.explain(&bytes[..]).to_string();
+        assert!(["\"w\"", "\"data\"", "u9"].iter().all(|part| sentence.contains(part)), "{depth}: {sentence}");
+    }
+}
+
 #[test]
 fn names_in_any_order_are_compared() {
     let names: Vec<String> = (0..1024).map(|i| format!("t{}", (i * 7919) % 1024)).collect();
     let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().is_empty());
+    assert!(file.check(&mut []).unwrap().is_empty()); // nothing is left to compare
     for name in &names {
         assert_eq!(file.find(name).unwrap().name(), name.as_str());
     }

@@ -118,7 +118,7 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn 
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);
-        reader.skip();
+        reader.skip_record();
     }
 }
 

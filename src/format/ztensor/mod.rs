@@ -558,7 +558,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
         let mut reader = self.manifest.reader(self.entries);
-        if !self.is_sorted {
+        if warnings.contains(Warning::NamesUnchecked) {
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
             let repeated = distinct::clash(&mut keys, self.first_name(), scratch)?;
             self.judge_names(repeated, &mut reader, &mut checked);
