@@ -163,8 +163,13 @@ fn shapes() {
     ] {
         refused(&header("'<i2'", "False", shape), ErrorKind::Malformed, Item::Shape, start + at);
     }
-    let overflow = File::open(&file(1, &header("'<i2'", "False", "(9223372036854775808,)"), 0)).unwrap_err();
-    assert_eq!((overflow.kind(), overflow.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+    let long = header("'<i2'", "False", "(9223372036854775808,)");
+    refused(&long, ErrorKind::ShapeOverflow, Item::Shape, start);
+    for version in [1, 2] {
+        let overflow = File::open(&file(version, &long, 0)).unwrap_err();
+        let before = if version == 1 { 10 } else { 12 };
+        assert_eq!((overflow.kind(), overflow.offset()), (ErrorKind::ShapeOverflow, Some(before + start)));
+    }
     // Python 3 has no long integers, and neither does 3.0.
     let long = header("'<i2'", "False", "(3L,)");
     assert!(File::open(&file(2, &long, 6)).is_ok());
@@ -264,6 +269,8 @@ fn messages() {
         "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not supported) \
          [at byte 20]"
     );
+    // Python 2 wrote the size of a pointer.
+    assert!(message(&file(1, &header("'|O8'", "False", "(1,)"), 8)).contains("\"|O8\" (Python objects are pickled"));
     let mut unknown = file(1, &header("'|~'", "False", "(1,)"), 8);
     unknown[22] = 0xe9; // Latin-1, of which nothing is shown
     assert_eq!(message(&unknown), "npy 1.0: this is not a type as NumPy writes it [at byte 20]");

@@ -85,6 +85,8 @@ pub(crate) struct Header<'a> {
     pub(crate) items: Items,
     pub(crate) is_column_major: bool,
     pub(crate) shape: Shape<'a>,
+    /// How many bytes after the start of the array the shape is.
+    shape_at: u64,
 }
 
 /// The type of the items of an array, or of a field.
@@ -113,14 +115,16 @@ impl<'a> Header<'a> {
         }
         // Python 2 wrote its long integers with an `L`, but never in 3.0.
         let mut reader = Reader::new(text, version < 3);
-        Self::of(&mut reader).ok_or_else(|| {
+        let Some(mut header) = Self::of(&mut reader) else {
             let (kind, item, at) = reader.fault;
-            (kind, item, before.saturating_add(at))
-        })
+            return Err((kind, item, before.saturating_add(at)));
+        };
+        header.shape_at = header.shape_at.saturating_add(before);
+        Ok(header)
     }
 
     fn of(reader: &mut Reader<'a>) -> Option<Self> {
-        let (mut descr, mut order, mut shape) = (None, None, None);
+        let (mut descr, mut order, mut shape, mut shape_at) = (None, None, None, 0);
         reader.expect(b'{')?;
         while !reader.take(b'}') {
             reader.item = Item::Key;
@@ -139,7 +143,11 @@ impl<'a> Header<'a> {
             match number {
                 0 => descr = Some(reader.descr()?),
                 1 => order = Some(reader.boolean()?),
-                _ => shape = Some(reader.shape()?),
+                _ => {
+                    reader.skip_space();
+                    shape_at = to_u64(reader.text.len()).saturating_sub(to_u64(reader.rest.len()));
+                    shape = Some(reader.shape()?);
+                }
             }
             reader.item = Item::Header;
             if !reader.take(b',') && !reader.rest.starts_with(b"}") {
@@ -158,13 +166,13 @@ impl<'a> Header<'a> {
             };
             return reader.stop_at(reader.text, ErrorKind::MissingKey);
         };
-        Some(Self { descr, items, is_column_major, shape })
+        Some(Self { descr, items, is_column_major, shape, shape_at })
     }
 
     /// Returns how many bytes the items have, for an array with `head` bytes before them and `length` bytes in total,
     /// and the warnings, as bits.
     pub(crate) fn items_length(&self, head: u64, length: u64) -> Result<(u64, u32), Fault> {
-        let overflow = (ErrorKind::ShapeOverflow, Item::Shape, 8);
+        let overflow = (ErrorKind::ShapeOverflow, Item::Shape, self.shape_at);
         let rest = length.saturating_sub(head);
         let items = self.size().ok_or(overflow)?;
         if items > rest {
@@ -200,7 +208,9 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
             explained.rule = Some("this is not a type as NumPy writes it");
             let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
             explained.text = Reader::new(rest, true).text().and_then(|text| core::str::from_utf8(text).ok());
-            let is_object = explained.text.is_some_and(|descr| descr.ends_with('O'));
+            let is_object = explained.text.is_some_and(|descr| {
+                descr.trim_start_matches(['<', '>', '|', '=']).starts_with('O') // with or without a size
+            });
             explained.hint = is_object.then_some("Python objects are pickled, and are not supported");
         }
         (ErrorKind::Truncated, Item::Data) => {
