@@ -11,6 +11,9 @@
 
 use core::cmp::Ordering;
 
+#[cfg(all(feature = "ztensor2", target_pointer_width = "64"))]
+use zerocopy::{FromBytes, IntoBytes};
+
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 #[cfg(feature = "gguf")]
@@ -67,25 +70,45 @@ impl Item for Extent {
     }
 }
 
+/// Where in a file an item is, in as many words as it takes to read it again in constant time.
+pub(crate) trait Position: Copy + Ord {
+    /// The caller's memory as positions, as many as there is room for.
+    fn slots(words: &mut [u32]) -> &mut [Self];
+}
+
+impl Position for u32 {
+    fn slots(words: &mut [u32]) -> &mut [Self] {
+        words
+    }
+}
+
+#[cfg(all(feature = "ztensor2", target_pointer_width = "64"))]
+impl Position for [u32; 2] {
+    fn slots(words: &mut [u32]) -> &mut [Self] {
+        <[Self]>::mut_from_prefix(words.as_mut_bytes()).map_or(&mut [], |(slots, _)| slots)
+    }
+}
+
 /// Items of a file that must not clash.
 pub(crate) trait Distinct {
     type Item: Item;
     /// A position among the items.
     type Place: Copy;
+    type Position: Position;
 
     /// Reads the item at `place`, and moves on to the next one. Also returns the item's position, by which
     /// [`at`](Self::at) finds it again: never 0, and increasing from item to item. `None` after the last.
-    fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, u32)>;
+    fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, Self::Position)>;
 
     /// Returns the item at a position that `next` returned.
-    fn at(&self, position: u32) -> Self::Item;
+    fn at(&self, position: Self::Position) -> Self::Item;
 
     /// Returns what is wrong with the items read: the bytes have changed since the file was opened.
     fn check(&self) -> Result<()>;
 }
 
 /// The outcome of comparing items.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
@@ -94,7 +117,7 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Compared {
     fn of(found: Clash) -> Self {
         found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
@@ -102,29 +125,29 @@ impl Compared {
 }
 
 /// The memory that items are compared with.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
     /// Compares `count` items.
-    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared>;
+    fn compare<D: Distinct<Position = u32>>(
+        &mut self,
+        items: &mut D,
+        start: D::Place,
+        count: u32,
+    ) -> Result<Compared>;
 }
 
 /// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
-#[cfg(any(
-    feature = "npz",
-    feature = "safetensors",
-    feature = "gguf",
-    all(feature = "ztensor2", target_pointer_width = "64")
-))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) struct Stack;
 
-#[cfg(any(
-    feature = "npz",
-    feature = "safetensors",
-    feature = "gguf",
-    all(feature = "ztensor2", target_pointer_width = "64")
-))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for Stack {
-    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, count: u32) -> Result<Compared> {
+    fn compare<D: Distinct<Position = u32>>(
+        &mut self,
+        items: &mut D,
+        start: D::Place,
+        count: u32,
+    ) -> Result<Compared> {
         if count > MAX_COMPARED {
             return Ok(Compared::TooMany);
         }
@@ -135,20 +158,25 @@ impl Memory for Stack {
 }
 
 /// The caller's memory, of any size but empty.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf", feature = "ztensor2"))]
+#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
-    fn compare<D: Distinct>(&mut self, items: &mut D, start: D::Place, _count: u32) -> Result<Compared> {
+    fn compare<D: Distinct<Position = u32>>(
+        &mut self,
+        items: &mut D,
+        start: D::Place,
+        _count: u32,
+    ) -> Result<Compared> {
         clash(items, start, self).map(Compared::of)
     }
 }
 
 /// The index and the position of an item that clashes with an earlier one, if there is any.
-pub(crate) type Clash = Option<(u32, u32)>;
+pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
 /// Compares up to [`MAX_COMPARED`] items that hardly ever clash: their hashes first, which need no sorting. Where items have
 /// changed since the file was opened, it is for the caller to notice.
 #[cfg(feature = "ztensor")]
-pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
+pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     #[cfg(target_pointer_width = "64")]
     return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
     #[cfg(not(target_pointer_width = "64"))]
@@ -170,7 +198,7 @@ fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
 
 /// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
 #[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
-pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash> {
+pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash<D::Position>> {
     // Sorting them is linear but for a logarithm; a microcontroller needs the flash more.
     #[cfg(target_pointer_width = "64")]
     return clash(items, start, &mut [0; BLOCK]);
@@ -181,12 +209,12 @@ pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Res
 /// Compares up to [`MAX_COMPARED`] items with little memory and code: each with those of the block before it.
 #[cfg(any(test, not(target_pointer_width = "64")))]
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
-pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash {
+pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     // The first item after the block, and its index.
     let (mut next, mut first) = (start, 0_u32);
     loop {
         // The hash of each item, and its position.
-        let mut block = heapless::Vec::<(u32, u32), BLOCK>::new();
+        let mut block = heapless::Vec::<(u32, D::Position), BLOCK>::new();
         let (mut place, mut index) = (next, first);
         while let Some((item, at)) = items.next(&mut place) {
             let hash = item.hash();
@@ -323,21 +351,22 @@ fn word_hash(name: &[u8]) -> (u32, bool) {
     (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
-/// Compares all items using `scratch`, which must not be empty.
-pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash> {
-    if scratch.is_empty() {
+/// Compares all items using `scratch`, which must have room for the position of one.
+pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash<D::Position>> {
+    let slots = D::Position::slots(scratch);
+    if slots.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    let room = to_u64(scratch.len());
+    let room = to_u64(slots.len());
     let (mut next, mut is_only) = (start, true);
     loop {
         let mut filled = 0_u64;
-        for slot in scratch.iter_mut() {
+        for slot in slots.iter_mut() {
             let Some((_, at)) = items.next(&mut next) else { break };
             *slot = at;
             filled = filled.saturating_add(1);
         }
-        let sorted = to_usize(filled).and_then(|filled| scratch.get_mut(..filled)).unwrap_or_default();
+        let sorted = to_usize(filled).and_then(|filled| slots.get_mut(..filled)).unwrap_or_default();
         let (first, last) = (sorted.first().copied(), sorted.last().copied());
         sort_by(sorted, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
         // Of two that clash the later one in the file is reported.
@@ -371,7 +400,7 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
 }
 
 /// Returns the index of the item at that position.
-fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
+fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: D::Position) -> u32 {
     let (mut place, mut index) = (start, 0_u32);
     while items.next(&mut place).is_some_and(|(_, at)| at != position) {
         index = index.wrapping_add(1);
@@ -381,10 +410,10 @@ fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: u32) -> u32 {
 
 /// Heapsort: in place, without recursion, and no input order makes it slow. (The sort of `core` keeps a panic path
 /// for inconsistent orders, which changing bytes may produce.)
-pub(crate) fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
+pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) {
     let length = to_u64(items.len());
-    let sift = |items: &mut [u32], mut root: u64, end: u64| {
-        let at = |items: &[u32], i: u64| to_usize(i).and_then(|i| items.get(i).copied());
+    let sift = |items: &mut [P], mut root: u64, end: u64| {
+        let at = |items: &[P], i: u64| to_usize(i).and_then(|i| items.get(i).copied());
         loop {
             let left = root.saturating_mul(2).saturating_add(1);
             let right = left.saturating_add(1);
@@ -412,7 +441,7 @@ pub(crate) fn sort_by(items: &mut [u32], is_less: impl Fn(u32, u32) -> bool) {
 }
 
 /// Swaps two items; does nothing where either is out of range.
-fn swap(items: &mut [u32], a: u64, b: u64) {
+fn swap<P: Copy>(items: &mut [P], a: u64, b: u64) {
     let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
     let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };
     if let Some(slot) = items.get_mut(a) {
@@ -472,6 +501,7 @@ mod tests {
     impl<I: Item> Distinct for Places<I> {
         type Item = I;
         type Place = u32;
+        type Position = u32;
 
         fn next(&mut self, place: &mut u32) -> Option<(I, u32)> {
             *place += 1;

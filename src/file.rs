@@ -177,16 +177,18 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.attributes())
     }
 
-    /// Compares all names exactly, and all roles within each tensor, where [`open`](Self::open) could not without
-    /// memory ([`NamesUnchecked`](crate::Warning::NamesUnchecked),
-    /// [`RolesUnchecked`](crate::Warning::RolesUnchecked)). Returns the warnings as they are afterwards.
+    /// Compares all names exactly, all roles within each tensor, and the extents of all components, where
+    /// [`open`](Self::open) could not without memory ([`NamesUnchecked`](crate::Warning::NamesUnchecked),
+    /// [`RolesUnchecked`](crate::Warning::RolesUnchecked), [`PlacesUnchecked`](crate::Warning::PlacesUnchecked)).
+    /// Returns the warnings as they are afterwards.
     ///
-    /// `scratch` may be of any size but empty. With one element per tensor, and as many as the components of any
-    /// tensor, names and roles are sorted and looked up once; with less the metadata is read once for each part that
-    /// fits.
+    /// `scratch` may be of any size but empty. With more elements than there are tensors, and than any tensor has
+    /// components, all are sorted and looked up once; in zTensor 2 with more than twice as many as there are components.
+    /// With fewer the metadata is read once for each part that fits.
     ///
     /// # Errors
-    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `OutOfScratch`.
+    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `Overlap`; in zTensor 2 `UnknownShard` and
+    /// `OutOfShard`; `OutOfScratch`.
     pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
         dispatch!(&self.inner, file => file.check(self.summary.warnings, scratch))
     }

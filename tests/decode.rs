@@ -586,7 +586,8 @@ fn values_and_indices_of_an_unknown_type() {
         let parts = [("coords", "u64/future", vec![0; coordinates]), ("values", "u32/future", vec![7; values])];
         check("sparse_coo", &parts, if (values, coordinates) == (8, 32) { Ok(7) } else { hidden });
     }
-    for (pointers, indices, values) in [(24, 16, 8), (24, 16, 16), (24, 16, 9), (24, 32, 8), (48, 16, 8), (25, 16, 8)] {
+    for (pointers, indices, values) in [(24, 16, 8), (24, 16, 16), (24, 16, 9), (24, 32, 8), (48, 16, 8), (25, 16, 8)]
+    {
         let mut rows = bytes_of(&[0, 2, 2]);
         rows.resize(pointers, 0);
         let parts = [

@@ -109,7 +109,8 @@ fn messages_name_what_is_behind_deep_attributes() {
         cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(4);
         cbor.text("attributes").map(1).text("a");
         cbor.0.extend(vec![0x81; depth]);
-        cbor.uint(0).text("shape").array(1).uint(4).text("format").text("dense").text("components").map(1).text("data");
+        cbor.uint(0).text("shape").array(1).uint(4).text("format").text("dense");
+        cbor.text("components").map(1).text("data");
         cbor.map(3).text("dtype").text("u9").text("offset").uint(64).text("length").uint(4);
         let bytes = file_1_2(&cbor.0);
         let error = File::open(&bytes).unwrap_err();

@@ -622,8 +622,11 @@ fn many_extents_out_of_order() {
             }
             let file = opened.unwrap();
             assert!(file.warnings().contains(Warning::PlacesUnchecked));
-            for words in [1500, 4000] {
+            for words in [1501, 4000] {
                 let checked = file.check(&mut vec![0; words]);
+                // An error points to the component.
+                let at = checked.as_ref().err().map(|error| error.offset().unwrap() as usize);
+                assert!(at.is_none_or(|at| bytes[at..].starts_with(b"\x64data")), "{count} {words}");
                 assert_eq!(
                     checked.as_ref().err().map(|error| error.kind()),
                     overlap.map(|_| ErrorKind::Overlap),

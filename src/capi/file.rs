@@ -125,13 +125,15 @@ pub extern "C" fn tenslice_file_warning_tensor(
     })
 }
 
-/// Compares all names exactly, and all roles within each tensor, where opening could not without memory
-/// (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED). `scratch` is an array of `count` elements, at
-/// least 1. With one element per tensor, and as many as the components of any tensor, names and roles are sorted and
-/// looked up once; with fewer the metadata is read once for each part that fits. `warnings` (may be NULL) is set to the
-/// file's warnings as they are afterwards.
+/// Compares all names exactly, all roles within each tensor, and the extents of all components, where opening could not
+/// without memory (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED,
+/// TENSLICE_WARNING_PLACES_UNCHECKED). `scratch` is an array of `count` elements, at least 1. With more elements than
+/// there are tensors, and than any tensor has components, all are sorted and looked up once; in zTensor 2 with more than
+/// twice as many as there are components. With fewer the metadata is read once for each part that fits. `warnings` (may
+/// be NULL) is set to the file's warnings as they are afterwards.
 ///
-/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OUT_OF_SCRATCH.
+/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OVERLAP; in zTensor 2 UNKNOWN_SHARD and
+/// OUT_OF_SHARD; OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check(
     file: Handle<tenslice_file>,

@@ -407,6 +407,7 @@ impl<'a> Distinct for Strings<'_, 'a> {
     type Item = &'a [u8];
     /// A position, and how many follow.
     type Place = (u32, u32);
+    type Position = u32;
 
     fn next(&mut self, (at, left): &mut (u32, u32)) -> Option<(&'a [u8], u32)> {
         let rest = left.checked_sub(1)?;

@@ -18,6 +18,7 @@ pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Er
 impl<'a> Distinct for Names<'_, 'a> {
     type Item = &'a [u8];
     type Place = u32;
+    type Position = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
         let found = self.0.next_named(*place).unwrap_or_else(|error| {
@@ -55,6 +56,7 @@ impl<'a> Places<'_, 'a> {
 impl Distinct for Places<'_, '_> {
     type Item = Extent;
     type Place = u32;
+    type Position = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
         let found = self.0.entry_if(*place, true).unwrap_or_else(|error| {

@@ -137,6 +137,7 @@ impl<'a> Uniques<'_, 'a> {
 impl<'a> Distinct for Uniques<'_, 'a> {
     type Item = Unique<'a>;
     type Place = u32;
+    type Position = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Unique<'a>, u32)> {
         let next = self.read(place).unwrap_or_else(|error| {

@@ -317,6 +317,7 @@ impl<'a> Distinct for Keys<'a> {
     type Item = Spelled<'a>;
     /// A position after the start of the map, or after a member.
     type Place = u32;
+    type Position = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(Spelled<'a>, u32)> {
         let mut reader = Reader::new(self.text, *place);

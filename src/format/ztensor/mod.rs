@@ -237,6 +237,7 @@ struct Keys<'r, 'a> {
 impl<'a> Distinct for Keys<'_, 'a> {
     type Item = &'a [u8];
     type Place = Key;
+    type Position = u32;
 
     fn next(&mut self, place: &mut Key) -> Option<(&'a [u8], u32)> {
         self.reader.go_to(place.at);

@@ -39,7 +39,7 @@ pub(super) const PART: &Fields = &fields!({
 
 /// How deep the records are in the manifest.
 const OBJECT_DEPTH: usize = 2;
-const PART_DEPTH: usize = 4;
+pub(super) const PART_DEPTH: usize = 4;
 
 /// Reads the name of `item`, a key that comes after `last`, and holds it to the rules for names (section 3.5).
 #[cfg_attr(target_pointer_width = "64", inline)]

@@ -29,7 +29,7 @@ use core::cmp::Ordering;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 #[cfg(target_pointer_width = "64")]
-use self::places::EXTENTS;
+use self::places::WORDS;
 use self::places::{Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
@@ -43,11 +43,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
-#[cfg(not(target_pointer_width = "64"))]
-use crate::distinct::MAX_COMPARED;
-#[cfg(target_pointer_width = "64")]
-use crate::distinct::Stack;
-use crate::distinct::{Compared, Memory};
+use crate::distinct::{self, MAX_COMPARED};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::place::{Format, Item};
 use crate::warning::{Warning, Warnings};
@@ -351,12 +347,14 @@ impl<'a> Ztensor2File<'a> {
     #[inline(never)] // keeps its memory off the stack while the manifest is read
     fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         if seen.are_apart() {
-            Ok(())
-        } else if seen.are_remembered() {
-            self.compare(warnings, seen.count, &mut [0; EXTENTS][..]) // to find those that overlap
-        } else {
-            self.compare(warnings, seen.count, &mut Stack)
+            return Ok(());
         }
+        // Of those that are remembered some do overlap.
+        if !seen.are_remembered() && seen.count > MAX_COMPARED {
+            warnings.add(Warning::PlacesUnchecked);
+            return Ok(());
+        }
+        self.compare(&mut [0; WORDS])
     }
 
     /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are
@@ -385,18 +383,13 @@ impl<'a> Ztensor2File<'a> {
         compare().ok_or_else(|| self.manifest.error(reader))
     }
 
-    /// Looks for components whose bytes overlap, of which there are `count`.
-    fn compare(&self, warnings: &mut Warnings, count: u32, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        let mut places = Places { file: self, error: None };
+    /// Looks for components whose bytes overlap.
+    fn compare(&self, memory: &mut [u32]) -> Result<()> {
+        let mut places = Places::of(self);
         let start = places.start();
-        match memory.compare(&mut places, start, count)? {
-            Compared::Clash(at) => {
-                return Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, self.manifest.offset(at)));
-            }
-            Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
-            Compared::Distinct => {}
-        }
-        Ok(())
+        let Some((_, position)) = distinct::clash(&mut places, start, memory)? else { return Ok(()) };
+        let at = self.manifest.offset(places.record_at(position));
+        Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at))
     }
 }
 
@@ -564,9 +557,9 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 
     /// Compares all extents, exactly, and looks up all shards. `scratch` may have any size but 0; more of it takes less
-    /// time, up to one word per component.
+    /// time, up to two words per component.
     fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = warnings.without(Warning::PlacesUnchecked);
+        let checked = warnings.without(Warning::PlacesUnchecked);
         if !warnings.contains(Warning::PlacesUnchecked) {
             return Ok(checked);
         }
@@ -578,7 +571,9 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), &mut seen, Some(scratch));
         read.ok_or_else(|| self.manifest.error(&reader))?;
         if !seen.are_apart() {
-            self.compare(&mut checked, seen.count, scratch)?;
+            #[cfg(target_pointer_width = "64")]
+            let scratch = if scratch.len() < 2 { &mut [0; 2] } else { scratch }; // one position takes two words
+            self.compare(scratch)?;
         }
         Ok(checked)
     }

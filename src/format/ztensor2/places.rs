@@ -8,6 +8,8 @@ use core::cmp::Ordering;
 #[cfg(target_pointer_width = "64")]
 use super::ALIGNMENT;
 use super::entry::OBJECT;
+#[cfg(target_pointer_width = "64")]
+use super::entry::{PART, PART_DEPTH};
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
@@ -67,7 +69,11 @@ impl distinct::Item for Blob<'_> {
 /// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
 /// as [`Places`] does.
 #[cfg(target_pointer_width = "64")]
-pub(super) const EXTENTS: usize = 2048;
+const EXTENTS: usize = 2048;
+
+/// How many words it takes on opening to compare the places of as many components as are compared then.
+#[cfg(target_pointer_width = "64")]
+pub(super) const WORDS: usize = 2 * 1024;
 
 /// An extent in one word: its offset in units of the alignment, above its length. In their order, by offset.
 #[cfg(target_pointer_width = "64")]
@@ -293,11 +299,23 @@ impl<'s, 'a> Pass<'s, 'a> {
     }
 }
 
-/// The extents of all components that have bytes, by their positions in the manifest.
+/// The extents of all components that have bytes.
 pub(super) struct Places<'r, 'a> {
-    pub(super) file: &'r Ztensor2File<'a>,
-    pub(super) error: Option<Error>,
+    file: &'r Ztensor2File<'a>,
+    error: Option<Error>,
+    /// Where in the manifest the record is that was read last.
+    #[cfg(target_pointer_width = "64")]
+    last: u32,
 }
+
+/// Where the blob of a component is in the manifest, and the name of its shard; 0 for that if it has none. Not where its
+/// record is: other keys in that may be long, and a place is read as often as it is compared.
+#[cfg(target_pointer_width = "64")]
+pub(super) type Position = [u32; 2];
+
+/// Where a component is in the manifest: chips have no flash for a second way to read it.
+#[cfg(not(target_pointer_width = "64"))]
+pub(super) type Position = u32;
 
 /// The next tensor, and the next component of the one before it.
 #[derive(Clone, Copy)]
@@ -306,22 +324,72 @@ pub(super) struct Place {
     parts: Keys,
 }
 
-impl<'a> Places<'_, 'a> {
+impl<'r, 'a> Places<'r, 'a> {
+    pub(super) const fn of(file: &'r Ztensor2File<'a>) -> Self {
+        Self {
+            file,
+            error: None,
+            #[cfg(target_pointer_width = "64")]
+            last: 0,
+        }
+    }
+
     pub(super) fn start(&self) -> Place {
         Place { objects: self.file.objects, parts: Keys::NONE }
     }
 
+    /// Where in the manifest the record of that component is.
+    #[cfg(target_pointer_width = "64")]
+    pub(super) fn record_at(&mut self, position: Position) -> u32 {
+        let mut place = self.start();
+        while self.next(&mut place).is_some_and(|(_, other)| other != position) {}
+        self.last
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) const fn record_at(&self, position: Position) -> u32 {
+        position
+    }
+
+    /// Reads the component at the reader's position.
+    #[cfg(target_pointer_width = "64")]
+    fn component(&self, reader: &mut Reader<'a>) -> Option<(Blob<'a>, Position)> {
+        let [mut blob, mut shard] = [0; 2];
+        reader.text_bytes()?;
+        let mut record = Record::default();
+        reader.record(&mut record, PART)?;
+        loop {
+            match reader.field(&mut record, PART_DEPTH)? {
+                Item::Offset => blob = reader.position(),
+                Item::Shard => shard = reader.position(),
+                Item::File => break,
+                _ => {}
+            }
+            reader.pass_over_value()?;
+        }
+        Some((self.at([blob, shard]), [blob, shard]))
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    fn component(&self, reader: &mut Reader<'a>) -> Option<(Blob<'a>, Position)> {
+        let (at, mut part) = (reader.position(), ComponentRecord::blank());
+        entry::component(&self.file.manifest, reader, &mut &[][..], &mut part)?;
+        Some((Blob::of(&part), at))
+    }
+
     /// Reads the component at `place`, whose position it also returns; `None` after the last.
-    fn read(&self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, u32)>> {
-        let mut part = ComponentRecord::blank();
+    fn read(&mut self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, Position)>> {
         loop {
             while let Some(left) = place.parts.left.checked_sub(1) {
-                let at = place.parts.at;
-                *reader = self.file.manifest.reader(at);
-                entry::component(&self.file.manifest, reader, &mut &[][..], &mut part)?;
+                *reader = self.file.manifest.reader(place.parts.at);
+                #[cfg(target_pointer_width = "64")]
+                {
+                    self.last = reader.position();
+                }
+                let (blob, position) = self.component(reader)?;
                 place.parts = Keys { at: reader.position(), left };
-                if part.extent.length > 0 {
-                    return Some(Some((Blob::of(&part), at)));
+                if blob.extent.length > 0 {
+                    return Some(Some((blob, position)));
                 }
             }
             let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
@@ -348,8 +416,9 @@ impl<'a> Places<'_, 'a> {
 impl<'a> Distinct for Places<'_, 'a> {
     type Item = Blob<'a>;
     type Place = Place;
+    type Position = Position;
 
-    fn next(&mut self, place: &mut Place) -> Option<(Blob<'a>, u32)> {
+    fn next(&mut self, place: &mut Place) -> Option<(Blob<'a>, Position)> {
         let mut reader = self.file.manifest.reader(0);
         let next = self.read(&mut reader, place);
         if next.is_none() {
@@ -358,7 +427,16 @@ impl<'a> Distinct for Places<'_, 'a> {
         next.flatten()
     }
 
-    fn at(&self, position: u32) -> Blob<'a> {
+    #[cfg(target_pointer_width = "64")]
+    fn at(&self, [blob, shard]: Position) -> Blob<'a> {
+        let read = |at: u32| self.file.manifest.reader(at);
+        let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // it has been read before
+        let shard = if shard == 0 { None } else { read(shard).text_bytes() };
+        Blob { shard: shard.unwrap_or_default(), extent }
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    fn at(&self, position: Position) -> Blob<'a> {
         let mut part = ComponentRecord::blank();
         let mut reader = self.file.manifest.reader(position);
         let _ = entry::component(&self.file.manifest, &mut reader, &mut &[][..], &mut part); // it has been read before

@@ -40,6 +40,45 @@ pub fn long_shards(size: usize) -> Vec<u8> {
     file_2(&cbor.0, 1)
 }
 
+/// Tensors in falling order, one of which has as many other keys as there are tensors: before the place of its bytes, and
+/// behind that.
+pub fn long_part(size: usize) -> Vec<u8> {
+    parts_beside_a_long_one(size, false)
+}
+
+/// Such tensors, all of them in a shard.
+pub fn long_part_in_a_shard(size: usize) -> Vec<u8> {
+    parts_beside_a_long_one(size, true)
+}
+
+fn parts_beside_a_long_one(size: usize, are_in_shard: bool) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(1 + u64::from(are_in_shard));
+    if are_in_shard {
+        let digest = format!("sha256:{:060}", 0);
+        cbor.text("shards").map(1).text("a").map(2).text("size").uint(1 << 40).text("digest").text(&digest);
+    }
+    cbor.text("objects").map(size as u64);
+    for i in 0..size {
+        // The first to be compared with others, where half of them are looked up at a time, or all.
+        let others = if i == size / 4 || i == size / 2 { size / 2 } else { 0 };
+        let key = |cbor: &mut Cbor, prefix: char, i: usize| {
+            cbor.text(&format!("{prefix}{i:03x}")).array(16).raw(&[0; 16]);
+        };
+        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
+        cbor.map(2 + u64::from(are_in_shard) + others as u64);
+        (0..others / 2).for_each(|i| key(&mut cbor, 'a', i));
+        cbor.text("blob").array(2).uint(4096 * (size - i) as u64).uint(1);
+        (others / 2..others).for_each(|i| key(&mut cbor, 'c', i));
+        cbor.text("dtype").text("u8");
+        if are_in_shard {
+            cbor.text("shard").text("a");
+        }
+        cbor.text("shape").array(0).text("layout").text("dense");
+    }
+    file_2(&cbor.0, if are_in_shard { 1 } else { size })
+}
+
 /// Tensors of which the last has another length than its shape takes.
 pub fn spoiled(size: usize) -> Vec<u8> {
     file_2(&manifest(size, 0, &|i| 1 + i, 2), size)
