@@ -25,7 +25,7 @@ use crate::place::Item;
 use crate::shape::Shape;
 use crate::sparse::Sparse;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
-use crate::warning::Warnings;
+use crate::warning::{Warning, Warnings};
 
 /// A tensor of an open file: what it is, and the components that make it up.
 ///
@@ -340,8 +340,8 @@ impl<'a> Tensor<'a> {
     /// that are stored encoded are decoded into `scratch`, see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
-    /// `UnsupportedLayout` where it is not sparse, or its values take less than a byte each, or are of a logical type that
-    /// is unknown. `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`,
+    /// `UnsupportedLayout` where it is not sparse, or the dtype of its values is unknown or takes less than a byte.
+    /// `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`,
     /// where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
     ///
     /// ```
@@ -394,8 +394,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
-    /// code out. The values of a sparse tensor are read one by one: those of less than a byte cannot be, nor those of a
-    /// logical type whose size is unknown.
+    /// code out. The values of a sparse tensor are read one by one: those of less than a byte cannot be, nor those of an
+    /// unknown dtype.
     const fn stored_layout(&self) -> Layout {
         let has_values = match self.record.dtype {
             Some(dtype) => !cfg!(feature = "ztensor2") || !dtype.is_packed(),
@@ -421,8 +421,9 @@ impl<'a> Tensor<'a> {
     }
 
     /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
-    /// indices as [`sparse`](Self::sparse) does; those of values that it does not read are not checked. Linear in the sum
-    /// of what [`Component::verify`] takes for each component, also where several share their bytes.
+    /// indices as [`sparse`](Self::sparse) does; not those of values that it does not read, nor those that are too many or
+    /// too few where a logical type is unknown. Linear in the sum of what [`Component::verify`] takes for each component,
+    /// also where several share their bytes.
     ///
     /// # Errors
     /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).
@@ -445,9 +446,20 @@ impl<'a> Tensor<'a> {
             return Err(error);
         }
         if self.sparse_roles().is_some_and(|roles| self.encoded(roles).next().is_none()) {
-            verified.warnings = self.sparse(&mut [])?.warnings();
+            match self.sparse(&mut []) {
+                Ok(sparse) => verified.warnings = sparse.warnings(),
+                Err(error) if self.may_differ_in_count(error.kind()) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(verified)
+    }
+
+    /// Whether a sparse tensor may have such a fault: an element of an unknown logical type may be of several stored ones,
+    /// or of a part of one. What is known to have the wrong length was refused when the file was opened.
+    fn may_differ_in_count(&self, fault: ErrorKind) -> bool {
+        matches!(fault, ErrorKind::CountMismatch | ErrorKind::PartialElement)
+            && self.warnings().contains(Warning::UnknownLogicalType)
     }
 
     /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`

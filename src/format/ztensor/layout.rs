@@ -107,9 +107,12 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
 
 /// Sets the logical type of `part`, which may repeat the dtype. An unknown one leaves the storage dtype and adds a warning.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Utf8<'_>, at: u32) {
-    match dtype_of(LOGICAL_TYPES, name) {
+    let logical = dtype_of(LOGICAL_TYPES, name);
+    if logical.or(dtype_of(SHORT_DTYPES, name)) == part.storage {
+        return;
+    }
+    match logical {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
-        logical if part.storage == logical.or(dtype_of(SHORT_DTYPES, name)) => {}
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
@@ -284,12 +287,7 @@ impl Measure {
         if !dtype.is_whole(self.bytes) {
             self.fail(reader, ErrorKind::PartialElement);
         }
-        self.stored()
-    }
-
-    /// How many elements of its storage dtype its bytes have room for.
-    fn stored(&self) -> Option<u64> {
-        self.dtype.map(|dtype| self.bytes.wrapping_shr(dtype.log2_size()))
+        Some(self.bytes.wrapping_shr(dtype.log2_size()))
     }
 
     /// Checks that an index component has an integer dtype and `count` elements.
@@ -450,33 +448,16 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
             let count = values.elements(reader);
             indices.hold_to(reader, count);
             indptr.hold_to(reader, pointers);
-            let count = values.stored();
-            hide_opaque(tensor, &[(values, count), (indices, count), (indptr, pointers)]);
         }
         Layout::SparseCoo if !is_packed => {
-            let (count, rank) = (values.elements(reader), u64::from(tensor.shape.rank()));
-            let coordinates = product(count, rank);
+            let count = values.elements(reader);
+            let coordinates = product(count, u64::from(tensor.shape.rank()));
             if count.is_some() && coordinates.is_none() {
                 reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
             coords.hold_to(reader, coordinates);
-            let count = values.stored();
-            hide_opaque(tensor, &[(values, count), (coords, product(count, rank))]);
         }
         _ => {}
-    }
-}
-
-/// Leaves a sparse tensor without a dtype if an unknown logical type among its components takes another number of bytes
-/// than its storage dtype would for so many elements.
-#[inline(never)]
-fn hide_opaque(tensor: &mut TensorRecord<'_>, parts: &[(&Measure, Option<u64>)]) {
-    let is_opaque = |(part, _): &(&Measure, _)| part.length == Length::Opaque;
-    let fits = |(part, count): &(&Measure, Option<u64>)| {
-        product(*count, part.dtype.map_or(0, DType::whole_size)) == Some(part.bytes)
-    };
-    if parts.iter().any(is_opaque) && !parts.iter().all(fits) {
-        tensor.dtype = None;
     }
 }
 

@@ -621,13 +621,10 @@ fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut Compon
     if generation == Generation::V1_0 {
         part.dtype = role.and_then(|role| role.dtype(tensor.dtype));
         part.storage = part.dtype;
+    } else if tensor.layout == Layout::Dense && role == Some(Role::Data) {
+        part.dtype = tensor.dtype; // `None` if its size is not that of the storage dtype
     } else if is_packed_sparse(tensor) {
         part.dtype = None; // indices and values are numbers of two dtypes
-    } else if matches!(
-        (tensor.layout, role),
-        (Layout::Dense, Some(Role::Data)) | (Layout::SparseCsr | Layout::SparseCoo, Some(Role::Values))
-    ) {
-        part.dtype = tensor.dtype; // `None` if its size is not that of the storage dtype
     }
     let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
     if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
