@@ -387,9 +387,7 @@ impl<'a> Ztensor2File<'a> {
     fn compare(&self, memory: &mut [u32]) -> Result<()> {
         let mut places = Places::of(self);
         let start = places.start();
-        let Some((_, position)) = distinct::clash(&mut places, start, memory)? else { return Ok(()) };
-        let at = self.manifest.offset(places.record_at(position));
-        Err(Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at))
+        distinct::clash(&mut places, start, memory)?.map_or(Ok(()), |(_, position)| Err(places.overlap(position)))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::codec::cbor_strict::{Reader, Record};
 use crate::distinct::{self, Distinct, Item as _};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
-use crate::place::Item;
+use crate::place::{Format, Item};
 
 /// Where the bytes of a component are; not of one without bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -303,15 +303,23 @@ impl<'s, 'a> Pass<'s, 'a> {
 pub(super) struct Places<'r, 'a> {
     file: &'r Ztensor2File<'a>,
     error: Option<Error>,
-    /// Where in the manifest the record is that was read last.
+    /// Where in the manifest the component is that was read last, and the entry of its tensor.
     #[cfg(target_pointer_width = "64")]
-    last: u32,
+    last: Entered,
 }
 
 /// Where the blob of a component is in the manifest, and the name of its shard; 0 for that if it has none. Not where its
 /// record is: other keys in that may be long, and a place is read as often as it is compared.
 #[cfg(target_pointer_width = "64")]
 pub(super) type Position = [u32; 2];
+
+/// Where a component is in the manifest, and the entry of its tensor.
+#[cfg(target_pointer_width = "64")]
+#[derive(Clone, Copy)]
+struct Entered {
+    component: u32,
+    entry: u32,
+}
 
 /// Where a component is in the manifest: chips have no flash for a second way to read it.
 #[cfg(not(target_pointer_width = "64"))]
@@ -330,7 +338,7 @@ impl<'r, 'a> Places<'r, 'a> {
             file,
             error: None,
             #[cfg(target_pointer_width = "64")]
-            last: 0,
+            last: Entered { component: 0, entry: 0 },
         }
     }
 
@@ -338,17 +346,23 @@ impl<'r, 'a> Places<'r, 'a> {
         Place { objects: self.file.objects, parts: Keys::NONE }
     }
 
-    /// Where in the manifest the record of that component is.
+    /// The error of a component that overlaps another.
     #[cfg(target_pointer_width = "64")]
-    pub(super) fn record_at(&mut self, position: Position) -> u32 {
+    pub(super) fn overlap(&mut self, position: Position) -> Error {
         let mut place = self.start();
         while self.next(&mut place).is_some_and(|(_, other)| other != position) {}
-        self.last
+        let Entered { component, entry } = self.last;
+        self.error_at(component).after_entry(component.saturating_sub(entry))
     }
 
     #[cfg(not(target_pointer_width = "64"))]
-    pub(super) const fn record_at(&self, position: Position) -> u32 {
-        position
+    pub(super) fn overlap(&self, position: Position) -> Error {
+        self.error_at(position)
+    }
+
+    fn error_at(&self, position: u32) -> Error {
+        let at = self.file.manifest.offset(position);
+        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at)
     }
 
     /// Reads the component at the reader's position.
@@ -384,7 +398,7 @@ impl<'r, 'a> Places<'r, 'a> {
                 *reader = self.file.manifest.reader(place.parts.at);
                 #[cfg(target_pointer_width = "64")]
                 {
-                    self.last = reader.position();
+                    self.last.component = reader.position();
                 }
                 let (blob, position) = self.component(reader)?;
                 place.parts = Keys { at: reader.position(), left };
@@ -394,6 +408,10 @@ impl<'r, 'a> Places<'r, 'a> {
             }
             let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
             *reader = self.file.manifest.reader(place.objects.at);
+            #[cfg(target_pointer_width = "64")]
+            {
+                self.last.entry = reader.position();
+            }
             reader.text()?;
             let mut record = Record::default();
             reader.record(&mut record, OBJECT)?;
@@ -431,8 +449,7 @@ impl<'a> Distinct for Places<'_, 'a> {
     fn at(&self, [blob, shard]: Position) -> Blob<'a> {
         let read = |at: u32| self.file.manifest.reader(at);
         let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // it has been read before
-        let shard = if shard == 0 { None } else { read(shard).text_bytes() };
-        Blob { shard: shard.unwrap_or_default(), extent }
+        Blob { shard: read(shard).text_bytes().unwrap_or_default(), extent } // at 0 is a map
     }
 
     #[cfg(not(target_pointer_width = "64"))]
