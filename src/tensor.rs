@@ -397,10 +397,8 @@ impl<'a> Tensor<'a> {
     /// code out. The values of a sparse tensor are read one by one: those of less than a byte cannot be, nor those of an
     /// unknown dtype.
     const fn stored_layout(&self) -> Layout {
-        let has_values = match self.record.dtype {
-            Some(dtype) => !cfg!(feature = "ztensor2") || !dtype.is_packed(),
-            None => false,
-        };
+        let has_values =
+            !cfg!(feature = "ztensor2") || matches!(self.record.dtype, Some(dtype) if !dtype.is_packed());
         match self.record.layout {
             Layout::Dense if !HAS_DENSE => Layout::Other,
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue if !HAS_SPARSE || !has_values => Layout::Other,
