@@ -2,7 +2,8 @@
 
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, ByteOrder, Component, DType, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Verification, b2nd,
+    BuiltIn, ByteOrder, Component, DType, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Verification,
+    Warning, b2nd,
 };
 
 use super::failure::Failure;
@@ -45,7 +46,10 @@ impl Reading {
         let is_here = tensor.components().all(|component| component.shard().is_none());
         if reading.verdict.is_ok() && is_sparse(tensor) && is_here {
             let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings().bits()));
-            reading.verdict = checked.map(|warnings| reading.warnings = warnings);
+            reading.verdict = match checked {
+                Err(error) if is_not_known(tensor, error.kind()) => Ok(()),
+                checked => checked.map(|warnings| reading.warnings = warnings),
+            };
         }
         reading
     }
@@ -181,6 +185,18 @@ pub fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
 
 pub fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
+}
+
+/// Whether nothing is known to be wrong with a sparse tensor that cannot be read for such a reason: an element of an unknown
+/// type is of any size, and those of less than a byte are not read one by one.
+fn is_not_known(tensor: &Tensor<'_>, kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::UnsupportedLayout => true,
+        ErrorKind::CountMismatch | ErrorKind::PartialElement => {
+            tensor.warnings().contains(Warning::UnknownLogicalType)
+        }
+        _ => false,
+    }
 }
 
 /// What is known of a compressed array once it has been decoded.

@@ -63,3 +63,38 @@ fn what_decodes_to_too_much_is_refused() {
         assert!(shown.status == 0 && shown.out.contains("--no-limit"), "{} {}", shown.out, shown.err);
     }
 }
+
+/// Sparse tensors of which nobody knows how large a value is: two bytes for one pair of indices.
+#[test]
+fn values_of_an_unknown_type_are_not_wrong() {
+    let folder = Folder::new();
+    let manifest = b"\xa2\x67version\x651.2.0\x67objects\xa1\x61t\xa3\x65shape\x82\x03\x03\x66format\x6asparse_coo\
+        \x6acomponents\xa2\x66coords\xa3\x65dtype\x63u64\x66offset\x18\x40\x66length\x10\
+        \x66values\xa4\x65dtype\x62u8\x64type\x66future\x66offset\x18\x80\x66length\x02";
+    let mut old = b"ZTEN1000".to_vec();
+    old.resize(192, 0);
+    old.extend(manifest);
+    old.extend((manifest.len() as u64).to_le_bytes());
+    old.extend(b"ZTEN1000");
+    let manifest =
+        b"\xa1\x67objects\xa1\x61t\xa3\x65parts\xa2\x66coords\xa2\x64blob\x82\x19\x10\0\x08\x65dtype\x63u32\
+        \x66values\xa3\x64blob\x82\x19\x20\0\x02\x64type\x66future\x65dtype\x62u8\
+        \x65shape\x82\x03\x03\x66layout\x6fzt.sparse_coo/1";
+    let mut new = b"\x89ZT2\r\n\x1a\n".to_vec();
+    new.resize(3 * 4096, 0);
+    new.extend(manifest);
+    for number in [3 * 4096, manifest.len() as u64, xxhash_rust::xxh3::xxh3_64(manifest), 2] {
+        new.extend(number.to_le_bytes());
+    }
+    new.extend(b"\x89ZT2\r\n\x1a\n");
+    for file in [folder.write("old.zt", &old), folder.write("new.zt", &new)] {
+        let text = out(&["verify", &file]);
+        assert!(text.contains(": ok (1 tensor, "), "{text}");
+        let text = out(&["list", "--json", "--digest", &file]);
+        assert!(text.contains("logical type is unknown"), "{text}");
+    }
+    // Without the type it is known that they are too many.
+    let at = old.windows(4).position(|window| window == b"type").unwrap();
+    old[at..at + 4].copy_from_slice(b"kind");
+    assert_eq!(run(&["verify", &folder.write("wrong.zt", &old)]).status, 1);
+}
