@@ -64,6 +64,14 @@ fn types() {
         ("[('it\\'s \\\\', '|u1')]", 1),
         ("[('a', [('b', [('c', '<f4', (3,))], (2,))])]", 24),
         ("[('a', '|V0', (18446744073709551615, 18446744073709551615))]", 0),
+        ("[]", 0),
+        ("[('a', [ ]), ('b', '<f4')]", 4),
+        ("[('a', [], (3,))]", 0),
+        ("[('a', ('<f4', (2,)), (3,))]", 24),
+        ("[('a', ( ( '<f4' , (2,) ) , (3,) ) ), ('b', '|u1')]", 25),
+        ("[('a', ([('b', '<f4')], (2,)), (3,)), ('c', ('|V0', (2,)))]", 24),
+        ("'<M8[0s]'", 8),
+        ("'<M8[2147483647s]'", 8),
     ] {
         accepted(descr, "(3,)", 3 * size);
     }
@@ -82,6 +90,8 @@ fn types() {
         "'<S05'",
         "'<M8[]'",
         "'<M8[5]'",
+        "'<M8[2147483648s]'",
+        "'<M8[99999999999999999999s]'",
         "'<M8[fortnight]'",
         "'<M4[s]'",
         "'<f99999999999999999999'",
@@ -96,8 +106,13 @@ fn types() {
     for descr in [
         "4",
         "('<f4', (2,))",
-        "[]",
+        "[,]",
         "[('a')]",
+        "[('a', ('<f4'))]",
+        "[('a', ('<f4', ))]",
+        "[('a', ('<f4', (2,), (3,)))]",
+        "[('a', ('<f4', (2,))]",
+        "[('a', (, (2,)))]",
         "[('a', '<f4']",
         "[('a', '<f4', 2)]",
         "[('a', '<f4', (2,),)]",
@@ -120,10 +135,20 @@ fn records_are_nested_32_deep_and_no_deeper() {
     let deeper = nested(33).replacen("[('a', [('a', '<f4'", "[('a', [ \t('a', '<f4'", 1);
     let at = (start + deeper.find('\t').unwrap() + 1) as u64;
     refused(&header(&deeper, "False", "(2,)"), ErrorKind::TooDeep, Item::DType, at);
+    // So are subarrays.
+    let nested = |depth| format!("[('a', {}'<f4'{})]", "(".repeat(depth), ", (1,))".repeat(depth));
+    accepted(&nested(31), "(2,)", 8);
+    refused(&header(&nested(32), "False", "(2,)"), ErrorKind::TooDeep, Item::DType, start as u64 + 7 + 32);
     // So is what follows a field that is too large.
     let large = "[('a', '<f4', (9223372036854775808,) )]";
     let at = (start + large.len() - 2) as u64;
     refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Item::Shape, at);
+    // And records of 2^64 - 1 bytes, in one field or several.
+    for large in ["[('a', '|V18446744073709551615')]", "[('a', '|V18446744073709551614'), ('b', '|u1')]"] {
+        let error = File::open(&file(1, &header(large, "False", "(0,)"), 0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ShapeOverflow, "{large}");
+    }
+    accepted("[('a', '|V18446744073709551614'), ('b', '|V0')]", "(0,)", 0);
 }
 
 #[test]

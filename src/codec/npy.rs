@@ -13,8 +13,9 @@
 //!
 //! ```text
 //! "{" entry ("," entry)* [","] "}"           entry: "'descr':" type | "'fortran_order':" bool | "'shape':" shape
-//! type   "'<f4'" | "[" field ("," field)* [","] "]"
-//! field  "(" name "," type ["," shape] ")"   name: text | "(" title "," name ")"
+//! type   "'<f4'" | "[" [field ("," field)* [","]] "]"
+//! field  "(" name "," inner ["," shape] ")"   name: text | "(" title "," name ")"
+//! inner  type | "(" inner "," shape ")"
 //! shape  "()" | "(" int "," [int ("," int)* [","]] ")"
 //! ```
 #![forbid(unsafe_code)]
@@ -28,8 +29,11 @@ use crate::shape::{Shape, decimal_dimension};
 use crate::vocab::{ByteOrder, DType};
 use crate::warning::Warning;
 
-/// How deeply the fields of records may be nested.
+/// How deeply the fields of records may be nested, and subarrays in them.
 const MAX_DEPTH: usize = 32;
+
+/// Stands for a subarray among the sizes of records: none of those is as large.
+const SUBARRAY: u64 = u64::MAX;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -357,40 +361,56 @@ impl<'a> Reader<'a> {
     /// Reads a type, or the fields of records: the sizes of those around the current one are kept, from the outermost
     /// on.
     fn items(&mut self) -> Option<Items> {
-        let mut records = heapless::Vec::<u64, MAX_DEPTH>::new();
+        let mut around = heapless::Vec::<u64, MAX_DEPTH>::new();
         let mut is_native = false;
         loop {
             self.item = Item::DType;
-            let mut items = if self.take(b'[') {
-                if records.push(0).is_err() {
-                    return self.stop(ErrorKind::TooDeep);
-                }
-                self.field_name()?;
+            self.skip_space();
+            let start = self.rest;
+            let is_subarray = !around.is_empty() && self.take(b'(');
+            let is_record = !is_subarray && self.take(b'[');
+            if (is_subarray || is_record) && around.push(if is_subarray { SUBARRAY } else { 0 }).is_err() {
+                return self.stop(ErrorKind::TooDeep);
+            }
+            let mut items = if is_subarray {
                 continue;
+            } else if is_record {
+                if !self.take(b']') {
+                    self.field_name()?;
+                    continue;
+                }
+                Items::record(around.pop().unwrap_or(0))
             } else {
-                self.skip_space();
-                let start = self.rest;
                 let Some(items) = Items::of(self.text()?) else {
                     return self.stop_at(start, ErrorKind::UnknownDType);
                 };
                 items
             };
             is_native |= items.is_native;
-            // Ends the field and, if it was the last of its record, the record, which is the type of an outer field.
+            // Ends the field and, if it was the last of its record, the record, which is the type of an outer field; so are
+            // subarrays.
             loop {
-                let Some(record) = records.last_mut() else { return Some(Items { is_native, ..items }) };
-                if self.take(b',') {
+                let Some(record) = around.last_mut() else { return Some(Items { is_native, ..items }) };
+                let has_shape = self.take(b',');
+                if has_shape {
                     let shape = self.shape()?;
                     items.size =
                         if items.size == 0 { 0 } else { self.sized(product(shape.element_count(), items.size))? };
                 }
                 self.item = Item::DType;
+                if *record == SUBARRAY && !has_shape {
+                    return self.stop(ErrorKind::Malformed);
+                }
                 self.expect(b')')?;
-                *record = self.sized(record.checked_add(items.size))?;
+                if *record == SUBARRAY {
+                    around.pop();
+                    continue;
+                }
+                let size = record.checked_add(items.size).filter(|size| *size != SUBARRAY);
+                *record = self.sized(size)?;
                 let is_more = self.take(b',');
                 if self.take(b']') {
-                    let size = records.pop().unwrap_or(0);
-                    items = Items { dtype: None, order: ByteOrder::Little, is_native, size };
+                    items = Items::record(around.pop().unwrap_or(0));
                 } else if is_more {
                     self.field_name()?;
                     break;
@@ -421,6 +441,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Items {
+    /// Records of that size.
+    const fn record(size: u64) -> Self {
+        Self { dtype: None, order: ByteOrder::Little, is_native: false, size }
+    }
+
     /// Parses a type: byte order, kind, size.
     fn of(text: &[u8]) -> Option<Self> {
         let (order, name) = match text {
@@ -447,9 +472,13 @@ impl Items {
     }
 }
 
-/// Returns whether it is the unit of a time, such as `[25us]`, or empty.
+/// Returns whether it is the unit of a time, such as `[25us]`, or empty. NumPy has its count in an `int`.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
-    let name = decimal(unit).map_or(unit, |(_, name)| name);
-    matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
+    let (count, name) = decimal(unit).unwrap_or((1, unit));
+    count <= 0x7fff_ffff
+        && matches!(
+            name,
+            b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as"
+        )
 }
