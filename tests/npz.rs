@@ -223,7 +223,7 @@ fn too_many_unsorted_entries_need_memory() {
     let bytes = archive.add("0007.npy", ARRAY).finish();
     let error = File::open(&bytes).unwrap().check(&mut [0; 100]).unwrap_err();
     assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
-    assert!(error.explain(&bytes[..]).to_string().contains("0007.npy"), "{}", error.explain(&bytes[..]));
+    assert!(error.explain(&bytes[..]).to_string().contains("tensor \"0007\":"), "{}", error.explain(&bytes[..]));
 }
 
 #[test]
@@ -417,6 +417,19 @@ fn places_in_order_need_no_memory() {
         archive.add(&format!("{i:04}.npy"), ARRAY);
     }
     assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
+}
+
+/// NumPy reads what is in an entry, whatever its name is.
+#[test]
+fn folders_with_contents() {
+    for (contents, warnings, count) in
+        [(&b""[..], &[][..], 1), (b"text", &[Warning::NoArray][..], 1), (ARRAY, &[][..], 2)]
+    {
+        let bytes = Archive::default().add("a.npy", ARRAY).add("folder/", contents).finish();
+        let file = File::open(&bytes).unwrap();
+        assert_eq!((file.warnings().iter().collect::<Vec<_>>(), file.tensor_count()), (warnings.to_vec(), count));
+        assert_eq!(file.find("folder/").is_ok(), count == 2);
+    }
 }
 
 /// Where entries are not in the order of their places, the lengths in wide numbers are read again to compare them.
@@ -630,18 +643,18 @@ fn what_errors_point_to() {
     let message = File::open(&object).unwrap_err().explain(&object[..]).to_string();
     assert!(message.contains("\"|O8\""), "{message}");
     // Listed in the other order, too.
-    for (mut turned, name) in [(object, "b.npy"), (patched(&[(descr, b"|O8")]), "a.npy")] {
+    for (mut turned, name) in [(object, "b"), (patched(&[(descr, b"|O8")]), "a")] {
         turned[directory..end].rotate_left(46 + 5);
         let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
         assert!(message.contains(&format!("tensor {name:?}")), "{message}");
     }
     let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
     let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
-    assert!(message.contains("tensor \"b.npy\""), "{message}");
+    assert!(message.contains("tensor \"b\""), "{message}");
     // It begins where the first one ends.
     let sum = patched(&[(local + 14, &[0xff])]);
     let message = File::open(&sum).unwrap_err().explain(&sum[..]).to_string();
-    assert!(message.contains("tensor \"b.npy\""), "{message}");
+    assert!(message.contains("tensor \"b\""), "{message}");
     let cut = File::open(&good[..end + 21]).unwrap_err();
     assert_eq!((cut.kind(), cut.item(), cut.offset()), (ErrorKind::Truncated, Item::Footer, Some(end as u64 + 21)));
     for comment in [1, 1000, 0xffff] {
@@ -664,7 +677,7 @@ fn clashes_point_to_a_record() {
     assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
     assert!(records.contains(&error.offset()), "{error}");
     let message = error.explain(&bytes[..]).to_string();
-    assert!(message.contains("tensor \"a.npy\": a tensor name appears twice"), "{message}");
+    assert!(message.contains("tensor \"a\": a tensor name appears twice"), "{message}");
 
     // An archive as an entry, and what is in it listed, too.
     let inner = Archive::default().add("b.npy", ARRAY).finish();

@@ -4,7 +4,7 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
-use super::{NpzFile, directory};
+use super::{NpzFile, array_name, directory};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
@@ -54,7 +54,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             _ => at == record || at == place.offset || is_inside,
         };
         if is_it {
-            context.tensor = core::str::from_utf8(entry.name).ok().map(Text::from);
+            context.tensor = core::str::from_utf8(array_name(entry.name)).ok().map(Text::from);
             context.encoding = Some(Utf8::new(entry.encoding().1));
             if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
                 array(&mut context, input, error, data, at);

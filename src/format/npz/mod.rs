@@ -155,6 +155,7 @@ struct Record<'a> {
 /// What an entry is.
 enum Kind<'a> {
     Array(Array<'a>),
+    /// Without contents, as a folder is.
     Folder,
     Other,
 }
@@ -341,7 +342,7 @@ impl<'a> NpzFile<'a> {
     fn kind(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, data: Extent) -> ParseResult<Kind<'a>> {
         let name = array_name(entry.name);
         let is_named = name.len() < entry.name.len();
-        if entry.name.ends_with(b"/") {
+        if entry.name.ends_with(b"/") && data.length == 0 {
             return Ok(Kind::Folder);
         }
         if !entry.is_stored() {
