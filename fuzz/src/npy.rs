@@ -49,12 +49,32 @@ impl Writer<'_, '_> {
         self.token(")");
     }
 
+    /// Writes the type of what is in a field or, with its shape, in a subarray there, and returns its size.
+    fn inner(&mut self, depth: usize, has_shape: bool) -> u64 {
+        let mut size = if depth < 3 && self.choices.one_in(8) {
+            self.token("(");
+            let size = self.inner(depth + 1, true);
+            self.token(")");
+            size
+        } else {
+            self.descr(depth + 1).2
+        };
+        if has_shape {
+            self.token(",");
+            let shape: Vec<u64> = (0..self.choices.below(3)).map(|_| self.choices.below(3) as u64).collect();
+            self.shape(&shape);
+            size *= shape.iter().product::<u64>();
+        }
+        size
+    }
+
     /// Writes a type, and returns the dtype, whether it is big-endian, and the size of an item.
     fn descr(&mut self, depth: usize) -> (Option<DType>, bool, u64) {
         if depth < 3 && self.choices.one_in(6) {
             let mut size = 0;
             self.token("[");
-            for k in 0..1 + self.choices.below(3) {
+            let count = self.choices.below(4);
+            for k in 0..count {
                 if k > 0 {
                     self.token(",");
                 }
@@ -70,18 +90,11 @@ impl Writer<'_, '_> {
                     self.quoted(name);
                 }
                 self.token(",");
-                let (_, _, item) = self.descr(depth + 1);
-                let mut count = 1;
-                if self.choices.one_in(3) {
-                    self.token(",");
-                    let shape: Vec<u64> = (0..self.choices.below(3)).map(|_| self.choices.below(3) as u64).collect();
-                    self.shape(&shape);
-                    count = shape.iter().product();
-                }
+                let has_shape = self.choices.one_in(3);
+                size += self.inner(depth, has_shape);
                 self.token(")");
-                size += count * item;
             }
-            if self.choices.one_in(4) {
+            if count > 0 && self.choices.one_in(4) {
                 self.token(",");
             }
             self.token("]");
