@@ -283,6 +283,28 @@ fn too_many_unsorted_roles_need_memory() {
     }
 }
 
+/// A repeated name is found, whatever else is left to be compared.
+#[test]
+fn names_and_roles_are_compared() {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("version").text("1.2.0").text("objects").map(1102);
+    for i in (0..1100).rev().chain([7]) {
+        support::tensor(&mut cbor, &format!("n{i:05}"));
+    }
+    cbor.text("a").map(3).text("shape").array(0).text("format").text("own").text("components").map(1100);
+    for i in (0..1100).rev() {
+        component(cbor.text(&format!("{i:05}")));
+    }
+    let bytes = file_1_2(&cbor.0);
+    let file = File::open(&bytes).unwrap();
+    for warning in [Warning::NamesUnchecked, Warning::RolesUnchecked] {
+        assert!(file.warnings().contains(warning), "{warning:?}");
+    }
+    for words in [1, 100, 4000] {
+        assert_eq!(file.check(&mut vec![0; words]).map_err(kind).unwrap_err(), ErrorKind::RepeatedName, "{words}");
+    }
+}
+
 /// Those of every tensor, whichever comes last.
 #[test]
 fn roles_of_every_tensor_are_compared() {

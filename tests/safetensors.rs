@@ -573,6 +573,22 @@ fn only_utf8_is_a_header() {
     }
 }
 
+/// Bytes that are no text in the place of a dtype, in an entry that is otherwise spelled as writers do.
+#[test]
+fn dtypes_are_texts() {
+    let end = b",\"shape\":[1],\"data_offsets\":[0,1]}}        ";
+    for byte in [0xff, 0x7f, b'x'] {
+        for length in 1..20 {
+            let header = [&b"{\"a\":{\"dtype\":\""[..], &vec![byte; length], end].concat();
+            let bytes = [&(header.len() as u64).to_le_bytes()[..], &header, &[0]].concat();
+            let error = File::open(&bytes).unwrap_err();
+            if byte == 0xff {
+                assert_eq!((error.kind(), error.offset()), (ErrorKind::InvalidUtf8, Some(8 + 14)), "{length}");
+            }
+        }
+    }
+}
+
 /// What an index is refused for: kind, item, and the text that stands there.
 #[track_caller]
 fn refused_index(text: &str) -> (ErrorKind, Item, &str) {

@@ -233,7 +233,7 @@ pub(super) struct ShortName {
 }
 
 impl ShortName {
-    /// Of one that is longer, nothing that is in a text.
+    /// One that is longer, as no text is: it is left to others to find.
     #[allow(clippy::arithmetic_side_effects, clippy::as_conversions)] // constants only: an overflow does not compile
     #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
     pub(super) const fn new(name: &[u8], dtype: DType) -> Self {
@@ -244,7 +244,7 @@ impl ShortName {
             rest = others;
         }
         if length > 8 {
-            return Self { word: u64::MAX, others: 0, length: 8, dtype };
+            return Self { word: u64::MAX, others: 0, length: usize::MAX, dtype };
         }
         Self { word, others: 64 - 8 * length as u32, length, dtype }
     }
@@ -282,6 +282,15 @@ mod tests {
         {
             // As many bytes as a word has follow in a file.
             assert_eq!(elements(&[lengths.as_bytes(), b"~~~~~~~~"].concat()), count, "{lengths}");
+        }
+    }
+
+    /// Bytes that no text has are no dtype whose name is too long for a word: the header may not have been held to UTF-8 yet.
+    #[test]
+    fn names_of_dtypes_are_texts() {
+        assert!(dtype(b"F8_E4M3FNUZ\",").is_some_and(|(dtype, rest)| dtype.name() == "f8_e4m3fnuz" && rest == b","));
+        for byte in [0, b'"', 0x7f, 0xff] {
+            assert!(dtype(&[byte; 16]).is_none(), "{byte:#x}");
         }
     }
 

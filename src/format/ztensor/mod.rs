@@ -563,6 +563,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
             let repeated = distinct::clash(&mut keys, self.first_name(), scratch)?;
             self.judge_names(repeated, &mut reader, &mut checked);
+            self.manifest.check(&reader)?;
         }
         if warnings.contains(Warning::RolesUnchecked) {
             let mut cursor = Cursor::START;
