@@ -11,7 +11,7 @@
 
 use core::cmp::Ordering;
 
-#[cfg(all(feature = "ztensor2", target_pointer_width = "64"))]
+#[cfg(feature = "ztensor2")]
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bytes::extent::Extent;
@@ -82,7 +82,7 @@ impl Position for u32 {
     }
 }
 
-#[cfg(all(feature = "ztensor2", target_pointer_width = "64"))]
+#[cfg(feature = "ztensor2")]
 impl Position for [u32; 2] {
     fn slots(words: &mut [u32]) -> &mut [Self] {
         <[Self]>::mut_from_prefix(words.as_mut_bytes()).map_or(&mut [], |(slots, _)| slots)
@@ -351,7 +351,8 @@ fn word_hash(name: &[u8]) -> (u32, bool) {
     (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
-/// Compares all items using `scratch`, which must have room for the position of one.
+/// Compares all items using `scratch`, which must have room for the position of one. The item that clashes with an earlier
+/// one is read last.
 pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash<D::Position>> {
     let slots = D::Position::slots(scratch);
     if slots.is_empty() {

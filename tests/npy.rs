@@ -75,6 +75,10 @@ fn types() {
     ] {
         accepted(descr, "(3,)", 3 * size);
     }
+    // Where nothing has several bytes, nothing is said of their order.
+    for descr in ["[]", "[('a', [])]"] {
+        assert!(File::open(&file(1, &header(descr, "False", "(3,)"), 0)).unwrap().warnings().is_empty(), "{descr}");
+    }
     let start = "{'descr': ".len() as u64;
     for descr in [
         "'<f3'",

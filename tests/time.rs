@@ -223,6 +223,7 @@ const CASES: &[Case] = &[
     Case("shards", "zt2", "looked up", 450, zt2::shards, &[OPEN, LIST, CHECK]),
     Case("shards", "zt2", "looked up with memory", 1100, zt2::shards, &[OPEN, CHECK]),
     Case("shards", "zt2", "with other keys", 450, zt2::long_shards, &[OPEN, LIST, CHECK]),
+    Case("shards", "zt2", "more than there is memory for", 2050, zt2::long_shards_of_many, CHECKED),
     Case("extra fields", "npz", "as long as all entries", 300, npz::extra_fields, &[OPEN, CHECK]),
     Case("extra fields", "npz", "behind those of zip64", 300, npz::wide_extra_fields, CHECKED),
     Case("comments", "npz", "of entries and the archive", 250, npz::comments, &[OPEN, LIST]),

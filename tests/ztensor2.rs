@@ -616,27 +616,24 @@ fn many_extents_out_of_order() {
             });
             let bytes = file_of(&manifest, &vec![0; 4096 * count as usize]);
             let opened = File::open(&bytes);
+            // An error points to the one that is later in the file.
+            let check_message = |error: Option<Error>| {
+                assert_eq!(error.map(|error| error.kind()), overlap.map(|_| ErrorKind::Overlap), "{count}");
+                if let (Some(error), Some(at)) = (error, overlap) {
+                    let sentence = error.explain(&bytes[..]).to_string();
+                    let part = format!("component \"data\" of tensor \"{:06}\"", at + 1);
+                    assert!(sentence.contains(&part), "{count} {at}: {sentence}");
+                }
+            };
             if count <= most {
-                assert_eq!(opened.err().map(|error| error.kind()), overlap.map(|_| ErrorKind::Overlap), "{count}");
+                check_message(opened.err());
                 continue;
             }
             let file = opened.unwrap();
             assert!(file.warnings().contains(Warning::PlacesUnchecked));
             for words in [1501, 4000] {
                 let checked = file.check(&mut vec![0; words]);
-                // An error points to the one that is later in the file.
-                if let (Err(error), Some(at)) = (&checked, overlap) {
-                    let sentence = error.explain(&bytes[..]).to_string();
-                    assert!(
-                        sentence.contains(&format!("component \"data\" of tensor \"{:06}\"", at + 1)),
-                        "{sentence}"
-                    );
-                }
-                assert_eq!(
-                    checked.as_ref().err().map(|error| error.kind()),
-                    overlap.map(|_| ErrorKind::Overlap),
-                    "{count}"
-                );
+                check_message(checked.as_ref().err().copied());
                 assert!(checked.is_err() || checked.unwrap().is_empty());
             }
             assert_eq!(file.check(&mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
@@ -644,8 +641,22 @@ fn many_extents_out_of_order() {
     }
 }
 
-/// Shards are looked up on opening where they are at most 1024, or 64 on a 32-bit machine, and by the caller's memory
-/// where they are more.
+#[test]
+fn names_twice() {
+    let mut cbor = Cbor::default();
+    cbor.map(1).text("objects").map(2);
+    object(&mut cbor, "a", 4096, 1, None);
+    let second = cbor.0.len() as u64;
+    object(&mut cbor, "a", 8192, 1, None);
+    let bytes = file_of(&cbor.0, &[0; 8192]);
+    let error = File::open(&bytes).unwrap_err();
+    let at = Some(3 * 4096 + second);
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, at));
+    assert!(error.explain(&bytes[..]).to_string().contains("\"a\""), "{}", error.explain(&bytes[..]));
+}
+
+/// Shards are looked up on opening where they are at most 1024, or 64 and few bytes on a 32-bit machine, and by the caller's
+/// memory where they are more.
 #[test]
 fn many_shards() {
     let most = if cfg!(target_pointer_width = "64") { 1024 } else { 64 };
@@ -673,6 +684,26 @@ fn many_shards() {
                 let checked = file.check(&mut vec![0; words]);
                 assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
             }
+        }
+    }
+    // A few that have many bytes, too, are not looked up on a 32-bit machine.
+    for others in [1, 200, 600] {
+        let mut cbor = Cbor::default();
+        cbor.map(2).text("shards").map(3);
+        for name in ["a", "b", "c"] {
+            cbor.text(name).map(3).text("x").array(16 * others).raw(&vec![0; 16 * others as usize]);
+            cbor.text("size").uint(1 << 40).text("digest").text("xxh3:0011223344556677");
+        }
+        cbor.text("objects").map(3);
+        for (i, shard) in ["c", "a", "b"].iter().enumerate() {
+            object(&mut cbor, &format!("{i:06}"), 4096, 1, Some(shard));
+        }
+        let bytes = file_of(&cbor.0, &[]);
+        let file = File::open(&bytes).unwrap();
+        let is_left = cfg!(target_pointer_width = "32") && others > 100;
+        assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), is_left, "{others}");
+        for words in [1, 2, 3, 4, 6, 100] {
+            assert!(file.check(&mut vec![0; words]).unwrap().is_empty());
         }
     }
     // A shard is only as long as the table says.

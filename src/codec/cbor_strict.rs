@@ -495,7 +495,12 @@ impl<'a> Reader<'a> {
         if all.skip_value(0).is_some() && !all.rest.is_empty() {
             all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
         }
-        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, own.kind) == (other.at, other.kind));
+        // A name that is there twice is no other fault where it is a key.
+        let kind = |fault: &Fault| match fault.kind {
+            ErrorKind::RepeatedName => ErrorKind::RepeatedKey,
+            kind => kind,
+        };
+        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, kind(&own)) == (other.at, kind(other)));
         if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
             self.fault = Some(fault);
         }

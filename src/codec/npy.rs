@@ -475,10 +475,9 @@ impl Items {
 /// Returns whether it is the unit of a time, such as `[25us]`, or empty. NumPy has its count in an `int`.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
-    let (count, name) = decimal(unit).unwrap_or((1, unit));
-    count <= 0x7fff_ffff
-        && matches!(
-            name,
-            b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as"
-        )
+    let name = match decimal(unit) {
+        Some((..=0x7fff_ffff, name)) => name,
+        _ => unit,
+    };
+    matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
 }

@@ -28,9 +28,11 @@ use core::cmp::Ordering;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+#[cfg(not(target_pointer_width = "64"))]
+use self::places::Entered;
 #[cfg(target_pointer_width = "64")]
 use self::places::WORDS;
-use self::places::{Pass, Places, Seen};
+use self::places::{LookUp, Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
@@ -222,9 +224,9 @@ impl<'a> Ztensor2File<'a> {
                 Item::Tensors => {
                     self.objects = Keys::read(reader)?;
                     match memory.take() {
-                        Some(memory) => self.read_objects(reader, summary, seen, memory, false)?,
+                        Some(memory) => self.read_objects(reader, summary, seen, memory, LookUp::All)?,
                         None if !shards::IS_INDEXED || self.shards == 0 => {
-                            self.read_objects(reader, summary, seen, &mut [], true)?;
+                            self.read_objects(reader, summary, seen, &mut [], LookUp::Few)?;
                         }
                         None => self.read_objects_in_shards(reader, summary, seen)?,
                     }
@@ -250,7 +252,7 @@ impl<'a> Ztensor2File<'a> {
         summary: &mut Summary,
         seen: &mut Seen<'a>,
     ) -> Option<()> {
-        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], true)
+        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], LookUp::Few)
     }
 
     /// Reads all tensors, with every check of each.
@@ -261,9 +263,9 @@ impl<'a> Ztensor2File<'a> {
         summary: &mut Summary,
         seen: &mut Seen<'a>,
         slots: &mut [u32],
-        may_defer: bool,
+        look_up: LookUp,
     ) -> Option<()> {
-        let mut pass = Pass::new(self.table(), slots, seen, may_defer);
+        let mut pass = Pass::new(self.table(), slots, seen, look_up);
         let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
@@ -370,14 +372,15 @@ impl<'a> Ztensor2File<'a> {
                 return Some(());
             }
             loop {
-                if let Some(at) = seen.clash() {
-                    return reader.stop_in(Item::Offset, ErrorKind::Overlap, at);
+                if let Some(Entered { component, entry }) = seen.clash() {
+                    reader.entry = entry;
+                    return reader.stop_in(Item::Offset, ErrorKind::Overlap, component);
                 }
                 if !seen.begin_next_block() {
                     return Some(());
                 }
                 *reader = self.manifest.reader(self.objects.at);
-                self.read_objects(reader, &mut Summary::default(), seen, &mut [], true)?;
+                self.read_objects(reader, &mut Summary::default(), seen, &mut [], LookUp::None)?;
             }
         };
         compare().ok_or_else(|| self.manifest.error(reader))
@@ -387,7 +390,8 @@ impl<'a> Ztensor2File<'a> {
     fn compare(&self, memory: &mut [u32]) -> Result<()> {
         let mut places = Places::of(self);
         let start = places.start();
-        distinct::clash(&mut places, start, memory)?.map_or(Ok(()), |(_, position)| Err(places.overlap(position)))
+        // What clashes has been read again, for its index.
+        distinct::clash(&mut places, start, memory)?.map_or(Ok(()), |_| Err(places.overlap()))
     }
 }
 
@@ -569,7 +573,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let read = Self { ..*self }.read_manifest(&mut reader, &mut Summary::default(), &mut seen, Some(scratch));
         read.ok_or_else(|| self.manifest.error(&reader))?;
         if !seen.are_apart() {
-            #[cfg(target_pointer_width = "64")]
             let scratch = if scratch.len() < 2 { &mut [0; 2] } else { scratch }; // one position takes two words
             self.compare(scratch)?;
         }

@@ -7,9 +7,7 @@ use core::cmp::Ordering;
 
 #[cfg(target_pointer_width = "64")]
 use super::ALIGNMENT;
-use super::entry::OBJECT;
-#[cfg(target_pointer_width = "64")]
-use super::entry::{PART, PART_DEPTH};
+use super::entry::{OBJECT, PART, PART_DEPTH};
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
@@ -169,8 +167,8 @@ struct Block<'a> {
     places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
     /// How many were in the blocks before this.
     before: u32,
-    /// The position of the first one found that overlaps one in the block; 0 if there is none.
-    clash: u32,
+    /// The first one found that overlaps one in the block.
+    clash: Option<Entered>,
 }
 
 impl<'a> Seen<'a> {
@@ -184,7 +182,7 @@ impl<'a> Seen<'a> {
             #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
             #[cfg(not(target_pointer_width = "64"))]
-            block: Block { places: heapless::Vec::new(), before: 0, clash: 0 },
+            block: Block { places: heapless::Vec::new(), before: 0, clash: None },
         }
     }
 
@@ -203,9 +201,9 @@ impl<'a> Seen<'a> {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
 
-    /// Adds the place of a component, which is at `at`.
+    /// Adds the place of a component.
     #[inline]
-    fn add(&mut self, blob: Blob<'a>, at: u32) {
+    fn add(&mut self, blob: Blob<'a>, entered: Entered) {
         if blob.extent.length == 0 {
             return;
         }
@@ -219,20 +217,20 @@ impl<'a> Seen<'a> {
         if self.count >= self.block.before {
             // As long as they are in order, they are apart.
             let is_clash = |other: &Blob<'a>| other.clashes_with(blob);
-            if self.block.clash == 0 && !self.are_sorted && self.block.places.iter().any(is_clash) {
-                self.block.clash = at;
+            if self.block.clash.is_none() && !self.are_sorted && self.block.places.iter().any(is_clash) {
+                self.block.clash = Some(entered);
             }
             let _ = self.block.places.push(blob); // of those after the block none
         }
         #[cfg(target_pointer_width = "64")]
-        let _ = at;
+        let _ = entered;
         self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
     }
 
-    /// The position of a component that overlaps one in the block, if there is any.
+    /// The component that overlaps one in the block, if there is any.
     #[cfg(not(target_pointer_width = "64"))]
-    pub(super) const fn clash(&self) -> Option<u32> {
-        if self.block.clash == 0 { None } else { Some(self.block.clash) }
+    pub(super) const fn clash(&self) -> Option<Entered> {
+        self.block.clash
     }
 
     /// Begins the next block, for another pass over all components, if there is one.
@@ -250,16 +248,33 @@ impl<'a> Seen<'a> {
 /// One pass over all components.
 pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
-    /// Whether the shards are looked up: not on opening if they are too many for that.
+    /// Whether the shards are looked up.
     pub(super) are_shards_found: bool,
     pub(super) seen: &'s mut Seen<'a>,
 }
 
+/// Which shards of components are looked up.
+pub(super) enum LookUp {
+    /// All, or none if they are too many, as on opening.
+    Few,
+    All,
+    /// None: that has been done.
+    #[cfg(not(target_pointer_width = "64"))]
+    None,
+}
+
 impl<'s, 'a> Pass<'s, 'a> {
-    /// Begins; `slots` are memory for the positions of shards. On opening, which `may_defer` to look them up.
-    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>, may_defer: bool) -> Self {
+    /// Begins; `slots` are memory for the positions of shards.
+    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>, look_up: LookUp) -> Self {
+        #[cfg(not(target_pointer_width = "64"))]
+        let table = if matches!(look_up, LookUp::None) { Table { position: 0, ..table } } else { table };
         let shards = Index::new(table, slots);
-        let are_shards_found = shards.is_fine() || !may_defer;
+        let are_shards_found = match look_up {
+            LookUp::Few => shards.is_fine(),
+            LookUp::All => true,
+            #[cfg(not(target_pointer_width = "64"))]
+            LookUp::None => false,
+        };
         Self { shards, are_shards_found, seen }
     }
 
@@ -269,7 +284,7 @@ impl<'s, 'a> Pass<'s, 'a> {
         if let (Some(name), true) = (part.shard, self.are_shards_found) {
             self.find_shard(reader, name, part, at)?;
         }
-        self.seen.add(Blob::of(part), at);
+        self.seen.add(Blob::of(part), Entered { component: at, entry: reader.entry });
         Some(())
     }
 
@@ -277,7 +292,7 @@ impl<'s, 'a> Pass<'s, 'a> {
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(super) fn add_own(&mut self, extent: Extent) {
-        self.seen.add(Blob { shard: &[], extent }, 0);
+        self.seen.add(Blob { shard: &[], extent }, Entered::NONE);
     }
 
     /// Holds a component to be inside the shard that it is in.
@@ -303,27 +318,24 @@ impl<'s, 'a> Pass<'s, 'a> {
 pub(super) struct Places<'r, 'a> {
     file: &'r Ztensor2File<'a>,
     error: Option<Error>,
-    /// Where in the manifest the component is that was read last, and the entry of its tensor.
-    #[cfg(target_pointer_width = "64")]
+    /// The component that was read last.
     last: Entered,
 }
 
 /// Where the blob of a component is in the manifest, and the name of its shard; 0 for that if it has none. Not where its
 /// record is: other keys in that may be long, and a place is read as often as it is compared.
-#[cfg(target_pointer_width = "64")]
 pub(super) type Position = [u32; 2];
 
 /// Where a component is in the manifest, and the entry of its tensor.
-#[cfg(target_pointer_width = "64")]
 #[derive(Clone, Copy)]
-struct Entered {
-    component: u32,
-    entry: u32,
+pub(super) struct Entered {
+    pub(super) component: u32,
+    pub(super) entry: u32,
 }
 
-/// Where a component is in the manifest: chips have no flash for a second way to read it.
-#[cfg(not(target_pointer_width = "64"))]
-pub(super) type Position = u32;
+impl Entered {
+    const NONE: Self = Self { component: 0, entry: 0 };
+}
 
 /// The next tensor, and the next component of the one before it.
 #[derive(Clone, Copy)]
@@ -334,39 +346,21 @@ pub(super) struct Place {
 
 impl<'r, 'a> Places<'r, 'a> {
     pub(super) const fn of(file: &'r Ztensor2File<'a>) -> Self {
-        Self {
-            file,
-            error: None,
-            #[cfg(target_pointer_width = "64")]
-            last: Entered { component: 0, entry: 0 },
-        }
+        Self { file, error: None, last: Entered::NONE }
     }
 
     pub(super) fn start(&self) -> Place {
         Place { objects: self.file.objects, parts: Keys::NONE }
     }
 
-    /// The error of a component that overlaps another.
-    #[cfg(target_pointer_width = "64")]
-    pub(super) fn overlap(&mut self, position: Position) -> Error {
-        let mut place = self.start();
-        while self.next(&mut place).is_some_and(|(_, other)| other != position) {}
+    /// The error of the component that was read last: it overlaps another.
+    pub(super) fn overlap(&self) -> Error {
         let Entered { component, entry } = self.last;
-        self.error_at(component).after_entry(component.saturating_sub(entry))
-    }
-
-    #[cfg(not(target_pointer_width = "64"))]
-    pub(super) fn overlap(&self, position: Position) -> Error {
-        self.error_at(position)
-    }
-
-    fn error_at(&self, position: u32) -> Error {
-        let at = self.file.manifest.offset(position);
-        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at)
+        let at = self.file.manifest.offset(component);
+        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at).after_entry(component.saturating_sub(entry))
     }
 
     /// Reads the component at the reader's position.
-    #[cfg(target_pointer_width = "64")]
     fn component(&self, reader: &mut Reader<'a>) -> Option<(Blob<'a>, Position)> {
         let [mut blob, mut shard] = [0; 2];
         reader.text_bytes()?;
@@ -384,22 +378,12 @@ impl<'r, 'a> Places<'r, 'a> {
         Some((self.at([blob, shard]), [blob, shard]))
     }
 
-    #[cfg(not(target_pointer_width = "64"))]
-    fn component(&self, reader: &mut Reader<'a>) -> Option<(Blob<'a>, Position)> {
-        let (at, mut part) = (reader.position(), ComponentRecord::blank());
-        entry::component(&self.file.manifest, reader, &mut &[][..], &mut part)?;
-        Some((Blob::of(&part), at))
-    }
-
     /// Reads the component at `place`, whose position it also returns; `None` after the last.
     fn read(&mut self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, Position)>> {
         loop {
             while let Some(left) = place.parts.left.checked_sub(1) {
                 *reader = self.file.manifest.reader(place.parts.at);
-                #[cfg(target_pointer_width = "64")]
-                {
-                    self.last.component = reader.position();
-                }
+                self.last.component = reader.position();
                 let (blob, position) = self.component(reader)?;
                 place.parts = Keys { at: reader.position(), left };
                 if blob.extent.length > 0 {
@@ -408,10 +392,7 @@ impl<'r, 'a> Places<'r, 'a> {
             }
             let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
             *reader = self.file.manifest.reader(place.objects.at);
-            #[cfg(target_pointer_width = "64")]
-            {
-                self.last.entry = reader.position();
-            }
+            self.last.entry = reader.position();
             reader.text()?;
             let mut record = Record::default();
             reader.record(&mut record, OBJECT)?;
@@ -445,19 +426,10 @@ impl<'a> Distinct for Places<'_, 'a> {
         next.flatten()
     }
 
-    #[cfg(target_pointer_width = "64")]
     fn at(&self, [blob, shard]: Position) -> Blob<'a> {
         let read = |at: u32| self.file.manifest.reader(at);
         let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // it has been read before
         Blob { shard: read(shard).text_bytes().unwrap_or_default(), extent } // at 0 is a map
-    }
-
-    #[cfg(not(target_pointer_width = "64"))]
-    fn at(&self, position: Position) -> Blob<'a> {
-        let mut part = ComponentRecord::blank();
-        let mut reader = self.file.manifest.reader(position);
-        let _ = entry::component(&self.file.manifest, &mut reader, &mut &[][..], &mut part); // it has been read before
-        Blob::of(&part)
     }
 
     fn check(&self) -> Result<()> {

@@ -24,14 +24,15 @@ const DEPTH: usize = 2;
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many shards are looked up on opening: no more than their positions are remembered, and where nothing is, on chips,
-/// as few as can be looked through for each component.
+/// How many shards are looked up on opening, and how many bytes they may have: no more than their positions are
+/// remembered, and where nothing is, on chips, as few as can be looked through for each component.
 const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
+const MAX_PASSED: u32 = if IS_INDEXED { u32::MAX } else { 1 << 13 };
 
 /// How many positions are remembered on opening: two of each shard.
 pub(super) const SLOTS: usize = 2048;
 
-/// Whether the positions of shards are remembered.
+/// Whether the positions of shards are remembered on opening.
 pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
 
 /// A file that has bytes of components, as the file that refers to it lists it.
@@ -132,19 +133,20 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
 impl<'a> Table<'a> {
     /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
     pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
-        self.find_from(self.keys(), name)
+        let at = self.find_from(self.keys(), u32::MAX, name)?;
+        let mut reader = Reader::new(self.region.bytes, at);
+        Some((shard(&mut reader, &mut &[][..])?, at))
     }
 
-    /// Finds the shard of that name among those.
-    fn find_from(&self, keys: Keys, name: &[u8]) -> Option<(Record<'a>, u32)> {
+    /// Finds the position of the shard of that name among those, before `end`.
+    fn find_from(&self, keys: Keys, end: u32, name: &[u8]) -> Option<u32> {
         let mut reader = Reader::new(self.region.bytes, keys.at);
         let mut left = keys.left;
-        while left > 0 {
+        while left > 0 && reader.position() < end {
             left = left.saturating_sub(1);
             let at = reader.position();
             if reader.text_bytes()? == name {
-                reader = Reader::new(self.region.bytes, at);
-                return Some((shard(&mut reader, &mut &[][..])?, at));
+                return Some(at);
             }
             reader.pass_over_value()?;
         }
@@ -169,87 +171,93 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The shards by name: they are in order, and some of them, evenly spread, are remembered.
+/// The shards by name: they are in order, and some of them are remembered.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
     keys: Keys,
+    /// The position after the last one.
+    end: u32,
     /// Where the names are, and the sizes: other keys of a record may be long.
     names: &'s [u32],
-    #[cfg(target_pointer_width = "64")]
     sizes: &'s [u32],
-    /// How many shards there are from one that is remembered to the next.
-    step: u32,
-    last: Option<Record<'a>>,
+    last: Option<(Utf8<'a>, u64)>,
 }
 
 impl<'s, 'a> Index<'s, 'a> {
-    /// Fills `slots` with positions, two of each shard.
+    /// Fills `slots` with positions, two of each shard. Where there are more shards, those are remembered that have many
+    /// bytes or come after many: looking up any other takes no more than a small part of the table, as small as `slots` are
+    /// many.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
         let keys = table.keys();
-        let (names, sizes) = slots.split_at_mut_checked(slots.len().div_ceil(2)).unwrap_or_default();
-        let (mut filled, mut step) = (0_usize, u32::MAX);
-        if IS_INDEXED {
-            step = u32::try_from(count_of(keys.left.into(), to_u64(names.len()))).unwrap_or(u32::MAX);
-            let mut reader = Reader::new(table.region.bytes, keys.at);
-            let mut left = keys.left;
-            let mut sizes = sizes.iter_mut();
-            for name_at in names.iter_mut() {
-                if left == 0 {
-                    break;
-                }
-                *name_at = reader.position();
+        let end = keys_end(table.region.bytes, keys);
+        let (names, sizes) = slots.split_at_mut_checked(slots.len().wrapping_shr(1)).unwrap_or_default();
+        let room = to_u64(names.len());
+        // No more than half of what there is room for are as long, and no more come after as much.
+        let long = count_of(u64::from(end.saturating_sub(keys.at)).saturating_mul(2), room).saturating_add(1);
+        let are_all = u64::from(keys.left) <= room;
+        let (mut filled, mut last) = (0_usize, None);
+        let mut reader = Reader::new(table.region.bytes, keys.at);
+        let mut left = keys.left;
+        let mut slots = names.iter_mut().zip(sizes.iter_mut());
+        while left > 0 {
+            left = left.saturating_sub(1);
+            let at = reader.position();
+            let _ = pass_over(&mut reader);
+            let is_long = |from: u32, to: u32| u64::from(to.saturating_sub(from)) >= long;
+            if are_all || last.is_none_or(|last| is_long(last, at)) || is_long(at, reader.position()) {
+                let Some((name, size)) = slots.next() else { break };
+                (*name, *size) = (at, size_at(table.region.bytes, at).unwrap_or(0));
                 filled = filled.saturating_add(1);
-                if let (Some(at), Some(found)) = (sizes.next(), size_at(table.region.bytes, *name_at)) {
-                    *at = found;
-                }
-                for _ in 0..step.min(left) {
-                    left = left.saturating_sub(1);
-                    let _ = reader.text_bytes().and_then(|_| reader.pass_over_value()); // they have been read
-                }
+                last = Some(at);
             }
         }
-        Self {
-            table,
-            keys,
-            names: names.get(..filled).unwrap_or_default(),
-            #[cfg(target_pointer_width = "64")]
-            sizes,
-            step,
-            last: None,
-        }
+        Self { table, keys, end, names: names.get(..filled).unwrap_or_default(), sizes, last: None }
     }
 
     /// Whether there are so few that finding one costs little.
     pub(super) const fn is_fine(&self) -> bool {
-        self.keys.left <= MAX_FOUND
+        self.keys.left <= MAX_FOUND && self.end.saturating_sub(self.keys.at) <= MAX_PASSED
     }
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
     pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
-        let mut keys = self.keys;
-        if IS_INDEXED {
-            if let Some(last) = self.last.filter(|last| last.name == name) {
-                return Some(last.size);
-            }
-            // From the last one that is remembered and does not come after it.
-            let name_at = |at: &u32| Reader::new(self.table.region.bytes, *at).text_bytes().unwrap_or_default();
-            let before = self.names.partition_point(|at| key_order(name_at(at), name.bytes()).is_le());
-            let place = before.checked_sub(1)?;
-            let at = *self.names.get(place)?;
-            #[cfg(target_pointer_width = "64")]
-            if let Some(size_at) = self.sizes.get(place).filter(|_| name_at(&at) == name.bytes()) {
-                return Reader::new(self.table.region.bytes, *size_at).unsigned();
-            }
-            // The last one has fewer after it: what follows the table is no shard.
-            let passed = u32::try_from(place).unwrap_or(u32::MAX).saturating_mul(self.step);
-            keys = Keys { at, left: self.keys.left.saturating_sub(passed).min(self.step) };
+        if let Some((_, size)) = self.last.filter(|(last, _)| *last == name) {
+            return Some(size);
         }
-        let (record, _) = self.table.find_from(keys, name.bytes())?;
-        if IS_INDEXED {
-            self.last = Some(record);
+        let bytes = self.table.region.bytes;
+        // From the last one that is remembered and does not come after it, to the next that is.
+        let name_at = |at: u32| Reader::new(bytes, at).text_bytes().unwrap_or_default();
+        let before = self.names.partition_point(|at| key_order(name_at(*at), name.bytes()).is_le());
+        let end = self.names.get(before).copied().unwrap_or(self.end);
+        let (mut keys, mut found) = (self.keys, None);
+        if let Some((at, size_at)) = before.checked_sub(1).and_then(|k| self.names.get(k).zip(self.sizes.get(k))) {
+            keys.at = *at;
+            found = (name_at(*at) == name.bytes()).then_some(*size_at);
         }
-        Some(record.size)
+        let at = match found {
+            Some(at) => at,
+            None => size_at(bytes, self.table.find_from(keys, end, name.bytes())?)?,
+        };
+        let size = Reader::new(bytes, at).unsigned()?;
+        self.last = Some((name, size));
+        Some(size)
     }
+}
+
+/// The position after those keys and their values, which have been read before.
+fn keys_end(bytes: &[u8], keys: Keys) -> u32 {
+    let mut reader = Reader::new(bytes, keys.at);
+    let mut left = keys.left;
+    while left > 0 && pass_over(&mut reader).is_some() {
+        left = left.saturating_sub(1);
+    }
+    reader.position()
+}
+
+/// Moves past a key and its value.
+fn pass_over(reader: &mut Reader<'_>) -> Option<()> {
+    reader.text_bytes()?;
+    reader.pass_over_value()
 }
 
 /// The shards that a file lists. See [`Ztensor2File::shards`](super::Ztensor2File::shards).

@@ -40,6 +40,29 @@ pub fn long_shards(size: usize) -> Vec<u8> {
     file_2(&cbor.0, 1)
 }
 
+/// Tensors that are in one of two shards by turns, of some more shards than there are tensors; the first of these, and the
+/// one between those two, have as many other keys as there are tensors.
+pub fn long_shards_of_many(size: usize) -> Vec<u8> {
+    let mut cbor = Cbor::default();
+    cbor.map(2).text("shards").map(size as u64 + 3);
+    for i in 0..size + 3 {
+        let others = if i % 2 == 0 && i < 4 { size / 2 } else { 0 };
+        cbor.text(&format!("{i:06}")).map(others as u64 + 2);
+        (0..others).for_each(|i| {
+            cbor.text(&format!("{i:03x}")).array(16).raw(&[0; 16]);
+        });
+        cbor.text("size").uint(1 << 40).text("digest").text("xxh3:0011223344556677");
+    }
+    cbor.text("objects").map(size as u64);
+    for i in 0..size {
+        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
+        cbor.map(3).text("blob").array(2).uint(4096).uint(0).text("dtype").text("u8");
+        cbor.text("shard").text(["000001", "000003"][i % 2]);
+        cbor.text("shape").array(1).uint(0).text("layout").text("dense");
+    }
+    file_2(&cbor.0, 1)
+}
+
 /// Tensors in falling order, one of which has as many other keys as there are tensors: before the place of its bytes, and
 /// behind that.
 pub fn long_part(size: usize) -> Vec<u8> {
