@@ -856,6 +856,26 @@ fn more_long_lists_than_a_source_remembers() {
     assert_eq!(read(&whole, "11"), (5000, None));
 }
 
+/// Adding a range once more changes nothing: a list takes one of the places that a source has for them.
+#[test]
+fn ranges_that_are_added_again() {
+    let bytes = long_lists(3).bytes();
+    let needs = |times: usize| {
+        let (mut source, mut needs) = (Source::new(bytes.len() as u64), Vec::new());
+        while let Opened::Need(need) = File::open_source(&source).unwrap() {
+            let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
+            for _ in 0..times {
+                source.add(need.extent.offset, &bytes[from..from + length]).unwrap();
+            }
+            needs.push(need);
+        }
+        needs
+    };
+    let once = needs(1);
+    assert!(once.iter().any(|need| !need.keep), "{once:?}");
+    assert_eq!(needs(9), once);
+}
+
 #[test]
 fn long_lists_in_any_parts() {
     let sound = long_lists(4);

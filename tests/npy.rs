@@ -253,6 +253,9 @@ fn warnings() {
     };
     assert!(warns("'f4'", 8).contains(Warning::UnstatedByteOrder));
     assert!(warns("[('a', '|u1'), ('b', '=u2')]", 6).contains(Warning::UnstatedByteOrder));
+    for descr in ["[('a', '=u2'), ('b', '|u1')]", "[('a', [('b', 'u2')]), ('c', '>i1')]"] {
+        assert!(warns(descr, 6).contains(Warning::UnstatedByteOrder), "{descr}"); // whichever field it is
+    }
     let native = file(1, &header("'f4'", "False", "(2,)"), 8);
     let tensor = File::open(&native).unwrap().find("").unwrap().warnings();
     assert_eq!(tensor.iter().collect::<Vec<_>>(), [Warning::UnstatedByteOrder]);

@@ -4,7 +4,7 @@
 mod support;
 
 use support::fixture;
-use tenslice::{ByteOrder, DType, ErrorKind, File, Layout};
+use tenslice::{ByteOrder, DType, Elements, ErrorKind, File, Layout};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
 fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
@@ -44,6 +44,37 @@ fn the_same_numbers_at_every_address() {
         let bytes = file.find("t.uint8").unwrap().data().unwrap();
         assert_eq!(bytes.as_slice::<u8>().unwrap().len(), 9);
     });
+}
+
+/// An array of numbers lies where one of them may: at a multiple of its alignment, not of its own size.
+#[test]
+fn lanes_are_aligned_as_one_of_them() {
+    let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
+    at_every_address(&bytes, |shift, bytes| {
+        let data = File::open(bytes).unwrap().find("cplx").unwrap().data().unwrap();
+        let expected = match (ByteOrder::NATIVE, shift % align_of::<f32>() == 0) {
+            (ByteOrder::Big, _) => Some(ErrorKind::ForeignEndian),
+            (_, true) => None,
+            (_, false) => Some(ErrorKind::Misaligned),
+        };
+        let slice = data.as_slice::<[f32; 2]>();
+        assert_eq!(slice.err().map(|error| error.kind()), expected, "{shift}");
+        if let Ok(slice) = slice {
+            assert!(data.elements::<[f32; 2]>().unwrap().eq(slice.iter().copied()));
+        }
+    });
+}
+
+/// The byte order is that of each number: the first stays the first.
+#[test]
+fn lanes_stay_in_their_order() {
+    let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
+    let big: Vec<_> = Elements::<[u16; 2]>::new(&bytes, ByteOrder::Big).collect();
+    assert_eq!(big, [[0x0102, 0x0304], [0x0506, 0x0708]]);
+    let little: Vec<_> = Elements::<[u16; 2]>::new(&bytes, ByteOrder::Little).collect();
+    assert_eq!(little, [[0x0201, 0x0403], [0x0605, 0x0807]]);
+    let complex = [&1.5_f32.to_be_bytes()[..], &(-2.0_f32).to_be_bytes()].concat();
+    assert_eq!(Elements::<[f32; 2]>::new(&complex, ByteOrder::Big).next(), Some([1.5, -2.0]));
 }
 
 #[test]

@@ -145,6 +145,19 @@ fn the_metadata_is_no_tensor() {
     assert_eq!(index.find("__metadata__").unwrap_err().kind(), ErrorKind::NotFound);
 }
 
+/// Names before the metadata are compared with those after it, in order or not.
+#[test]
+fn names_on_both_sides_of_the_metadata() {
+    for entries in [
+        [entry("a", 0, 1), r#""__metadata__":{}"#.to_string(), entry("a", 1, 2), entry("b", 2, 3)],
+        [entry("b", 0, 1), r#""__metadata__":{}"#.to_string(), entry("a", 1, 2), entry("b", 2, 3)],
+    ] {
+        let header = format!("{{{}}}", entries.join(","));
+        let error = File::open(&file(&header, 3)).unwrap_err();
+        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name), "{header}");
+    }
+}
+
 #[test]
 fn names_and_places_in_order_need_no_memory() {
     for (is_name_falling, is_place_falling) in [(false, false), (true, false), (false, true)] {

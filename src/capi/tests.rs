@@ -497,6 +497,10 @@ fn typed_getters() {
         ok!(tenslice_attributes_get(all, of("a.string"), 8, value, error));
         ok!(tenslice_value_items(value.cast_const(), items), tenslice_attributes_length(items, number));
         assert_eq!(u64::from(values(items, &mut Vec::new())), number.read());
+        (&raw mut (*value).struct_size).write(u32::try_from(size_of::<tenslice_value>() - 1).unwrap());
+        let short = call!(tenslice_value_items(value.cast_const(), items));
+        assert_eq!(short, code(ErrorKind::InvalidArgument));
+        (&raw mut (*value).struct_size).write(u32::try_from(size_of::<tenslice_value>()).unwrap());
         let wrong = call!(tenslice_attributes_get_u64(all, of("k.str"), 5, number, error));
         assert_eq!(wrong, code(ErrorKind::WrongType));
         let none = call!(tenslice_attributes_get(all, null(), 0, value, error));
