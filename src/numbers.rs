@@ -33,7 +33,7 @@ impl Tensor<'_> {
     ///
     /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none where nothing is
     /// encoded. The cost is that of [`read_into`](Self::read_into), and linear in the elements; blocks of numbers
-    /// become at most 21 bytes for each byte stored.
+    /// become at most 29 bytes for each byte stored.
     ///
     /// # Errors
     /// `WrongType` where the elements are no real numbers (complex ones, several lanes), or have 128 bits; `ForeignEndian`

@@ -86,7 +86,8 @@ impl Warnings {
     }
 
     /// Returns the index, in the order of the file, of the first tensor that `warning` is about. `None` where the
-    /// warning is not in the set or is about the whole file.
+    /// warning is not in the set, or is not one of those that are recorded with a tensor: bits 0 to 7. Of any other,
+    /// [`Tensor::warnings`](crate::Tensor::warnings) tells whether it is about that tensor.
     #[must_use]
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
         let index = self.first.get(usize::from(warning.code()))?;

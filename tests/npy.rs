@@ -208,6 +208,15 @@ fn shapes() {
 #[test]
 fn keys() {
     refused("{'descr': '<f4', 'shape': (1,)}", ErrorKind::MissingKey, Item::Order, 0);
+    for (key, header) in [
+        ("descr", "{'fortran_order': False, 'shape': (1,)}"),
+        ("fortran_order", "{'descr': '<f4', 'shape': (1,)}"),
+        ("shape", "{'fortran_order': False, 'descr': '<f4'}"),
+    ] {
+        let bytes = file(1, header, 4);
+        let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains(&format!("a required key is missing: \"{key}\"")), "{message}");
+    }
     refused("{'descr': '<f4', 'descr': '<f4'}", ErrorKind::RepeatedKey, Item::Key, 17);
     refused("{'more': 1}", ErrorKind::Malformed, Item::Key, 1);
     refused(r"{'a\'\'\''", ErrorKind::Malformed, Item::Key, 1); // with escapes, at the end

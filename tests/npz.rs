@@ -651,6 +651,13 @@ fn what_errors_point_to() {
     let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
     let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
     assert!(message.contains("tensor \"b\""), "{message}");
+    assert!(message.contains("the array is longer than its entry"), "{message}");
+    // Its record points into the first one.
+    for offset in [0, 5, 50] {
+        let other = patched(&[(record + 42, &sizes(offset))]);
+        let message = File::open(&other).unwrap_err().explain(&other[..]).to_string();
+        assert!(message.contains("tensor \"b\""), "{offset}: {message}");
+    }
     // It begins where the first one ends.
     let sum = patched(&[(local + 14, &[0xff])]);
     let message = File::open(&sum).unwrap_err().explain(&sum[..]).to_string();

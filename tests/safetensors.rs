@@ -412,8 +412,16 @@ fn every_byte_is_in_one_tensor() {
     // The right sum, so that only comparing them tells.
     assert_eq!(refused(&[("a", 2, 4), ("b", 0, 1), ("c", 2, 3)], 4), overlap);
     assert_eq!(refused(&[("a", 1, 3), ("b", 1, 3)], 4), overlap);
+    for (entries, name) in [(&[("a", 2, 4), ("b", 0, 1), ("c", 2, 3)][..], "c"), (&[("a", 1, 3), ("b", 1, 3)], "b")] {
+        let bytes = file_of(entries, 4);
+        let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains(&format!("tensor {name:?}: ")), "{message}");
+    }
+    // Where they are in another order than the entries, it is known only that there are some.
+    assert_eq!(refused(&[("d", 6, 8), ("c", 2, 4), ("b", 0, 2)], 8), unclaimed(0));
+    assert_eq!(refused(&[("b", 4, 8), ("a", 0, 4)], 9), unclaimed(0));
     // More than there are.
-    assert_eq!(refused(&[("a", 1, 3), ("b", 0, 3)], 3), (ErrorKind::Overlap, Item::Data, Some(3)));
+    assert_eq!(refused(&[("a", 1, 3), ("b", 0, 3)], 3), (ErrorKind::Overlap, Item::Data, Some(0)));
     // Empty ones may be anywhere, but not outside.
     for at in 0..=4 {
         assert!(File::open(&file_of(&[("a", 2, 4), ("b", at, at), ("c", 0, 2)], 4)).is_ok());

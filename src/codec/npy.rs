@@ -217,6 +217,13 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
             });
             explained.hint = is_object.then_some("Python objects are pickled, and are not supported");
         }
+        (ErrorKind::MissingKey, item) => {
+            explained.missing = Some(match item {
+                Item::DType => "descr",
+                Item::Order => "fortran_order",
+                _ => "shape",
+            });
+        }
         (ErrorKind::Truncated, Item::Data) => {
             let items = Header::read(head).ok().and_then(|header| header.size());
             explained.needed = items.and_then(|items| items.checked_add(to_u64(head.len())));
@@ -232,6 +239,7 @@ pub(crate) struct Explained<'a> {
     pub(crate) rule: Option<&'static str>,
     pub(crate) text: Option<&'a str>,
     pub(crate) hint: Option<&'static str>,
+    pub(crate) missing: Option<&'static str>,
     /// The length in bytes that the array would have to have.
     pub(crate) needed: Option<u64>,
 }

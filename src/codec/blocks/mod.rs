@@ -292,6 +292,13 @@ mod tests {
         assert_eq!(all, BlockType::ALL[..12]);
     }
 
+    /// What `docs/promises.md` says of how much a byte becomes, as `f32`.
+    #[test]
+    fn bytes_become_29_at_most() {
+        let most = BlockType::ALL.iter().map(|block| (4 * block.elements()).div_ceil(block.bytes())).max();
+        assert_eq!(most, Some(29));
+    }
+
     #[test]
     fn every_number_of_ggml() {
         let mut types = 0;

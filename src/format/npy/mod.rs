@@ -113,10 +113,17 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         let version = Some(Utf8::new(name));
         let Some(length) = npy::stated_length(start) else { return Context { version, ..Context::default() } };
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
-        let npy::Explained { rule, text, hint, needed } =
+        let npy::Explained { rule, text, hint, missing, needed } =
             npy::explain(head, error.kind(), error.item(), error.offset().unwrap_or(0));
-        let mut context =
-            Context { version, rule, text: text.map(Text::from), hint, number: needed, ..Context::default() };
+        let mut context = Context {
+            version,
+            rule,
+            text: text.map(Text::from),
+            hint,
+            missing: missing.map(Utf8::new),
+            number: needed,
+            ..Context::default()
+        };
         if error.kind() == ErrorKind::OutOfFile {
             context.offset = Some(to_u64(before));
             context.length = length.checked_sub(to_u64(before));

@@ -46,17 +46,26 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         position = entry.next;
         let record = directory.start.saturating_add(entry.at.into());
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
-        let place = data.map_or(Extent::new(entry.local_at, 0), |data| entry.place(data));
-        let is_inside = at.checked_sub(place.offset).is_some_and(|distance| distance < place.length);
-        // An error of data that is too short points to its end, where a record may begin.
-        let is_it = match (error.kind(), error.item()) {
-            (ErrorKind::Truncated, Item::Header | Item::Data) => place.end() == Some(at),
-            _ => at == record || at == place.offset || is_inside,
+        let (is_it, is_in_array) = match (error.kind(), error.item()) {
+            // Of an array that is too short: where its data ends, and a record may begin.
+            (ErrorKind::Truncated, Item::Header | Item::Data) => {
+                let ends = data.is_some_and(|data| data.end() == Some(at));
+                (ends, ends)
+            }
+            // Of a record or a local header, which another record may point to as well.
+            (ErrorKind::HeadersDiffer | ErrorKind::OutOfPlace, _) | (_, Item::Entry) => {
+                (at == record || data.is_none() && at == entry.local_at, false)
+            }
+            _ => {
+                let distance = data.and_then(|data| at.checked_sub(data.offset));
+                let is_inside = data.zip(distance).is_some_and(|(data, distance)| distance < data.length);
+                (at == record || is_inside, is_inside)
+            }
         };
         if is_it {
             context.tensor = core::str::from_utf8(array_name(entry.name)).ok().map(Text::from);
             context.encoding = Some(Utf8::new(entry.encoding().1));
-            if let Some(data) = data.filter(|data| at >= data.offset && at < directory.start) {
+            if let Some(data) = data.filter(|_| is_in_array) {
                 array(&mut context, input, error, data, at);
             }
             return context;
@@ -71,8 +80,8 @@ fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: E
     let head = npy::head_length(start, data.length).ok();
     let head = head.and_then(|head| input.get(Extent::new(data.offset, head))).unwrap_or_default();
     let at = at.saturating_sub(data.offset);
-    let npy::Explained { rule, text, hint, .. } = npy::explain(head, error.kind(), error.item(), at);
+    let npy::Explained { rule, text, hint, missing, .. } = npy::explain(head, error.kind(), error.item(), at);
     let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
     context.rule = if is_over { Some("the array is longer than its entry") } else { rule };
-    (context.text, context.hint) = (text.map(Text::from), hint);
+    (context.text, context.hint, context.missing) = (text.map(Text::from), hint, missing.map(Utf8::new));
 }

@@ -195,11 +195,6 @@ impl<'a> Entry<'a> {
             _ => (Encoding::Other, "unknown method"),
         }
     }
-
-    /// Its extent, without a data descriptor: from its local header to the end of its data.
-    fn place(&self, data: Extent) -> Extent {
-        Extent::new(self.local_at, data.end().unwrap_or(u64::MAX).saturating_sub(self.local_at))
-    }
 }
 
 impl<'a> NpzFile<'a> {

@@ -5,9 +5,8 @@
 
 use core::cmp::Ordering;
 
-use super::SafetensorsFile;
 use super::entry::Entry;
-use crate::bytes::num::to_usize;
+use super::{START, SafetensorsFile};
 use crate::codec::json::Reader;
 use crate::distinct::{self, Distinct};
 use crate::error::{Error, ErrorKind, Result};
@@ -123,14 +122,15 @@ impl<'a> Uniques<'_, 'a> {
         })
     }
 
-    /// The position in the header of what the error of a clash is about: for offsets, their list.
-    pub(super) fn error_at(&self, position: u32) -> u32 {
+    /// The error of a clash: it is about a name or, in an entry, the list of offsets.
+    pub(super) fn clash(&self, kind: ErrorKind, position: u32) -> Error {
         if self.item == Item::Name {
-            return position;
+            return self.file.error(kind, self.item, position);
         }
-        let before = to_usize(position.into()).and_then(|position| self.file.header.bytes.get(..position));
-        let list = before.unwrap_or_default().iter().rposition(|byte| *byte == b'[');
-        list.and_then(|list| u32::try_from(list).ok()).unwrap_or(position)
+        let (mut place, mut entry) = (START, Entry::blank());
+        while place <= position && self.file.next_entry(&mut place, &mut entry).unwrap_or(false) {}
+        let distance = entry.offsets_at.saturating_sub(entry.at);
+        self.file.error(kind, self.item, entry.offsets_at).after_entry(distance)
     }
 }
 

@@ -88,12 +88,13 @@ impl<'a> SafetensorsFile<'a> {
         Error::at(kind, Format::Safetensors, item, HEADER.saturating_add(position.into()))
     }
 
-    /// Reads the header from its start. Returns how many bytes from the start of the data are in tensors for sure, and
-    /// how many bytes all tensors have.
+    /// Reads the header from its start. Returns where in the data the first byte is that no tensor has, as far as the
+    /// order of the entries tells (else 0), and how many bytes all tensors have.
     #[inline(never)] // keeps its stack frame out of what compares
     fn read_header(&mut self, reader: &mut Reader<'a>) -> Option<(u64, u64)> {
         let data = self.data();
-        let (mut claimed, mut total) = (0_u64, 0_u64);
+        let (mut claimed, mut total, mut last_end) = (0_u64, 0_u64, 0);
+        let mut are_in_order = true;
         let (mut entry, mut last_name) = (Entry::blank(), None);
         reader.begin(b'{')?;
         while entry.next(reader, data.length)? {
@@ -112,6 +113,8 @@ impl<'a> SafetensorsFile<'a> {
                 if entry.begin == claimed {
                     claimed = entry.end;
                 }
+                are_in_order &= last_end <= entry.begin;
+                last_end = entry.end;
                 total = total.saturating_add(entry.data().length);
             }
             self.are_names_sorted &= last_name.is_none_or(|last: Text<'_>| last < entry.name);
@@ -121,7 +124,7 @@ impl<'a> SafetensorsFile<'a> {
         self.are_places_sorted = claimed == total;
         (reader.record, reader.item) = (NO_RECORD, Item::Header);
         reader.finish()?;
-        Some((claimed, total))
+        Some((if are_in_order { claimed } else { 0 }, total))
     }
 
     /// Reads the tensor after `position` into `entry` and moves on; `false` after the last.
@@ -230,7 +233,7 @@ impl<'a> SafetensorsFile<'a> {
             _ => (ErrorKind::Overlap, Warning::PlacesUnchecked),
         };
         match memory.compare(uniques, START, self.tensors)? {
-            Compared::Clash(at) => return Err(self.error(kind, item, uniques.error_at(at))),
+            Compared::Clash(at) => return Err(uniques.clash(kind, at)),
             Compared::TooMany => warnings.add(unchecked),
             Compared::Distinct => {}
         }
