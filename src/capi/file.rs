@@ -108,7 +108,8 @@ pub extern "C" fn tenslice_file_get_info(
 /// Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
 /// is about.
 ///
-/// Errors: NOT_FOUND where the file does not have the warning, or where it is about the whole file.
+/// Errors: NOT_FOUND where the file does not have the warning, or it is not one of those that are recorded with a tensor:
+/// bits 0 to 7.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_warning_tensor(
     file: Handle<tenslice_file>,

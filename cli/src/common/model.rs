@@ -235,9 +235,10 @@ pub fn checked(file: &File<'_>) -> Result<Warnings, Error> {
     }
     let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
     let entries = file.as_npz().map_or(0, |npz| npz.entries().count());
-    let components = file.as_ztensor2().map_or(0, |_| file.tensors().map(|t| t.components().count()).sum());
-    let most = [roles, entries, components, file.attributes().count()].into_iter().max().unwrap_or(0);
-    file.check(&mut scratch(file.tensor_count().max(most as u64)))
+    let components: usize = file.as_ztensor2().map_or(0, |_| file.tensors().map(|t| t.components().count()).sum());
+    let places = 2 * components; // two words each
+    let most = [roles, entries, places, file.attributes().count()].into_iter().max().unwrap_or(0);
+    file.check(&mut scratch(file.tensor_count().max(most as u64) + 2)) // more than there are: all are sorted at once
 }
 
 /// Checks that each file has the tensors that the index says are in it.
