@@ -68,6 +68,7 @@ fn types() {
         ("[('a', [ ]), ('b', '<f4')]", 4),
         ("[('a', [], (3,))]", 0),
         ("[('a', ('<f4', (2,)), (3,))]", 24),
+        ("[('a', ('<f4')), ('b', ('<f4'), (2,))]", 12),
         ("[('a', ( ( '<f4' , (2,) ) , (3,) ) ), ('b', '|u1')]", 25),
         ("[('a', ([('b', '<f4')], (2,)), (3,)), ('c', ('|V0', (2,)))]", 24),
         ("'<M8[0s]'", 8),
@@ -94,7 +95,6 @@ fn types() {
         "'<S05'",
         "'<M8[]'",
         "'<M8[5]'",
-        "'<M8[2147483648s]'",
         "'<M8[99999999999999999999s]'",
         "'<M8[fortnight]'",
         "'<M4[s]'",
@@ -112,7 +112,6 @@ fn types() {
         "('<f4', (2,))",
         "[,]",
         "[('a')]",
-        "[('a', ('<f4'))]",
         "[('a', ('<f4', ))]",
         "[('a', ('<f4', (2,), (3,)))]",
         "[('a', ('<f4', (2,))]",
@@ -147,12 +146,6 @@ fn records_are_nested_32_deep_and_no_deeper() {
     let large = "[('a', '<f4', (9223372036854775808,) )]";
     let at = (start + large.len() - 2) as u64;
     refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Item::Shape, at);
-    // And records of 2^64 - 1 bytes, in one field or several.
-    for large in ["[('a', '|V18446744073709551615')]", "[('a', '|V18446744073709551614'), ('b', '|u1')]"] {
-        let error = File::open(&file(1, &header(large, "False", "(0,)"), 0)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ShapeOverflow, "{large}");
-    }
-    accepted("[('a', '|V18446744073709551614'), ('b', '|V0')]", "(0,)", 0);
 }
 
 #[test]

@@ -495,12 +495,11 @@ impl<'a> Reader<'a> {
         if all.skip_value(0).is_some() && !all.rest.is_empty() {
             all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
         }
-        // A name that is there twice is no other fault where it is a key.
-        let kind = |fault: &Fault| match fault.kind {
-            ErrorKind::RepeatedName => ErrorKind::RepeatedKey,
-            kind => kind,
+        // A name that is there twice is a key that is.
+        let is_same = |other: &Fault| {
+            let is_kind = |kind| kind == other.kind || kind == ErrorKind::RepeatedName;
+            self.fault.is_some_and(|own| own.at == other.at && is_kind(own.kind))
         };
-        let is_same = |other: &Fault| self.fault.is_some_and(|own| (own.at, kind(&own)) == (other.at, kind(other)));
         if let Some(fault) = all.fault.filter(|fault| !is_same(fault)) {
             self.fault = Some(fault);
         }

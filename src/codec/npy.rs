@@ -15,7 +15,7 @@
 //! "{" entry ("," entry)* [","] "}"           entry: "'descr':" type | "'fortran_order':" bool | "'shape':" shape
 //! type   "'<f4'" | "[" [field ("," field)* [","]] "]"
 //! field  "(" name "," inner ["," shape] ")"   name: text | "(" title "," name ")"
-//! inner  type | "(" inner "," shape ")"
+//! inner  type | "(" inner ["," shape] ")"
 //! shape  "()" | "(" int "," [int ("," int)* [","]] ")"
 //! ```
 #![forbid(unsafe_code)]
@@ -31,9 +31,6 @@ use crate::warning::Warning;
 
 /// How deeply the fields of records may be nested, and subarrays in them.
 const MAX_DEPTH: usize = 32;
-
-/// Stands for a subarray among the sizes of records: none of those is as large.
-const SUBARRAY: u64 = u64::MAX;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -367,63 +364,61 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a type, or the fields of records: the sizes of those around the current one are kept, from the outermost
-    /// on.
+    /// on, and as bits which of them are subarrays.
     fn items(&mut self) -> Option<Items> {
         let mut around = heapless::Vec::<u64, MAX_DEPTH>::new();
-        let mut is_native = false;
+        let mut subarrays = 0_u32;
+        let mut items = Items { dtype: None, order: ByteOrder::Little, is_native: false, size: 0 };
         loop {
             self.item = Item::DType;
-            self.skip_space();
-            let start = self.rest;
             let is_subarray = !around.is_empty() && self.take(b'(');
-            let is_record = !is_subarray && self.take(b'[');
-            if (is_subarray || is_record) && around.push(if is_subarray { SUBARRAY } else { 0 }).is_err() {
-                return self.stop(ErrorKind::TooDeep);
-            }
-            let mut items = if is_subarray {
-                continue;
-            } else if is_record {
-                if !self.take(b']') {
-                    self.field_name()?;
+            // Whether a record has begun, or a field of one has ended, and whether another field may follow.
+            let (mut is_between, mut is_more) = (!is_subarray && self.take(b'['), true);
+            if is_subarray || is_between {
+                if around.push(0).is_err() {
+                    return self.stop(ErrorKind::TooDeep);
+                }
+                subarrays = subarrays.wrapping_shl(1) | u32::from(is_subarray);
+                if is_subarray {
                     continue;
                 }
-                Items::record(around.pop().unwrap_or(0))
             } else {
-                let Some(items) = Items::of(self.text()?) else {
+                self.skip_space();
+                let start = self.rest;
+                let Some(found) = Items::of(self.text()?) else {
                     return self.stop_at(start, ErrorKind::UnknownDType);
                 };
-                items
-            };
-            is_native |= items.is_native;
-            // Ends the field and, if it was the last of its record, the record, which is the type of an outer field; so are
-            // subarrays.
+                items = Items { is_native: items.is_native | found.is_native, ..found };
+            }
             loop {
-                let Some(record) = around.last_mut() else { return Some(Items { is_native, ..items }) };
-                let has_shape = self.take(b',');
-                if has_shape {
+                if is_between {
+                    if self.take(b']') {
+                        let size = around.pop().unwrap_or(0);
+                        items = Items { dtype: None, order: ByteOrder::Little, size, ..items };
+                        subarrays = subarrays.wrapping_shr(1);
+                    } else if is_more {
+                        self.field_name()?;
+                        break;
+                    } else {
+                        return self.stop(ErrorKind::Malformed);
+                    }
+                }
+                // Ends the field or the subarray that this is the type of.
+                let Some(record) = around.last_mut() else { return Some(items) };
+                if self.take(b',') {
                     let shape = self.shape()?;
                     items.size =
                         if items.size == 0 { 0 } else { self.sized(product(shape.element_count(), items.size))? };
                 }
                 self.item = Item::DType;
-                if *record == SUBARRAY && !has_shape {
-                    return self.stop(ErrorKind::Malformed);
-                }
                 self.expect(b')')?;
-                if *record == SUBARRAY {
-                    around.pop();
-                    continue;
-                }
-                let size = record.checked_add(items.size).filter(|size| *size != SUBARRAY);
-                *record = self.sized(size)?;
-                let is_more = self.take(b',');
-                if self.take(b']') {
-                    items = Items::record(around.pop().unwrap_or(0));
-                } else if is_more {
-                    self.field_name()?;
-                    break;
+                is_between = subarrays & 1 == 0;
+                if is_between {
+                    *record = self.sized(record.checked_add(items.size))?;
+                    is_more = self.take(b',');
                 } else {
-                    return self.stop(ErrorKind::Malformed);
+                    around.pop();
+                    subarrays = subarrays.wrapping_shr(1);
                 }
             }
         }
@@ -449,11 +444,6 @@ impl<'a> Reader<'a> {
 }
 
 impl Items {
-    /// Records of that size.
-    const fn record(size: u64) -> Self {
-        Self { dtype: None, order: ByteOrder::Little, is_native: false, size }
-    }
-
     /// Parses a type: byte order, kind, size.
     fn of(text: &[u8]) -> Option<Self> {
         let (order, name) = match text {
@@ -480,12 +470,9 @@ impl Items {
     }
 }
 
-/// Returns whether it is the unit of a time, such as `[25us]`, or empty. NumPy has its count in an `int`.
+/// Returns whether it is the unit of a time, such as `[25us]`, or empty.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
-    let name = match decimal(unit) {
-        Some((..=0x7fff_ffff, name)) => name,
-        _ => unit,
-    };
+    let name = decimal(unit).map_or(unit, |(_, name)| name);
     matches!(name, b"Y" | b"M" | b"W" | b"D" | b"h" | b"m" | b"s" | b"ms" | b"us" | b"ns" | b"ps" | b"fs" | b"as")
 }

@@ -152,14 +152,6 @@ struct Record<'a> {
     next: u32,
 }
 
-/// What an entry is.
-enum Kind<'a> {
-    Array(Array<'a>),
-    /// Without contents, as a folder is.
-    Folder,
-    Other,
-}
-
 /// An entry that is an array.
 struct Array<'a> {
     name: &'a [u8],
@@ -333,36 +325,35 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// What an entry is: by its name or, if it is stored, by its first bytes.
-    fn kind(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, data: Extent) -> ParseResult<Kind<'a>> {
+    /// The array in that entry, which has that data: told by its name or, if it is stored, by its first bytes.
+    fn array_in(
+        &self,
+        opening: &ParseContext<'a>,
+        entry: &Entry<'a>,
+        data: Extent,
+    ) -> ParseResult<Option<Array<'a>>> {
         let name = array_name(entry.name);
         let is_named = name.len() < entry.name.len();
-        if entry.name.ends_with(b"/") && data.length == 0 {
-            return Ok(Kind::Folder);
-        }
         if !entry.is_stored() {
-            return Ok(if is_named { Kind::Array(Array { name, data, stored: None }) } else { Kind::Other });
+            return Ok(is_named.then_some(Array { name, data, stored: None }));
         }
         let in_file = |(kind, item, at): npy::Fault| opening.stop(fail(kind, item, data.offset.saturating_add(at)));
         let start = self.keep(opening, Extent::new(data.offset, data.length.min(npy::START)))?;
         if !is_named && !start.starts_with(npy::MAGIC) {
-            return Ok(Kind::Other);
+            return Ok(None);
         }
         let head = npy::head_length(start, data.length).map_err(in_file)?;
         let header = Header::read(self.keep(opening, Extent::new(data.offset, head))?).map_err(in_file)?;
         let (items, warnings) = header.items_length(head, data.length).map_err(in_file)?;
         let items = Extent::new(data.offset.saturating_add(head), items);
-        Ok(Kind::Array(Array { name, data, stored: Some((header, items, warnings)) }))
+        Ok(Some(Array { name, data, stored: Some((header, items, warnings)) }))
     }
 
     /// The array in that entry; `None` if it is not an array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
         let opening = ParseContext::of(self.input);
-        let kind = self.data(&opening, entry, &mut { u64::MAX }).and_then(|data| self.kind(&opening, entry, data));
-        match kind.map_err(|stop| opening.error(stop))? {
-            Kind::Array(array) => Ok(Some(array)),
-            Kind::Folder | Kind::Other => Ok(None),
-        }
+        let data = self.data(&opening, entry, &mut { u64::MAX });
+        data.and_then(|data| self.array_in(&opening, entry, data)).map_err(|stop| opening.error(stop))
     }
 
     /// The array at or after that position of the directory; `None` at the end.
@@ -466,15 +457,15 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {
             file.check_name(&entry).map_err(|error| opening.stop(error))?;
             let data = file.data(opening, &entry, &mut left)?;
-            match file.kind(opening, &entry, data)? {
-                Kind::Array(array) => {
+            match file.array_in(opening, &entry, data)? {
+                Some(array) => {
                     file.warnings |= array.stored.map_or(0, |(_, _, warnings)| warnings);
                     file.are_names_sorted &= last_name.is_none_or(|last| is_before(last, array.name));
                     last_name = Some(array.name);
                     file.arrays = file.arrays.saturating_add(1);
                 }
-                Kind::Folder => {}
-                Kind::Other => file.warnings |= Warning::NoArray.bit(),
+                None if data.length == 0 && entry.name.ends_with(b"/") => {} // a folder
+                None => file.warnings |= Warning::NoArray.bit(),
             }
             file.are_places_sorted &= entry.local_at >= last_end;
             last_end = data.end().unwrap_or(u64::MAX);

@@ -5,11 +5,11 @@
 
 use core::cmp::Ordering;
 
+use super::SafetensorsFile;
 use super::entry::Entry;
-use super::{START, SafetensorsFile};
 use crate::codec::json::Reader;
 use crate::distinct::{self, Distinct};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::Spelled;
 use crate::place::Item;
 
@@ -82,17 +82,23 @@ impl distinct::Item for Unique<'_> {
 
 /// The names of all tensors, by their positions, or the places of their data, by the positions of the first offsets.
 pub(super) struct Uniques<'r, 'a> {
-    pub(super) file: &'r SafetensorsFile<'a>,
+    file: &'r SafetensorsFile<'a>,
     /// The name or the offset.
-    pub(super) item: Item,
-    pub(super) error: Option<Error>,
+    item: Item,
+    error: Option<Error>,
+    /// What was read last.
+    entry: Entry<'a>,
 }
 
-impl<'a> Uniques<'_, 'a> {
+impl<'r, 'a> Uniques<'r, 'a> {
+    pub(super) fn of(file: &'r SafetensorsFile<'a>, item: Item) -> Self {
+        Self { file, item, error: None, entry: Entry::blank() }
+    }
+
     /// Reads the next one, and returns its position, and the end of the data.
-    fn read(&self, place: &mut u32) -> Result<Option<(u32, u64)>> {
-        let mut entry = Entry::blank();
-        while self.file.next_entry(place, &mut entry)? {
+    fn read(&mut self, place: &mut u32) -> Result<Option<(u32, u64)>> {
+        let entry = &mut self.entry;
+        while self.file.next_entry(place, entry)? {
             if self.item == Item::Name {
                 return Ok(Some((entry.at, 0)));
             }
@@ -122,15 +128,15 @@ impl<'a> Uniques<'_, 'a> {
         })
     }
 
-    /// The error of a clash: it is about a name or, in an entry, the list of offsets.
+    /// The error of what clashes with an earlier one, which was read last: a name at `position` or, in its entry, the list of
+    /// offsets.
     pub(super) fn clash(&self, kind: ErrorKind, position: u32) -> Error {
-        if self.item == Item::Name {
-            return self.file.error(kind, self.item, position);
-        }
-        let (mut place, mut entry) = (START, Entry::blank());
-        while place <= position && self.file.next_entry(&mut place, &mut entry).unwrap_or(false) {}
-        let distance = entry.offsets_at.saturating_sub(entry.at);
-        self.file.error(kind, self.item, entry.offsets_at).after_entry(distance)
+        let Entry { at, offsets_at, .. } = self.entry;
+        let (at, distance) = match self.item {
+            Item::Name => (position, NO_ENTRY),
+            _ => (offsets_at, offsets_at.saturating_sub(at)),
+        };
+        self.file.error(kind, self.item, at).after_entry(distance)
     }
 }
 
@@ -186,7 +192,7 @@ mod tests {
     /// Whether any of the places overlap, as a chip finds out.
     fn has_overlap(bytes: &[u8]) -> bool {
         let file = SafetensorsFile::open(&ParseContext::of(Input::from(bytes))).ok().unwrap();
-        let mut uniques = Uniques { file: &file, item: Item::Offset, error: None };
+        let mut uniques = Uniques::of(&file, Item::Offset);
         let clash = clash_of_few(&mut uniques, START);
         assert!(uniques.error.is_none());
         clash.is_some()

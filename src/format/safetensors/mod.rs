@@ -94,7 +94,6 @@ impl<'a> SafetensorsFile<'a> {
     fn read_header(&mut self, reader: &mut Reader<'a>) -> Option<(u64, u64)> {
         let data = self.data();
         let (mut claimed, mut total, mut last_end) = (0_u64, 0_u64, 0);
-        let mut are_in_order = true;
         let (mut entry, mut last_name) = (Entry::blank(), None);
         reader.begin(b'{')?;
         while entry.next(reader, data.length)? {
@@ -113,7 +112,7 @@ impl<'a> SafetensorsFile<'a> {
                 if entry.begin == claimed {
                     claimed = entry.end;
                 }
-                are_in_order &= last_end <= entry.begin;
+                self.are_places_sorted &= last_end <= entry.begin;
                 last_end = entry.end;
                 total = total.saturating_add(entry.data().length);
             }
@@ -121,10 +120,9 @@ impl<'a> SafetensorsFile<'a> {
             last_name = Some(entry.name);
             self.tensors = self.tensors.saturating_add(1);
         }
-        self.are_places_sorted = claimed == total;
         (reader.record, reader.item) = (NO_RECORD, Item::Header);
         reader.finish()?;
-        Some((if are_in_order { claimed } else { 0 }, total))
+        Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
 
     /// Reads the tensor after `position` into `entry` and moves on; `false` after the last.
@@ -227,7 +225,7 @@ impl<'a> SafetensorsFile<'a> {
     /// Looks for names that are equal, or offsets of data that overlaps.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        let uniques = &mut Uniques { file: self, item, error: None };
+        let uniques = &mut Uniques::of(self, item);
         let (kind, unchecked) = match item {
             Item::Name => (ErrorKind::RepeatedName, Warning::NamesUnchecked),
             _ => (ErrorKind::Overlap, Warning::PlacesUnchecked),

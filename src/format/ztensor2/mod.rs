@@ -28,11 +28,9 @@ use core::cmp::Ordering;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-#[cfg(not(target_pointer_width = "64"))]
-use self::places::Entered;
 #[cfg(target_pointer_width = "64")]
 use self::places::WORDS;
-use self::places::{LookUp, Pass, Places, Seen};
+use self::places::{Pass, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
@@ -219,14 +217,18 @@ impl<'a> Ztensor2File<'a> {
             match item {
                 Item::Shards => {
                     self.shards = at;
+                    let left = reader.rest().len();
                     Table::check(reader)?;
+                    if left.saturating_sub(reader.rest().len()) > shards::MAX_TABLE {
+                        summary.warnings.add(Warning::PlacesUnchecked);
+                    }
                 }
                 Item::Tensors => {
                     self.objects = Keys::read(reader)?;
                     match memory.take() {
-                        Some(memory) => self.read_objects(reader, summary, seen, memory, LookUp::All)?,
+                        Some(memory) => self.read_objects(reader, summary, seen, memory, false)?,
                         None if !shards::IS_INDEXED || self.shards == 0 => {
-                            self.read_objects(reader, summary, seen, &mut [], LookUp::Few)?;
+                            self.read_objects(reader, summary, seen, &mut [], true)?;
                         }
                         None => self.read_objects_in_shards(reader, summary, seen)?,
                     }
@@ -252,7 +254,7 @@ impl<'a> Ztensor2File<'a> {
         summary: &mut Summary,
         seen: &mut Seen<'a>,
     ) -> Option<()> {
-        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], LookUp::Few)
+        self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], true)
     }
 
     /// Reads all tensors, with every check of each.
@@ -263,9 +265,13 @@ impl<'a> Ztensor2File<'a> {
         summary: &mut Summary,
         seen: &mut Seen<'a>,
         slots: &mut [u32],
-        look_up: LookUp,
+        may_defer: bool,
     ) -> Option<()> {
-        let mut pass = Pass::new(self.table(), slots, seen, look_up);
+        let mut pass = Pass::new(self.table(), slots, seen);
+        if may_defer && !pass.are_shards_few() {
+            summary.warnings.add(Warning::PlacesUnchecked);
+        }
+        pass.are_shards_found = !may_defer || !summary.warnings.contains(Warning::PlacesUnchecked);
         let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
@@ -288,9 +294,6 @@ impl<'a> Ztensor2File<'a> {
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
         summary.tensor_count = index.into();
-        if !pass.are_shards_found {
-            summary.warnings.add(Warning::PlacesUnchecked);
-        }
         Some(())
     }
 
@@ -359,31 +362,22 @@ impl<'a> Ztensor2File<'a> {
         self.compare(&mut [0; WORDS])
     }
 
-    /// Looks for components whose bytes overlap among those that have been seen on opening: as many times as there are
-    /// blocks of them but for the first, all are read again.
+    /// Looks for components whose bytes overlap among those that have been seen on opening: all are read again for each
+    /// block of them.
     #[cfg(not(target_pointer_width = "64"))]
     fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
-        let mut compare = || {
-            if seen.are_apart() {
-                return Some(());
-            }
-            if seen.count > MAX_COMPARED {
-                warnings.add(Warning::PlacesUnchecked);
-                return Some(());
-            }
-            loop {
-                if let Some(Entered { component, entry }) = seen.clash() {
-                    reader.entry = entry;
-                    return reader.stop_in(Item::Offset, ErrorKind::Overlap, component);
-                }
-                if !seen.begin_next_block() {
-                    return Some(());
-                }
-                *reader = self.manifest.reader(self.objects.at);
-                self.read_objects(reader, &mut Summary::default(), seen, &mut [], LookUp::None)?;
-            }
-        };
-        compare().ok_or_else(|| self.manifest.error(reader))
+        let mut is_next = !seen.are_apart();
+        if is_next && seen.count > MAX_COMPARED {
+            warnings.add(Warning::PlacesUnchecked);
+            is_next = false;
+        }
+        let (mut read, mut summary) = (Some(()), Summary::default());
+        summary.warnings.add(Warning::PlacesUnchecked); // shards have been looked up, as far as they are
+        while is_next && read.is_some() && seen.begin_next_block() {
+            *reader = self.manifest.reader(self.objects.at);
+            read = self.read_objects(reader, &mut summary, seen, &mut [], true);
+        }
+        read.ok_or_else(|| self.manifest.error(reader))
     }
 
     /// Looks for components whose bytes overlap.

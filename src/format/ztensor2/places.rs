@@ -161,14 +161,12 @@ pub(super) struct Seen<'a> {
     block: Block<'a>,
 }
 
-/// Some of the components, one after the other, and what has been found by comparing all later ones with them.
+/// Some of the components, one after the other, which all later ones are compared with.
 #[cfg(not(target_pointer_width = "64"))]
 struct Block<'a> {
     places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
-    /// How many were in the blocks before this.
+    /// How many come before them; as long as they are only counted, more than there are.
     before: u32,
-    /// The first one found that overlaps one in the block.
-    clash: Option<Entered>,
 }
 
 impl<'a> Seen<'a> {
@@ -182,7 +180,7 @@ impl<'a> Seen<'a> {
             #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
             #[cfg(not(target_pointer_width = "64"))]
-            block: Block { places: heapless::Vec::new(), before: 0, clash: None },
+            block: Block { places: heapless::Vec::new(), before: u32::MAX },
         }
     }
 
@@ -201,11 +199,11 @@ impl<'a> Seen<'a> {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
 
-    /// Adds the place of a component.
+    /// Adds the place of a component, and returns whether it overlaps one in the block.
     #[inline]
-    fn add(&mut self, blob: Blob<'a>, entered: Entered) {
+    fn add(&mut self, blob: Blob<'a>) -> bool {
         if blob.extent.length == 0 {
-            return;
+            return false;
         }
         self.are_sorted &= blob.follows(self.last);
         self.last = blob;
@@ -215,32 +213,23 @@ impl<'a> Seen<'a> {
         }
         #[cfg(not(target_pointer_width = "64"))]
         if self.count >= self.block.before {
-            // As long as they are in order, they are apart.
-            let is_clash = |other: &Blob<'a>| other.clashes_with(blob);
-            if self.block.clash.is_none() && !self.are_sorted && self.block.places.iter().any(is_clash) {
-                self.block.clash = Some(entered);
+            if self.block.places.iter().any(|other| other.clashes_with(blob)) {
+                return true;
             }
             let _ = self.block.places.push(blob); // of those after the block none
         }
-        #[cfg(target_pointer_width = "64")]
-        let _ = entered;
         self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
-    }
-
-    /// The component that overlaps one in the block, if there is any.
-    #[cfg(not(target_pointer_width = "64"))]
-    pub(super) const fn clash(&self) -> Option<Entered> {
-        self.block.clash
+        false
     }
 
     /// Begins the next block, for another pass over all components, if there is one.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) fn begin_next_block(&mut self) -> bool {
-        let before = self.block.before.saturating_add(BLOCK);
+        let before = if self.block.before == u32::MAX { 0 } else { self.block.before.saturating_add(BLOCK) };
         let is_left = before < self.count;
         self.block.before = before;
         self.block.places.clear();
-        (self.count, self.are_sorted) = (0, false);
+        self.count = 0;
         is_left
     }
 }
@@ -253,29 +242,15 @@ pub(super) struct Pass<'s, 'a> {
     pub(super) seen: &'s mut Seen<'a>,
 }
 
-/// Which shards of components are looked up.
-pub(super) enum LookUp {
-    /// All, or none if they are too many, as on opening.
-    Few,
-    All,
-    /// None: that has been done.
-    #[cfg(not(target_pointer_width = "64"))]
-    None,
-}
-
 impl<'s, 'a> Pass<'s, 'a> {
     /// Begins; `slots` are memory for the positions of shards.
-    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>, look_up: LookUp) -> Self {
-        #[cfg(not(target_pointer_width = "64"))]
-        let table = if matches!(look_up, LookUp::None) { Table { position: 0, ..table } } else { table };
-        let shards = Index::new(table, slots);
-        let are_shards_found = match look_up {
-            LookUp::Few => shards.is_fine(),
-            LookUp::All => true,
-            #[cfg(not(target_pointer_width = "64"))]
-            LookUp::None => false,
-        };
-        Self { shards, are_shards_found, seen }
+    pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>) -> Self {
+        Self { shards: Index::new(table, slots), are_shards_found: true, seen }
+    }
+
+    /// Whether the shards are few enough to be looked up on opening.
+    pub(super) const fn are_shards_few(&self) -> bool {
+        self.shards.is_fine()
     }
 
     /// Adds a component, which is at `at`.
@@ -284,7 +259,9 @@ impl<'s, 'a> Pass<'s, 'a> {
         if let (Some(name), true) = (part.shard, self.are_shards_found) {
             self.find_shard(reader, name, part, at)?;
         }
-        self.seen.add(Blob::of(part), Entered { component: at, entry: reader.entry });
+        if self.seen.add(Blob::of(part)) {
+            return reader.stop_in(Item::Offset, ErrorKind::Overlap, at);
+        }
         Some(())
     }
 
@@ -292,7 +269,7 @@ impl<'s, 'a> Pass<'s, 'a> {
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(super) fn add_own(&mut self, extent: Extent) {
-        self.seen.add(Blob { shard: &[], extent }, Entered::NONE);
+        self.seen.add(Blob { shard: &[], extent });
     }
 
     /// Holds a component to be inside the shard that it is in.
@@ -318,24 +295,14 @@ impl<'s, 'a> Pass<'s, 'a> {
 pub(super) struct Places<'r, 'a> {
     file: &'r Ztensor2File<'a>,
     error: Option<Error>,
-    /// The component that was read last.
-    last: Entered,
+    /// Where in the manifest the component is that was read last, and the entry of its tensor.
+    last: u32,
+    entry: u32,
 }
 
 /// Where the blob of a component is in the manifest, and the name of its shard; 0 for that if it has none. Not where its
 /// record is: other keys in that may be long, and a place is read as often as it is compared.
 pub(super) type Position = [u32; 2];
-
-/// Where a component is in the manifest, and the entry of its tensor.
-#[derive(Clone, Copy)]
-pub(super) struct Entered {
-    pub(super) component: u32,
-    pub(super) entry: u32,
-}
-
-impl Entered {
-    const NONE: Self = Self { component: 0, entry: 0 };
-}
 
 /// The next tensor, and the next component of the one before it.
 #[derive(Clone, Copy)]
@@ -346,7 +313,7 @@ pub(super) struct Place {
 
 impl<'r, 'a> Places<'r, 'a> {
     pub(super) const fn of(file: &'r Ztensor2File<'a>) -> Self {
-        Self { file, error: None, last: Entered::NONE }
+        Self { file, error: None, last: 0, entry: 0 }
     }
 
     pub(super) fn start(&self) -> Place {
@@ -355,9 +322,9 @@ impl<'r, 'a> Places<'r, 'a> {
 
     /// The error of the component that was read last: it overlaps another.
     pub(super) fn overlap(&self) -> Error {
-        let Entered { component, entry } = self.last;
-        let at = self.file.manifest.offset(component);
-        Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at).after_entry(component.saturating_sub(entry))
+        let at = self.file.manifest.offset(self.last);
+        let error = Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at);
+        error.after_entry(self.last.saturating_sub(self.entry))
     }
 
     /// Reads the component at the reader's position.
@@ -383,7 +350,7 @@ impl<'r, 'a> Places<'r, 'a> {
         loop {
             while let Some(left) = place.parts.left.checked_sub(1) {
                 *reader = self.file.manifest.reader(place.parts.at);
-                self.last.component = reader.position();
+                self.last = reader.position();
                 let (blob, position) = self.component(reader)?;
                 place.parts = Keys { at: reader.position(), left };
                 if blob.extent.length > 0 {
@@ -392,7 +359,7 @@ impl<'r, 'a> Places<'r, 'a> {
             }
             let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
             *reader = self.file.manifest.reader(place.objects.at);
-            self.last.entry = reader.position();
+            self.entry = reader.position();
             reader.text()?;
             let mut record = Record::default();
             reader.record(&mut record, OBJECT)?;

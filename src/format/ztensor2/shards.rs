@@ -24,10 +24,12 @@ const DEPTH: usize = 2;
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many shards are looked up on opening, and how many bytes they may have: no more than their positions are
-/// remembered, and where nothing is, on chips, as few as can be looked through for each component.
-const MAX_FOUND: u32 = if IS_INDEXED { 1024 } else { 64 };
-const MAX_PASSED: u32 = if IS_INDEXED { u32::MAX } else { 1 << 13 };
+/// How many shards are looked up on opening: no more than their positions are remembered.
+const MAX_FOUND: u32 = 1024;
+
+/// How many bytes their table may have to be: on chips, where nothing is remembered, as few as can be looked through for each
+/// component.
+pub(super) const MAX_TABLE: usize = if IS_INDEXED { usize::MAX } else { 1 << 12 };
 
 /// How many positions are remembered on opening: two of each shard.
 pub(super) const SLOTS: usize = 2048;
@@ -142,7 +144,7 @@ impl<'a> Table<'a> {
     fn find_from(&self, keys: Keys, end: u32, name: &[u8]) -> Option<u32> {
         let mut reader = Reader::new(self.region.bytes, keys.at);
         let mut left = keys.left;
-        while left > 0 && reader.position() < end {
+        while left > 0 && (!IS_INDEXED || reader.position() < end) {
             left = left.saturating_sub(1);
             let at = reader.position();
             if reader.text_bytes()? == name {
@@ -175,7 +177,7 @@ impl<'a> Table<'a> {
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
     keys: Keys,
-    /// The position after the last one.
+    /// The position after the last one, where they are remembered.
     end: u32,
     /// Where the names are, and the sizes: other keys of a record may be long.
     names: &'s [u32],
@@ -186,41 +188,29 @@ pub(super) struct Index<'s, 'a> {
 impl<'s, 'a> Index<'s, 'a> {
     /// Fills `slots` with positions, two of each shard. Where there are more shards, those are remembered that have many
     /// bytes or come after many: looking up any other takes no more than a small part of the table, as small as `slots` are
-    /// many.
+    /// many. Chips have no flash for that.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
-        let keys = table.keys();
-        let end = keys_end(table.region.bytes, keys);
-        let (names, sizes) = slots.split_at_mut_checked(slots.len().wrapping_shr(1)).unwrap_or_default();
-        let room = to_u64(names.len());
-        // No more than half of what there is room for are as long, and no more come after as much.
-        let long = count_of(u64::from(end.saturating_sub(keys.at)).saturating_mul(2), room).saturating_add(1);
-        let are_all = u64::from(keys.left) <= room;
-        let (mut filled, mut last) = (0_usize, None);
-        let mut reader = Reader::new(table.region.bytes, keys.at);
-        let mut left = keys.left;
-        let mut slots = names.iter_mut().zip(sizes.iter_mut());
-        while left > 0 {
-            left = left.saturating_sub(1);
-            let at = reader.position();
-            let _ = pass_over(&mut reader);
-            let is_long = |from: u32, to: u32| u64::from(to.saturating_sub(from)) >= long;
-            if are_all || last.is_none_or(|last| is_long(last, at)) || is_long(at, reader.position()) {
-                let Some((name, size)) = slots.next() else { break };
-                (*name, *size) = (at, size_at(table.region.bytes, at).unwrap_or(0));
-                filled = filled.saturating_add(1);
-                last = Some(at);
-            }
+        let mut index = Self { table, keys: Keys::NONE, end: 0, names: &[], sizes: &[], last: None };
+        if IS_INDEXED {
+            index.keys = table.keys();
+            index.end = keys_end(table.region.bytes, index.keys);
+            let (names, sizes) = slots.split_at_mut_checked(slots.len().wrapping_shr(1)).unwrap_or_default();
+            let filled = fill(table.region.bytes, index.keys, index.end, names, sizes);
+            (index.names, index.sizes) = (names.get(..filled).unwrap_or_default(), sizes);
         }
-        Self { table, keys, end, names: names.get(..filled).unwrap_or_default(), sizes, last: None }
+        index
     }
 
     /// Whether there are so few that finding one costs little.
     pub(super) const fn is_fine(&self) -> bool {
-        self.keys.left <= MAX_FOUND && self.end.saturating_sub(self.keys.at) <= MAX_PASSED
+        !IS_INDEXED || self.keys.left <= MAX_FOUND
     }
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
     pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
+        if !IS_INDEXED {
+            return self.table.find(name.bytes()).map(|(record, _)| record.size);
+        }
         if let Some((_, size)) = self.last.filter(|(last, _)| *last == name) {
             return Some(size);
         }
@@ -242,6 +232,31 @@ impl<'s, 'a> Index<'s, 'a> {
         self.last = Some((name, size));
         Some(size)
     }
+}
+
+/// Remembers some of those keys, which end at `end`, and where the sizes are. Returns how many.
+fn fill(bytes: &[u8], keys: Keys, end: u32, names: &mut [u32], sizes: &mut [u32]) -> usize {
+    let room = to_u64(names.len());
+    let are_all = u64::from(keys.left) <= room;
+    // No more than half of what there is room for are as long, and no more come after as much.
+    let long = count_of(u64::from(end.saturating_sub(keys.at)).saturating_mul(2), room).saturating_add(1);
+    let (mut filled, mut last) = (0_usize, None);
+    let mut reader = Reader::new(bytes, keys.at);
+    let mut left = keys.left;
+    let mut slots = names.iter_mut().zip(sizes);
+    while left > 0 {
+        left = left.saturating_sub(1);
+        let at = reader.position();
+        let _ = pass_over(&mut reader);
+        let is_long = |from: u32, to: u32| u64::from(to.saturating_sub(from)) >= long;
+        if are_all || last.is_none_or(|last| is_long(last, at)) || is_long(at, reader.position()) {
+            let Some((name, size)) = slots.next() else { break };
+            (*name, *size) = (at, size_at(bytes, at).unwrap_or(0));
+            filled = filled.saturating_add(1);
+            last = Some(at);
+        }
+    }
+    filled
 }
 
 /// The position after those keys and their values, which have been read before.
