@@ -34,7 +34,7 @@ pub(super) const MAX_TABLE: usize = if IS_INDEXED { usize::MAX } else { 1 << 12 
 /// How many positions are remembered on opening: two of each shard.
 pub(super) const SLOTS: usize = 2048;
 
-/// Whether the positions of shards are remembered on opening.
+/// Whether the positions of shards are remembered.
 pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
 
 /// A file that has bytes of components, as the file that refers to it lists it.
