@@ -128,8 +128,8 @@ fn name_of(plain: &TypeStr) -> Option<String> {
 }
 
 /// Whether npyz refuses what it does not know: a byte order that is not stated or not needed, a type or a unit that it
-/// lacks, `L` after a number of Python 2, Latin-1, titles and escapes in the names of fields, white space at the end; or
-/// where it panics, lengths whose product overflows beside a length of 0.
+/// lacks, `L` after a number of Python 2, Latin-1, titles and escapes in the names of fields, subarrays of subarrays, white
+/// space at the end; or where it panics, lengths whose product overflows beside a length of 0.
 fn is_unknown(ours: &File<'_>, header: &[u8]) -> bool {
     let tensor = ours.tensors().next().expect("one array");
     let descr = ours.as_npy().expect("an NPY file").descr();
@@ -137,6 +137,7 @@ fn is_unknown(ours: &File<'_>, header: &[u8]) -> bool {
     let types = [&b"f12"[..], b"f16", b"c24", b"c32", b"M8", b"m8", b"=", b"'|", b"\"|", b"((", b"( (", b"\\", b"'<", b"'>"];
     ours.warnings().contains(Warning::UnstatedByteOrder)
         || types.iter().any(|what| has(descr, what))
+        || plain(descr).windows(4).any(|part| matches!(part, [b'\'', b',', b'(', b'\'' | b'[']))
         || std::str::from_utf8(header).is_err()
         || header.contains(&b'L')
         || header.iter().any(|byte| b"\t\r\n".contains(byte))
