@@ -54,7 +54,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             }
             // Of a record or a local header, which another record may point to as well.
             (ErrorKind::HeadersDiffer | ErrorKind::OutOfPlace, _) | (_, Item::Entry) => {
-                (at == record || data.is_none() && at == entry.local_at, false)
+                (at == record || data.is_none(), false)
             }
             _ => {
                 let distance = data.and_then(|data| at.checked_sub(data.offset));

@@ -371,13 +371,19 @@ impl<'a> Ztensor2File<'a> {
             warnings.add(Warning::PlacesUnchecked);
             is_next = false;
         }
-        let (mut read, mut summary) = (Some(()), Summary::default());
+        let mut summary = Summary::default();
         summary.warnings.add(Warning::PlacesUnchecked); // shards have been looked up, as far as they are
-        while is_next && read.is_some() && seen.begin_next_block() {
+        while is_next {
+            if seen.has_overlap() {
+                return Err(self.manifest.error(reader));
+            }
+            is_next = seen.begin_next_block();
             *reader = self.manifest.reader(self.objects.at);
-            read = self.read_objects(reader, &mut summary, seen, &mut [], true);
+            if is_next && self.read_objects(reader, &mut summary, seen, &mut [], true).is_none() {
+                return Err(self.manifest.error(reader)); // its bytes have changed
+            }
         }
-        read.ok_or_else(|| self.manifest.error(reader))
+        Ok(())
     }
 
     /// Looks for components whose bytes overlap.

@@ -165,8 +165,10 @@ pub(super) struct Seen<'a> {
 #[cfg(not(target_pointer_width = "64"))]
 struct Block<'a> {
     places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
-    /// How many come before them; as long as they are only counted, more than there are.
+    /// How many come before them.
     before: u32,
+    /// Whether a later one has been found that overlaps one of them.
+    has_overlap: bool,
 }
 
 impl<'a> Seen<'a> {
@@ -180,7 +182,7 @@ impl<'a> Seen<'a> {
             #[cfg(target_pointer_width = "64")]
             extents: heapless::Vec::new(),
             #[cfg(not(target_pointer_width = "64"))]
-            block: Block { places: heapless::Vec::new(), before: u32::MAX },
+            block: Block { places: heapless::Vec::new(), before: 0, has_overlap: false },
         }
     }
 
@@ -199,7 +201,7 @@ impl<'a> Seen<'a> {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
 
-    /// Adds the place of a component, and returns whether it overlaps one in the block.
+    /// Adds the place of a component, and returns whether it is the first one found that overlaps one in the block.
     #[inline]
     fn add(&mut self, blob: Blob<'a>) -> bool {
         if blob.extent.length == 0 {
@@ -213,7 +215,10 @@ impl<'a> Seen<'a> {
         }
         #[cfg(not(target_pointer_width = "64"))]
         if self.count >= self.block.before {
-            if self.block.places.iter().any(|other| other.clashes_with(blob)) {
+            // As long as they are in order, they are apart.
+            let is_clash = |other: &Blob<'a>| other.clashes_with(blob);
+            if !self.block.has_overlap && !self.are_sorted && self.block.places.iter().any(is_clash) {
+                self.block.has_overlap = true;
                 return true;
             }
             let _ = self.block.places.push(blob); // of those after the block none
@@ -222,14 +227,20 @@ impl<'a> Seen<'a> {
         false
     }
 
+    /// Whether one has been found that overlaps another.
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) const fn has_overlap(&self) -> bool {
+        self.block.has_overlap
+    }
+
     /// Begins the next block, for another pass over all components, if there is one.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) fn begin_next_block(&mut self) -> bool {
-        let before = if self.block.before == u32::MAX { 0 } else { self.block.before.saturating_add(BLOCK) };
+        let before = self.block.before.saturating_add(BLOCK);
         let is_left = before < self.count;
         self.block.before = before;
         self.block.places.clear();
-        self.count = 0;
+        (self.count, self.are_sorted) = (0, false);
         is_left
     }
 }
@@ -245,7 +256,7 @@ pub(super) struct Pass<'s, 'a> {
 impl<'s, 'a> Pass<'s, 'a> {
     /// Begins; `slots` are memory for the positions of shards.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>) -> Self {
-        Self { shards: Index::new(table, slots), are_shards_found: true, seen }
+        Self { shards: Index::new(table, slots), are_shards_found: false, seen }
     }
 
     /// Whether the shards are few enough to be looked up on opening.
@@ -260,7 +271,8 @@ impl<'s, 'a> Pass<'s, 'a> {
             self.find_shard(reader, name, part, at)?;
         }
         if self.seen.add(Blob::of(part)) {
-            return reader.stop_in(Item::Offset, ErrorKind::Overlap, at);
+            // Kept by the reader unless there is another fault.
+            let _ = reader.stop_in::<()>(Item::Offset, ErrorKind::Overlap, at);
         }
         Some(())
     }

@@ -324,7 +324,64 @@ impl FusedIterator for Shards<'_> {}
 
 #[cfg(test)]
 mod tests {
+    use std::prelude::v1::*;
+
     use super::*;
+
+    /// Which shards are remembered in how much memory, and that every one is found, and no other: also not what follows the
+    /// table.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn shards_are_found_with_any_memory() {
+        for lengths in [&[0][..], &[0; 7], &[900, 0, 0, 0, 900, 0], &[0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0]] {
+            // Those of the shards, by turns with others.
+            let names: Vec<String> = (0..2 * lengths.len()).map(|i| std::format!("{i:02}")).collect();
+            let mut bytes = std::vec![0, 0xa0 | lengths.len() as u8];
+            let mut places = Vec::new();
+            for (i, length) in lengths.iter().enumerate() {
+                places.push(bytes.len());
+                // A key that nobody knows, whose value has so many bytes.
+                let head = match *length {
+                    0 => &[0x40][..],
+                    length @ ..256 => &[0x58, length as u8],
+                    length => &[0x59, (length >> 8) as u8, length as u8],
+                };
+                bytes.extend([b"\x62", names[2 * i + 1].as_bytes(), b"\xa3\x61x", head].concat());
+                bytes.extend(std::vec![0; *length]);
+                bytes.extend([&b"\x64size\x18"[..], &[100 + i as u8], b"\x66digest\x67xxh3:00"].concat());
+            }
+            places.push(bytes.len());
+            bytes.extend(b"\x6299\xa2\x64size\x18\x63\x66digest\x67xxh3:00");
+            let table = Table { region: Region { bytes: &bytes, start: 4096 }, position: 1 };
+            for memory in 0..40 {
+                let mut slots = std::vec![0; memory];
+                let mut index = Index::new(table, &mut slots);
+                let room = memory / 2;
+                let long = (2 * (places[lengths.len()] - places[0])).div_ceil(room.max(1)) + 1;
+                let (mut remembered, mut last) = (Vec::new(), None);
+                for place in places.windows(2) {
+                    let is_long = place[1] - place[0] >= long || last.is_none_or(|last| place[0] - last >= long);
+                    if lengths.len() <= room || room > 0 && is_long {
+                        remembered.push(place[0] as u32);
+                        last = Some(place[0]);
+                    }
+                }
+                assert_eq!(index.names, remembered, "{lengths:?} with {memory}");
+                for (i, at) in remembered.iter().enumerate() {
+                    let size = Reader::new(&bytes, index.sizes[i]).unsigned();
+                    let number = places.iter().position(|place| *place as u32 == *at).unwrap();
+                    assert_eq!(size, Some(100 + number as u64));
+                }
+                for _ in 0..2 {
+                    for (i, name) in names.iter().enumerate() {
+                        let expected = (i % 2 == 1).then_some(100 + i as u64 / 2);
+                        assert_eq!(index.size(Utf8::new(name)), expected, "{lengths:?} with {memory}");
+                    }
+                }
+                assert_eq!(index.size(Utf8::new("99")), None, "{lengths:?} with {memory}");
+            }
+        }
+    }
 
     /// A table that is cut, as may happen in a mapping that has changed.
     #[test]
