@@ -219,7 +219,8 @@ impl<'a> Ztensor2File<'a> {
                     self.shards = at;
                     let left = reader.rest().len();
                     Table::check(reader)?;
-                    if left.saturating_sub(reader.rest().len()) > shards::MAX_TABLE {
+                    let length = left.saturating_sub(reader.rest().len());
+                    if !shards::IS_INDEXED && length > shards::MAX_PASSED {
                         summary.warnings.add(Warning::PlacesUnchecked);
                     }
                 }

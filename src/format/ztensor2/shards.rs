@@ -27,9 +27,9 @@ const MAX_NAME: usize = 64;
 /// How many shards are looked up on opening: no more than their positions are remembered.
 const MAX_FOUND: u32 = 1024;
 
-/// How many bytes their table may have to be: on chips, where nothing is remembered, as few as can be looked through for each
-/// component.
-pub(super) const MAX_TABLE: usize = if IS_INDEXED { usize::MAX } else { 1 << 12 };
+/// How many bytes the table of shards that are looked up on opening may have on chips, where nothing is remembered: as few as
+/// can be passed over for each component.
+pub(super) const MAX_PASSED: usize = 1 << 12;
 
 /// How many positions are remembered on opening: two of each shard.
 pub(super) const SLOTS: usize = 2048;
@@ -333,7 +333,10 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn shards_are_found_with_any_memory() {
-        for lengths in [&[0][..], &[0; 7], &[900, 0, 0, 0, 900, 0], &[0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0]] {
+        let mut lists =
+            std::vec![std::vec![0; 1], std::vec![0; 7], std::vec![0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0]];
+        lists.extend((24..300).map(|length| std::vec![0, length, 0, 0, 0, 0])); // also just as long as it takes
+        for lengths in lists {
             // Those of the shards, by turns with others.
             let names: Vec<String> = (0..2 * lengths.len()).map(|i| std::format!("{i:02}")).collect();
             let mut bytes = std::vec![0, 0xa0 | lengths.len() as u8];
@@ -353,7 +356,7 @@ mod tests {
             places.push(bytes.len());
             bytes.extend(b"\x6299\xa2\x64size\x18\x63\x66digest\x67xxh3:00");
             let table = Table { region: Region { bytes: &bytes, start: 4096 }, position: 1 };
-            for memory in 0..40 {
+            for memory in 0..30 {
                 let mut slots = std::vec![0; memory];
                 let mut index = Index::new(table, &mut slots);
                 let room = memory / 2;
