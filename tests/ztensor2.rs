@@ -655,12 +655,13 @@ fn names_twice() {
     assert!(error.explain(&bytes[..]).to_string().contains("\"a\""), "{}", error.explain(&bytes[..]));
 }
 
-/// Shards are looked up on opening where they are at most 1024, or 64 and few bytes on a 32-bit machine, and by the caller's
-/// memory where they are more.
+/// How many of the shards in [`manifest`], of 52 bytes each, are looked up on opening.
+const MOST_SHARDS: u64 = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 52 };
+
+/// Shards are looked up on opening where they are at most 1024, on a 32-bit machine where they have at most 4096 bytes; by
+/// `check` where they are more.
 #[test]
 fn many_shards() {
-    // 52 bytes each.
-    let most = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 52 };
     for shards in [1, 2, 31, 32, 33, 64, 65, 1000, 1024, 1025, 5000] {
         for (wrong, expected) in [
             (None, None),
@@ -676,13 +677,13 @@ fn many_shards() {
             let bytes = file_of(&manifest, &[]);
             let opened = File::open(&bytes);
             let Ok(file) = &opened else {
-                assert!(shards <= most, "{shards}");
+                assert!(shards <= MOST_SHARDS, "{shards}");
                 assert_eq!(opened.err().map(|error| error.kind()), expected, "{shards}");
                 continue;
             };
-            assert!(shards > most || expected.is_none(), "{shards}");
+            assert!(shards > MOST_SHARDS || expected.is_none(), "{shards}");
             assert_eq!(file.as_ztensor2().unwrap().shards().count() as u64, shards);
-            assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), shards > most, "{shards}");
+            assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), shards > MOST_SHARDS, "{shards}");
             for words in [1, 50, 6000] {
                 let checked = file.check(&mut vec![0; words]);
                 assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
@@ -1450,8 +1451,7 @@ fn an_index_of_tensors_of_every_kind() {
 /// Memory is needed only where something has been left unchecked: here, that a shard is listed.
 #[test]
 fn checking_needs_memory_where_shards_are_many() {
-    let most = if cfg!(target_pointer_width = "64") { 1024 } else { 64 };
-    for (shards, expected) in [(most, Ok(())), (most + 1, Err(ErrorKind::OutOfScratch))] {
+    for (shards, expected) in [(MOST_SHARDS, Ok(())), (MOST_SHARDS + 1, Err(ErrorKind::OutOfScratch))] {
         let bytes = file_of(&manifest(1, shards, |_| (4096, 1, Some("000000".into()))), &[]);
         let file = File::open(&bytes).unwrap();
         let checked = file.check(&mut []).map(|warnings| assert!(warnings.is_empty()));

@@ -213,17 +213,20 @@ impl<'a> Seen<'a> {
         if let (true, Some(extent)) = (blob.shard.is_empty(), Packed::of(blob.extent)) {
             let _ = self.extents.push(extent);
         }
+        let index = self.count;
+        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
         #[cfg(not(target_pointer_width = "64"))]
-        if self.count >= self.block.before {
+        if index >= self.block.before {
             // As long as they are in order, they are apart.
-            let is_clash = |other: &Blob<'a>| other.clashes_with(blob);
-            if !self.block.has_overlap && !self.are_sorted && self.block.places.iter().any(is_clash) {
+            let overlaps = |other: &Blob<'a>| other.clashes_with(blob);
+            if !self.block.has_overlap && !self.are_sorted && self.block.places.iter().any(overlaps) {
                 self.block.has_overlap = true;
                 return true;
             }
             let _ = self.block.places.push(blob); // of those after the block none
         }
-        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
+        #[cfg(target_pointer_width = "64")]
+        let _ = index;
         false
     }
 
