@@ -655,8 +655,8 @@ fn names_twice() {
     assert!(error.explain(&bytes[..]).to_string().contains("\"a\""), "{}", error.explain(&bytes[..]));
 }
 
-/// How many of the shards in [`manifest`], of 52 bytes each, are looked up on opening.
-const MOST_SHARDS: u64 = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 52 };
+/// How many of the shards in [`manifest`], of 51 bytes each, are looked up on opening.
+const MOST_SHARDS: u64 = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 51 };
 
 /// Shards are looked up on opening where they are at most 1024, on a 32-bit machine where they have at most 4096 bytes; by
 /// `check` where they are more.
