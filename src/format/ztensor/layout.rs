@@ -26,6 +26,7 @@ macro_rules! dtypes {
 }
 
 /// The dtype of that name in such a list.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn dtype_of(known: Keywords, name: Utf8<'_>) -> Option<DType> {
     DType::from_keyword(known.number_of(name.bytes()))
 }
@@ -107,12 +108,11 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
 
 /// Sets the logical type of `part`, which may repeat the dtype. An unknown one leaves the storage dtype and adds a warning.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Utf8<'_>, at: u32) {
-    let logical = dtype_of(LOGICAL_TYPES, name);
-    if logical.or(dtype_of(SHORT_DTYPES, name)) == part.storage {
-        return;
-    }
-    match logical {
+    match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
+        // It repeats the dtype.
+        Some(logical) if part.storage == Some(logical) => {}
+        None if part.storage == dtype_of(SHORT_DTYPES, name) => {}
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
