@@ -20,35 +20,24 @@ pub fn shards(size: usize) -> Vec<u8> {
 
 /// Tensors that are in one of two shards by turns; the first of these has as many other keys as there are tensors.
 pub fn long_shards(size: usize) -> Vec<u8> {
-    let mut cbor = Cbor::default();
-    cbor.map(2).text("shards").map(2);
-    for (name, others) in [("a", size), ("b", 0)] {
-        let digest = format!("sha256:{:060}", 0);
-        cbor.text(name).map(others as u64 + 2);
-        (0..others).for_each(|i| {
-            cbor.text(&format!("{i:03x}")).array(16).raw(&[0; 16]);
-        });
-        cbor.text("size").uint(1 << 40).text("digest").text(&digest);
-    }
-    cbor.text("objects").map(size as u64);
-    for i in 0..size {
-        cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
-        cbor.map(3).text("blob").array(2).uint(4096).uint(0).text("dtype").text("u8");
-        cbor.text("shard").text(["a", "b"][i % 2]);
-        cbor.text("shape").array(1).uint(0).text("layout").text("dense");
-    }
-    file_2(&cbor.0, 1)
+    in_two_shards(size, &[("a".into(), size), ("b".into(), 0)], ["a", "b"])
 }
 
 /// Tensors that are in one of two shards by turns, of some more shards than there are tensors; the first of these, and the
-/// one between those two, have as many other keys as there are tensors.
+/// one between those two, have half as many other keys as there are tensors.
 pub fn long_shards_of_many(size: usize) -> Vec<u8> {
+    let others = |i| if i == 0 || i == 2 { size / 2 } else { 0 };
+    let shards: Vec<_> = (0..size + 3).map(|i| (format!("{i:06}"), others(i))).collect();
+    in_two_shards(size, &shards, ["000001", "000003"])
+}
+
+/// Tensors without bytes, by turns in two of these shards, each of which has a name and so many other keys.
+fn in_two_shards(size: usize, shards: &[(String, usize)], names: [&str; 2]) -> Vec<u8> {
     let mut cbor = Cbor::default();
-    cbor.map(2).text("shards").map(size as u64 + 3);
-    for i in 0..size + 3 {
-        let others = if i % 2 == 0 && i < 4 { size / 2 } else { 0 };
-        cbor.text(&format!("{i:06}")).map(others as u64 + 2);
-        (0..others).for_each(|i| {
+    cbor.map(2).text("shards").map(shards.len() as u64);
+    for (name, others) in shards {
+        cbor.text(name).map(*others as u64 + 2);
+        (0..*others).for_each(|i| {
             cbor.text(&format!("{i:03x}")).array(16).raw(&[0; 16]);
         });
         cbor.text("size").uint(1 << 40).text("digest").text("xxh3:0011223344556677");
@@ -57,7 +46,7 @@ pub fn long_shards_of_many(size: usize) -> Vec<u8> {
     for i in 0..size {
         cbor.text(&format!("{i:06}")).map(3).text("parts").map(1).text("data");
         cbor.map(3).text("blob").array(2).uint(4096).uint(0).text("dtype").text("u8");
-        cbor.text("shard").text(["000001", "000003"][i % 2]);
+        cbor.text("shard").text(names[i % 2]);
         cbor.text("shape").array(1).uint(0).text("layout").text("dense");
     }
     file_2(&cbor.0, 1)
