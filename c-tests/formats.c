@@ -355,6 +355,7 @@ static void dictionaries(const char *folder)
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_b2nd_metalayer metalayer;
+    const uint64_t start[] = {33, 15}, stop[] = {37, 86};
     uint64_t dense, scratch_length, length;
     void *room, *scratch;
 
@@ -371,6 +372,11 @@ static void dictionaries(const char *folder)
     EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
                                                                  (size_t)scratch_length, NULL, NULL));
     CHECK(streams == 1);
+    /* Enough memory, and yet no region: nothing is said of how much there should be. */
+    length = 77;
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_b2nd_read_region(&file, start, stop, 2, &decoder, room, (size_t)dense, scratch,
+                                                                 (size_t)scratch_length, &length, NULL));
+    CHECK(streams == 2 && length == 77);
     free(room);
     free(scratch);
 
