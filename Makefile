@@ -62,8 +62,8 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	@echo "Any other file: cargo install --path cli, then tenslice list FILE (docs/tool.md)"
 
 # Side by side: much of either keeps one core busy.
-test: ## test-c and test-install beside test-rust: what can be tested on this machine, with all formats
-	@$(MAKE) --no-print-directory test-c test-install & \
+test: ## test-c, test-install and fuzz-replay beside test-rust: what can be tested on this machine, with all formats
+	@$(MAKE) --no-print-directory test-c test-install fuzz-replay & \
 		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
 
