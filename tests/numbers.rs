@@ -198,16 +198,17 @@ fn quantized_tensors() {
 
 #[test]
 fn numbers_are_rounded_to_the_nearest() {
-    let integers = [i64::MAX, i64::MIN, (1 << 24) + 1, (1 << 24) + 3, -((1 << 25) + 2)];
+    // The last is above the middle of two floats, and would be that middle as an `f64`.
+    let integers = [i64::MAX, i64::MIN, (1 << 24) + 1, (1 << 24) + 3, -((1 << 25) + 2), (1 << 62) + (1 << 38) + 1];
     let floats = [1e300, -1e300, 1.0 + f64::powi(2.0, -24), 1.0 + 3.0 * f64::powi(2.0, -24), 1e-46, f64::NAN];
     let mut file = Gguf::default();
-    file.tensor("i64", &[5], 27, &integers.map(i64::to_le_bytes).concat());
+    file.tensor("i64", &[6], 27, &integers.map(i64::to_le_bytes).concat());
     let bytes = file.tensor("f64", &[6], 28, &floats.map(f64::to_le_bytes).concat()).bytes();
     let file = File::open(&bytes).unwrap();
     let mut dst = [0.0; 6];
     let numbers = file.find("i64").unwrap().read_f32_into(&mut dst, &mut []).unwrap();
     let two = |power| f32::powi(2.0, power);
-    assert_eq!(numbers, [two(63), -two(63), two(24), two(24) + 4.0, -two(25)]);
+    assert_eq!(numbers, [two(63), -two(63), two(24), two(24) + 4.0, -two(25), two(62) + two(39)]);
     let numbers = file.find("f64").unwrap().read_f32_into(&mut dst, &mut []).unwrap();
     let ulp = f32::EPSILON;
     assert_eq!(numbers[..5], [f32::INFINITY, f32::NEG_INFINITY, 1.0, 1.0 + 2.0 * ulp, 0.0]);

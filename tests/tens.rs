@@ -544,7 +544,8 @@ fn many_dimensions_with_many_pairs() {
 #[test]
 fn pairs_of_every_width() {
     for (name, order) in [(b"uint", ByteOrder::Little), (b"UINT", ByteOrder::Big)] {
-        for (width, count) in [1, 2, 4, 8, 16].into_iter().flat_map(|width| [1, 2, 4, 8].map(|count| (width, count))) {
+        for (width, count) in [1, 2, 4, 8, 16].into_iter().flat_map(|width| [1, 2, 4, 8].map(|count| (width, count)))
+        {
             let mut bytes = b"TENS\0\0\x01\0".to_vec();
             bytes.extend(name);
             // Numbers of that many bytes, so many in an element; one dimension, pairs.

@@ -477,6 +477,7 @@ mod tests {
             source.add(10 * i, &[0; 3]).unwrap();
         }
         source.add(10, &[0; 2]).unwrap(); // inside a segment: nothing to add
+        assert_eq!(Input::from(&source).get(Extent::new(10, 3)), Some(&[0; 3][..]));
         assert!(source.add(900, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
         source.add(10, &[7; 8]).unwrap(); // replaces the segment that it covers
         source.add(10, &moved).unwrap(); // and so does the same range from another address

@@ -162,6 +162,10 @@ mod tests {
     fn spellings() {
         assert_eq!(spelled(b"crc32c:0x0000ABcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
         assert_eq!(spelled(b"crc32c:0X0000abcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        for prefix in ["", "0x", "0X"] {
+            let text = std::format!("sha256:{prefix}{}", "aB".repeat(32));
+            assert_eq!(spelled(text.as_bytes()), Spelled::Known(Digest::Sha256([0xab; 32])), "{text}");
+        }
         for invalid in [
             "crc32c:0x",
             "crc32c:0x123",

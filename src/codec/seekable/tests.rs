@@ -307,8 +307,11 @@ fn ranges_beside_invalid_frames() {
     let seekable = Seekable::open(&stream, None).unwrap();
     for (range, is_good) in [(0..100, true), (10..90, true), (200..300, true), (99..101, false), (0..300, false)] {
         let (mut dst, mut scratch) = (vec![0; range.len()], [0; 100]);
-        let read = seekable.read(&mut Libzstd::default(), range.start as u64, &mut dst, &mut scratch);
+        let mut decoder = Libzstd::default();
+        let read = seekable.read(&mut decoder, range.start as u64, &mut dst, &mut scratch);
         assert_eq!(read, if is_good { Ok(()) } else { Err(ErrorKind::InvalidFrame) }, "{range:?}");
+        // With an invalid frame in the range, those before it are not decoded either.
+        assert_eq!(decoder.calls > 0, is_good, "{range:?}");
         assert!(!is_good || dst == content[range]);
     }
 }
