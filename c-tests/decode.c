@@ -406,12 +406,9 @@ static void dictionaries(const char *folder)
 #ifdef HAVE_LIBZSTD
     {
         plan p = {TENSLICE_OK, 0, 0};
-        tenslice_decoder decoder;
+        const tenslice_decoder decoder = {decode, &p, decode_with_dictionary};
         unsigned char *other = NULL;
         size_t other_size = 0;
-        decoder.decode = decode;
-        decoder.user = &p;
-        decoder.decode_with_dictionary = decode_with_dictionary;
         EXPECT(TENSLICE_OK, read_tensor(&tensor, &decoder, &other, &other_size));
         CHECK(p.calls > 2 && other_size == 64 * 128 * 4);
         CHECK(!BUILT_IN || memcmp(bytes, other, size) == 0);

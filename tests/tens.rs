@@ -540,32 +540,35 @@ fn many_dimensions_with_many_pairs() {
     assert!(room.iter().enumerate().all(|(i, byte)| *byte == i as u8));
 }
 
+/// A file of two pairs, which give the first and the third of three elements this value: `count` numbers of `width` bytes.
+fn pairs_of(name: &[u8; 4], width: u8, count: u8, value: &[u8]) -> Vec<u8> {
+    let mut bytes = b"TENS\0\0\x01\0".to_vec();
+    bytes.extend(name);
+    bytes.extend([width, 0, 0, 0, count, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend([3, 0, 0, 0, b'a', 0, 0, 0]);
+    bytes.extend(2_u64.to_le_bytes());
+    for index in [0, 2_u64] {
+        bytes.extend(index.to_le_bytes());
+        bytes.extend(value);
+    }
+    bytes
+}
+
 /// Values of 1 to 128 bytes come to their places whole, each of their numbers in this machine's byte order.
 #[test]
 fn pairs_of_every_width() {
+    let elements = [1, 2, 4, 8, 16].map(|width| [1, 2, 4, 8].map(|count| (width, count)));
     for (name, order) in [(b"uint", ByteOrder::Little), (b"UINT", ByteOrder::Big)] {
-        for (width, count) in [1, 2, 4, 8, 16].into_iter().flat_map(|width| [1, 2, 4, 8].map(|count| (width, count)))
-        {
-            let mut bytes = b"TENS\0\0\x01\0".to_vec();
-            bytes.extend(name);
-            // Numbers of that many bytes, so many in an element; one dimension, pairs.
-            bytes.extend([width, 0, 0, 0, count, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-            bytes.extend([3, 0, 0, 0, b'a', 0, 0, 0]);
-            let element: Vec<u8> = (1..=width * count).collect();
-            bytes.extend(2_u64.to_le_bytes());
-            for index in [0, 2_u64] {
-                bytes.extend(index.to_le_bytes());
-                bytes.extend(&element);
-            }
-            let tensor = File::open(&bytes).unwrap().find("").unwrap();
-            let mut dst = vec![0xff; 3 * element.len()];
-            tensor.read_into(&mut dst, &mut []).unwrap();
-            let mut native = element.clone();
+        for (width, count) in elements.into_iter().flatten() {
+            let mut value: Vec<u8> = (1..=width * count).collect();
+            let bytes = pairs_of(name, width, count, &value);
+            let mut dst = vec![0xff; 3 * value.len()];
+            File::open(&bytes).unwrap().find("").unwrap().read_into(&mut dst, &mut []).unwrap();
             if order != ByteOrder::NATIVE {
-                native.chunks_exact_mut(width.into()).for_each(<[u8]>::reverse);
+                value.chunks_exact_mut(width.into()).for_each(<[u8]>::reverse);
             }
-            let zero = vec![0; element.len()];
-            assert_eq!(dst, [&native[..], &zero, &native].concat(), "{width} bytes, {count} numbers, {order:?}");
+            let zero = vec![0; value.len()];
+            assert_eq!(dst, [&value, &zero, &value].map(Vec::as_slice).concat(), "{width} bytes, {count} numbers");
         }
     }
 }
