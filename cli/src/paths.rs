@@ -5,22 +5,24 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use tenslice::gguf::PartName;
-use tenslice::{ErrorKind, Format, safetensors::Index};
+use tenslice::{ErrorKind, Format};
+
+use crate::common::model::{Target, files_of_index, models_of};
 
 /// How the names of tensor files end.
 const ENDINGS: [&str; 10] =
     [".zt", ".safetensors", ".safetensors.index.json", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
-/// The file, or the tensor files below the folder, in the order of their names: what is hidden is left out, and what
-/// belongs to a model that is named by its index or by its first part.
-pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// The file, or what is below the folder, in the order of names: models in several files, and each file that belongs to
+/// none. Hidden files and folders are skipped.
+pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
     if !path.is_dir() {
-        return Ok(vec![path.into()]);
+        return Ok(vec![Target::File(path.into())]);
     }
-    let mut found = Vec::new();
+    let mut targets = Vec::new();
     let mut folders = vec![path.to_path_buf()];
     while let Some(folder) = folders.pop() {
+        let mut found = Vec::new();
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             let path = entry.path();
@@ -34,11 +36,24 @@ pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
                 found.push(path);
             }
         }
+        found.sort();
+        targets.extend(targets_of(&found));
     }
-    let parts: HashSet<PathBuf> = found.iter().flat_map(|path| parts_of(path)).collect();
-    found.retain(|path| !parts.contains(path));
-    found.sort();
-    Ok(found)
+    targets.sort_by(|a, b| a.path().cmp(b.path()));
+    Ok(targets)
+}
+
+/// The models among the files of a folder, and those files that belong to none.
+fn targets_of(found: &[PathBuf]) -> Vec<Target> {
+    let models = models_of(found);
+    let of_index = found.iter().filter(|path| is_index(path)).flat_map(|path| files_of_index(path));
+    let taken: HashSet<PathBuf> = models.iter().flatten().cloned().chain(of_index).collect();
+    let alone = found.iter().filter(|path| !taken.contains(*path)).cloned().map(Target::File);
+    models.into_iter().map(Target::Parts).chain(alone).collect()
+}
+
+fn is_index(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".safetensors.index.json"))
 }
 
 /// Whether its name or its first bytes are those of a tensor file. Many other files are ZIP archives, and begin like NPZ.
@@ -59,19 +74,4 @@ fn is_tensor_file(path: &Path) -> bool {
                 && !matches!(error.format(), Format::Npz | Format::Zip | Format::Safetensors)
         }
     }
-}
-
-/// The other files of the model that this file names.
-fn parts_of(path: &Path) -> Vec<PathBuf> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if let Some(part) = PartName::parse(&name).filter(|part| part.index == 0) {
-        return (1..part.count).map(|index| path.with_file_name(PartName { index, ..part }.to_string())).collect();
-    }
-    if !name.ends_with(".safetensors.index.json") {
-        return Vec::new();
-    }
-    let Ok(text) = fs::read(path) else { return Vec::new() };
-    let Ok(index) = Index::open(&text) else { return Vec::new() };
-    let names: HashSet<String> = index.entries().map(|entry| entry.file.to_string()).collect();
-    names.into_iter().map(|name| path.with_file_name(name)).collect()
 }

@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::Color;
 use crate::common::failure::Failure;
+use crate::common::model::Target;
 use crate::common::table::Look;
 use crate::paths;
 
@@ -48,16 +49,21 @@ impl Terminal {
         match failure {
             Failure::Output(error) => return Err(error),
             Failure::Reported => {}
+            Failure::Several(failures) => {
+                for failure in failures {
+                    self.refuse(path, failure)?;
+                }
+            }
             Failure::Refused(_, message, _) => self.complain(&format!("{}: {message}", path.display())),
         }
         Ok(())
     }
 
-    /// Does `f` with every file, and those in folders, and says which were refused. Returns the exit status.
+    /// Does `f` with every file, and what is in folders, and reports which were refused. Returns the exit status.
     pub fn each(
         &mut self,
         files: &[PathBuf],
-        mut f: impl FnMut(&mut Self, &Path) -> Result<(), Failure>,
+        mut f: impl FnMut(&mut Self, &Target) -> Result<(), Failure>,
     ) -> io::Result<u8> {
         let mut status = 0;
         for path in files {
@@ -73,9 +79,9 @@ impl Terminal {
                     status = 1;
                 }
                 Ok(found) => {
-                    for path in found {
-                        if let Err(failure) = f(self, &path) {
-                            self.refuse(&path, failure)?;
+                    for target in found {
+                        if let Err(failure) = f(self, &target) {
+                            self.refuse(target.path(), failure)?;
                             status = 1;
                         }
                     }

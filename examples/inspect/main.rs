@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use common::failure::Failure;
 use common::list::{Options, list};
-use common::model::Mapped;
+use common::model::{Mapped, Target};
 use common::record;
 use common::table::Look;
 
@@ -78,5 +78,5 @@ fn run(options: Options, files: &[PathBuf]) -> io::Result<bool> {
 }
 
 fn show(out: &mut impl Write, options: Options, path: &Path) -> Result<(), Failure> {
-    list(out, Look::default(), options, &Mapped::new(path)?.open()?, &|_| {})
+    list(out, Look::default(), options, &Mapped::new(&Target::File(path.into()))?.open()?, &|_| {})
 }

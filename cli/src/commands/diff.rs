@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tenslice::{DType, Tensor};
 
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened};
+use crate::common::model::{Mapped, Opened, Target};
 use crate::common::text::{dtype, plural, printable};
 use crate::progress;
 use crate::terminal::Terminal;
@@ -41,7 +41,7 @@ type Found<'f, 'm> = (&'f Opened<'m>, Tensor<'m>);
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        let [a, b] = [&self.a, &self.b].map(|path| Mapped::new(path));
+        let [a, b] = [&self.a, &self.b].map(|path| Mapped::new(&Target::File(path.clone())));
         let [a, b] = match (a, b) {
             (Ok(a), Ok(b)) => [a, b],
             (a, b) => return self.refuse(terminal, a.err(), b.err()),

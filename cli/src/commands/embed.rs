@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Tensor};
 
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened};
+use crate::common::model::{Mapped, Opened, Target};
 use crate::common::reading::{is_compressed_array, with_room};
 use crate::common::text::printable;
 use crate::output::Output;
@@ -89,7 +89,7 @@ impl Arguments {
         if self.output.extension().is_none_or(|ending| ending != "S") {
             return wrong("the name of the output must end in .S: `cc -c weights.S` makes weights.o of it");
         }
-        let mapped = Mapped::new(&self.file)?;
+        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let stem = self.output.file_stem().unwrap_or_default().to_string_lossy();
         let prefix = identifier(self.prefix.as_deref().unwrap_or(&stem));

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use tenslice::{DType, Layout};
 
 use crate::common::failure::Failure;
-use crate::common::model::Mapped;
+use crate::common::model::{Mapped, Target};
 use crate::npy;
 use crate::output::Output;
 use crate::progress;
@@ -62,7 +62,7 @@ impl Arguments {
     fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let is_npy = self.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
         let format = self.format.unwrap_or(if is_npy { Format::Npy } else { Format::Bin });
-        let mapped = Mapped::new(&self.file)?;
+        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
         let mut values = Values::of(opened, &tensor, self.no_limit)?;

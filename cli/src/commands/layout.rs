@@ -1,12 +1,12 @@
 //! `tenslice layout`
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tenslice::{Extent, File, MAX_SEGMENTS, Opened as Parsed, Source};
 
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened};
+use crate::common::model::{Mapped, Opened, Target};
 use crate::common::table::{Fit, Look, print};
 use crate::common::text::{printable, size};
 use crate::terminal::Terminal;
@@ -44,16 +44,17 @@ enum Kind {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, path| self.map(terminal, path))
+        terminal.each(&self.files, |terminal, target| self.map(terminal, target))
     }
 
-    fn map(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
-        let mapped = Mapped::new(path)?;
-        for opened in &mapped.open()?.files {
+    fn map(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+        let mapped = Mapped::new(target)?;
+        let model = mapped.open()?;
+        for opened in &model.files {
             let parts = parts(opened);
             self.show(&mut terminal.out, terminal.look, opened, &parts)?;
         }
-        Ok(())
+        Failure::all(model.problems.into_iter().map(Failure::from).collect())
     }
 
     fn show(&self, out: &mut impl Write, look: Look, opened: &Opened<'_>, parts: &[Part]) -> io::Result<()> {

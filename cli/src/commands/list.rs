@@ -1,11 +1,11 @@
 //! `tenslice list`
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::common::failure::Failure;
 use crate::common::list::{Options, list};
-use crate::common::model::{Mapped, Model};
+use crate::common::model::{Mapped, Model, Target};
 use crate::common::reading::work;
 use crate::common::record;
 use crate::progress;
@@ -39,13 +39,13 @@ impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let mut is_first = true;
         terminal.look.all = self.all;
-        terminal.each(&self.files, |terminal, path| {
+        terminal.each(&self.files, |terminal, target| {
             if !std::mem::take(&mut is_first) && !self.json {
                 writeln!(terminal.out)?;
             }
-            match self.list(terminal, path) {
+            match self.list(terminal, target) {
                 Err(Failure::Refused(kind, message, offset)) if self.json => {
-                    let record = record::of_failure(&path.to_string_lossy(), kind, &message, offset);
+                    let record = record::of_failure(&target.path().to_string_lossy(), kind, &message, offset);
                     writeln!(terminal.out, "{record}")?;
                     Err(Failure::Reported)
                 }
@@ -54,8 +54,8 @@ impl Arguments {
         })
     }
 
-    fn list(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
-        let mapped = Mapped::new(path)?;
+    fn list(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+        let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
         let options = Options { json: self.json, digest: self.digest, no_limit: self.no_limit };
         let bar = progress::bar(if self.digest { total(&model) } else { 0 });

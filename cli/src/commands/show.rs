@@ -7,7 +7,7 @@ use tenslice::{ByteOrder, DType, Layout, Tensor};
 
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened};
+use crate::common::model::{Mapped, Opened, Target};
 use crate::common::reading::is_sparse;
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
@@ -48,7 +48,7 @@ impl Arguments {
     }
 
     fn show(&self, terminal: &mut Terminal) -> Result<(), Failure> {
-        let mapped = Mapped::new(&self.file)?;
+        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
         if let Some(part) = &self.slice {

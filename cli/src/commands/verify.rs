@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tenslice::{Tensor, Warning};
+use tenslice::Tensor;
 
 use super::list::total;
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Model, Opened};
+use crate::common::model::{MISSING_SHARD, Mapped, Model, Opened, Target};
+use crate::common::problem::Problem;
 use crate::common::reading::{Reading, check_limit, stored};
 use crate::common::text::{plural, size};
 use crate::progress;
@@ -39,11 +40,11 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, path| self.verify(terminal, path))
+        terminal.each(&self.files, |terminal, target| self.verify(terminal, target))
     }
 
-    fn verify(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
-        let mapped = Mapped::new(path)?;
+    fn verify(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+        let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
         if !self.no_limit {
             for opened in &model.files {
@@ -52,21 +53,19 @@ impl Arguments {
         }
         let tensors: Vec<_> = model.tensors().collect();
         let readings = self.read(&tensors, total(&model));
-        let mut failures = tensors.iter().zip(&readings).filter_map(|((opened, _), reading)| {
+        let is_missing = |warning: &&Problem| warning.kind == MISSING_SHARD;
+        let of_model = model.problems.iter().chain(model.warnings.iter().filter(is_missing)).cloned();
+        let of_tensors = tensors.iter().zip(&readings).filter_map(|((opened, _), reading)| {
             let error = reading.verdict.err()?;
             Some(opened.fail(error))
         });
-        if let Some(first) = failures.next() {
-            terminal.refuse(path, first)?;
-            for failure in failures {
-                terminal.refuse(path, failure)?;
-            }
-            return Err(Failure::Reported);
+        let failures: Vec<_> = of_model.map(Failure::from).chain(of_tensors).collect();
+        if failures.is_empty() && !self.quiet {
+            report(terminal, &model, &readings)?;
+        } else if !failures.is_empty() {
+            warn(terminal, &model, &readings)?;
         }
-        if self.quiet {
-            return Ok(());
-        }
-        self.report(terminal, path, &model, &readings)
+        Failure::all(failures)
     }
 
     /// Reads the tensors by as many threads as there are to be, each taking the next that is left.
@@ -95,41 +94,34 @@ impl Arguments {
         readings.sort_by_key(|(i, _)| *i);
         readings.into_iter().map(|(_, reading)| reading).collect()
     }
+}
 
-    /// Says what was found in a file that is as it should be.
-    fn report(
-        &self,
-        terminal: &mut Terminal,
-        path: &Path,
-        model: &Model<'_>,
-        readings: &[Reading],
-    ) -> Result<(), Failure> {
-        let Terminal { out, look, .. } = terminal;
-        let count = |state: &str| {
-            readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64
-        };
-        let tensors = readings.len() as u64;
-        let bytes = model.tensors().map(|(_, tensor)| stored(&tensor)).sum();
-        let mut parts = vec![format!("{tensors} tensor{}, {}", plural(tensors), size(bytes))];
-        for (state, text) in [("verified", "verified"), ("of unknown kind", "of unknown kind")] {
-            let digests = count(state);
-            if digests > 0 {
-                parts.push(format!("{digests} digest{} {text}", plural(digests)));
-            }
+/// Prints what was found in a model without faults.
+fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> Result<(), Failure> {
+    let count = |state: &str| {
+        readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64
+    };
+    let tensors = readings.len() as u64;
+    let bytes = model.tensors().map(|(_, tensor)| stored(&tensor)).sum();
+    let mut parts = vec![format!("{tensors} tensor{}, {}", plural(tensors), size(bytes))];
+    for (state, text) in [("verified", "verified"), ("of unknown kind", "of unknown kind")] {
+        let digests = count(state);
+        if digests > 0 {
+            parts.push(format!("{digests} digest{} {text}", plural(digests)));
         }
-        let missing = count("in a shard that is not here");
-        if missing > 0 {
-            parts.push(format!("{missing} component{} in shards that are not here", plural(missing)));
-        }
-        writeln!(out, "{}: {} ({})", path.display(), look.painted("32", "ok"), parts.join(", "))?;
-        let found = readings.iter().fold(0, |bits, reading| bits | reading.warnings);
-        for opened in &model.files {
-            for warning in Warning::ALL.iter().filter(|warning| warning.bit() & (opened.warnings.bits() | found) != 0)
-            {
-                let first = opened.first_of(*warning);
-                writeln!(out, "  {} {}{first}", look.yellow("warning:"), warning.text())?;
-            }
-        }
-        Ok(())
     }
+    let ok = terminal.look.painted("32", "ok");
+    writeln!(terminal.out, "{}: {ok} ({})", model.path.display(), parts.join(", "))?;
+    warn(terminal, model, readings)
+}
+
+/// Prints the warnings about a model and its data.
+fn warn(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> Result<(), Failure> {
+    let Terminal { out, look, .. } = terminal;
+    let of_data = readings.iter().fold(0, |bits, reading| bits | reading.warnings);
+    let of_files = model.files.iter().flat_map(|opened| opened.warnings(of_data));
+    for warning in of_files.chain(model.warnings.iter().cloned()) {
+        writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
+    }
+    Ok(())
 }

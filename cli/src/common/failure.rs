@@ -13,6 +13,8 @@ pub enum Failure {
     Refused(&'static str, String, Option<u64>),
     /// It has been said already.
     Reported,
+    /// Several of these.
+    Several(Vec<Failure>),
     /// The output cannot be written.
     Output(io::Error),
 }
@@ -45,6 +47,11 @@ impl Failure {
     pub fn too_large(length: u64, chunks: u64) -> Self {
         let chunks = if chunks > 1 { format!(" in {chunks} chunks") } else { String::new() };
         Self::new("limit", format!("{}{chunks}: more than is decoded without --no-limit", size(length)))
+    }
+
+    /// All of them as one, if there are any.
+    pub fn all(failures: Vec<Self>) -> Result<(), Self> {
+        if failures.is_empty() { Ok(()) } else { Err(Self::Several(failures)) }
     }
 
     /// The same failure, in the file of that name beside the one that the user named.

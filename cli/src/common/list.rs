@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use tenslice::{ByteOrder, Component, Tensor, Warning};
+use tenslice::{ByteOrder, Component, Tensor};
 
 use super::details::{print_attributes, print_format};
 use super::failure::Failure;
@@ -23,7 +23,7 @@ pub struct Options {
     pub no_limit: bool,
 }
 
-/// Prints the table, or the record, of a model.
+/// Prints the table, or the record, of a model. What cannot be read is a warning, and an error if all data was to be read.
 pub fn list(
     out: &mut impl Write,
     look: Look,
@@ -38,9 +38,11 @@ pub fn list(
     }
     let progress = options.digest.then_some(progress);
     if options.json {
-        return Ok(writeln!(out, "{}", record::of_model(model, progress)?)?);
+        let record = record::of_model(model, progress)?;
+        writeln!(out, "{record}")?;
+        return if record.get("error").is_some() { Err(Failure::Reported) } else { Ok(()) };
     }
-    if let Some((index, warnings)) = &model.index {
+    if let Some((index, _)) = &model.index {
         let (tensors, files) = (index.tensor_count(), model.files.len() as u64);
         let [of_tensors, of_files] = [tensors, files].map(plural);
         writeln!(
@@ -49,49 +51,54 @@ pub fn list(
             look.bold(&model.path.display().to_string())
         )?;
         print_attributes(out, look, index.metadata())?;
-        for warning in warnings.iter() {
-            writeln!(out, "{} {}", look.yellow("warning:"), warning.text())?;
-        }
     }
+    let mut failures = Vec::new();
     for (i, opened) in model.files.iter().enumerate() {
         if i > 0 || model.index.is_some() {
             writeln!(out)?;
         }
-        table(out, look, opened, progress)?;
+        failures.extend(table(out, look, opened, progress)?);
     }
-    Ok(())
+    if progress.is_some() {
+        failures.extend(model.problems.iter().cloned().map(Failure::from));
+    }
+    let problems = if progress.is_some() { &[][..] } else { &model.problems };
+    for warning in model.warnings.iter().chain(problems) {
+        writeln!(out, "{} {}", look.yellow("warning:"), warning.line())?;
+    }
+    Failure::all(failures)
 }
 
-/// Prints the tensors of a file.
+/// Prints the tensors of a file. Returns why those cannot be read whose data was to be read.
 fn table(
     out: &mut impl Write,
     look: Look,
     opened: &Opened<'_>,
     progress: Option<Progress<'_>>,
-) -> Result<(), Failure> {
+) -> Result<Vec<Failure>, Failure> {
     let file = &opened.file;
-    let mut verdict = Ok(());
-    let mut found = opened.warnings.bits();
+    let mut failures = Vec::new();
+    let mut of_data = 0;
     let mut rows = Vec::new();
-    for tensor in file.tensors() {
+    for tensor in opened.tensors() {
         let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
         rows.push(row(&tensor, reading.as_ref()));
         if let Some(reading) = reading {
-            found |= reading.warnings;
-            verdict = verdict.and(reading.verdict);
+            of_data |= reading.warnings;
+            failures.extend(reading.verdict.err().map(|error| opened.fail(error)));
         }
     }
     // "ztensor 2" has it already.
     let version = file.version().filter(|version| !file.format().text().ends_with(version));
     let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
-    let count = file.tensor_count();
+    let count = opened.tensor_count();
     writeln!(
         out,
         "{}: {}{version}, {count} tensor{}, {} stored",
         look.bold(&opened.path.display().to_string()),
         file.format(),
         plural(count),
-        size(file.tensors().map(|tensor| stored(&tensor)).sum())
+        size(opened.tensors().map(|tensor| stored(&tensor)).sum())
     )?;
     if count > 0 {
         let titles = [
@@ -107,10 +114,10 @@ fn table(
     }
     print_format(out, look, file)?;
     print_attributes(out, look, file.attributes())?;
-    for warning in Warning::ALL.iter().filter(|warning| warning.bit() & found != 0) {
-        writeln!(out, "{} {}{}", look.yellow("warning:"), warning.text(), opened.first_of(*warning))?;
+    for warning in opened.warnings(of_data) {
+        writeln!(out, "{} {}", look.yellow("warning:"), warning.message)?;
     }
-    verdict.map_err(|error| opened.fail(error))
+    Ok(failures)
 }
 
 fn row(tensor: &Tensor<'_>, reading: Option<&Reading>) -> [String; 7] {

@@ -3,63 +3,81 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, Error, ErrorKind, Layout, Tensor, Value, Warning, b2nd, blz,
-    tens, ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, Error, ErrorKind, Layout, Tensor, Value, b2nd, blz, tens,
+    ztensor2,
 };
 
 use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
 use super::model::{Model, Opened};
+use super::problem::Problem;
 use super::reading::{CompressedArray, Progress, Reading, is_compressed_array, sha256};
 use super::text::hex;
 
-/// The record of a model; with all data read where progress is to be told of that.
+/// The record of a model; with all data read if its progress is to be reported. Then what cannot be read is an error: that
+/// of the first such tensor or file.
 pub fn of_model(model: &Model<'_>, progress: Option<Progress<'_>>) -> Result<Json, Failure> {
-    let mut found = 0;
     let mut tensors = Vec::new();
-    for (opened, tensor) in model.tensors() {
-        let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
-        found |= reading.as_ref().map_or(0, |reading| reading.warnings);
-        let mut record = of_tensor(&tensor, reading.as_ref()).map_err(|error| opened.fail(error))?;
-        if let Some(name) = opened.name {
-            record["file"] = json!(name);
-        }
-        tensors.push(record);
+    let mut problems = model.problems.clone();
+    let mut warnings: Vec<Problem> = Vec::new();
+    if let Some((_, of_index)) = &model.index {
+        warnings.extend(of_index.iter().map(|warning| Problem::new(warning.name(), warning.text())));
     }
-    let path = model.path.to_string_lossy();
-    let texts = |bits: u32| {
-        let set = Warning::ALL.iter().filter(move |warning| warning.bit() & bits != 0);
-        set.map(|warning| warning.text()).collect::<Vec<_>>()
-    };
-    if let Some((index, warnings)) = &model.index {
-        return Ok(json!({
-            "file": path,
+    for opened in &model.files {
+        let mut of_data = 0;
+        for tensor in opened.tensors() {
+            let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
+            of_data |= reading.as_ref().map_or(0, |reading| reading.warnings);
+            let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
+            let record = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref())).or_else(|error| {
+                problems.push(Problem::of_error(opened.name, &tensor, error, opened.bytes));
+                of_tensor(&tensor, None)
+            });
+            let mut record = record.map_err(|error| opened.fail(error))?;
+            if let Some(name) = opened.name {
+                record["file"] = json!(name);
+            }
+            tensors.push(record);
+        }
+        warnings.extend(opened.warnings(of_data));
+    }
+    warnings.extend(model.warnings.iter().cloned());
+    let of_files = model.files.iter().map(|opened| opened.name).collect::<Json>();
+    let mut record = match (&model.index, model.files.first()) {
+        (Some((index, _)), _) => json!({
             "format": "safetensors index",
             "version": null,
-            "warnings": texts(warnings.bits() | found),
             "attributes": attributes(index.metadata()),
-            "files": model.files.iter().map(|opened| opened.name).collect::<Vec<_>>(),
-            "tensors": tensors,
-        }));
-    }
-    // All parts of a model state the attributes that concern the whole; the first one has the others.
-    let Opened { file, warnings, .. } = &model.files[0];
-    let mut record = json!({
-        "file": path,
-        "format": file.format().text(),
-        "version": file.version(),
-        "warnings": texts(warnings.bits() | found),
-        "attributes": attributes(file.attributes()),
-        "shards": file.as_ztensor2().map(|file| of_shards(&file)),
-        "tens": file.as_tens().map(|tens| of_tens(&tens)),
-        "blz": file.as_blz().map(|blz| of_blz(&blz)),
-        "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd)),
-        "tensors": tensors,
-    });
+        }),
+        // All parts of a model state the attributes that concern the whole; the first one has the others.
+        (None, Some(Opened { file, .. })) => json!({
+            "format": file.format().text(),
+            "version": file.version(),
+            "attributes": attributes(file.attributes()),
+            "shards": file.as_ztensor2().map(|file| of_shards(&file)),
+            "tens": file.as_tens().map(|tens| of_tens(&tens)),
+            "blz": file.as_blz().map(|blz| of_blz(&blz)),
+            "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd)),
+        }),
+        (None, None) => json!({}),
+    };
+    record["file"] = json!(model.path.to_string_lossy());
+    record["warnings"] = warnings.iter().map(of_problem).collect();
+    record["problems"] = problems.iter().map(of_problem).collect();
+    record["tensors"] = json!(tensors);
     if model.has_parts() {
-        record["files"] = model.files.iter().map(|opened| opened.name).collect();
+        record["files"] = of_files;
+    }
+    if let Some(problem) = problems.first().filter(|_| progress.is_some()) {
+        record["error"] = json!({"kind": problem.kind, "message": problem.line(), "offset": problem.offset});
     }
     Ok(record)
+}
+
+/// The record of a problem, or of a warning.
+fn of_problem(problem: &Problem) -> Json {
+    let Problem { kind, file, tensor, message, .. } = problem;
+    json!({"kind": kind, "file": file, "tensor": tensor, "message": message})
 }
 
 /// The record of a refused file.
@@ -68,9 +86,6 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
 }
 
 fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>) -> Result<Json, Error> {
-    if let Some(reading) = reading {
-        reading.verdict?;
-    }
     let components = tensor
         .components()
         .enumerate()

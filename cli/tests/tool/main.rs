@@ -7,6 +7,7 @@ mod extract;
 mod large;
 mod layout;
 mod list;
+mod model;
 mod show;
 mod structure;
 mod support;

@@ -11,7 +11,7 @@ use tenslice::{Error, ErrorKind, File};
 
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
-use crate::common::model::{Mapped, checked};
+use crate::common::model::{Mapped, Target, checked};
 use crate::common::reading::{Reading, check_limit};
 use crate::common::table::Look;
 use crate::common::text::plural;
@@ -35,10 +35,11 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, path| self.explain(terminal, path))
+        terminal.each(&self.files, |terminal, target| self.explain(terminal, target))
     }
 
-    fn explain(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
+    fn explain(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+        let path = target.path();
         let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
         let Terminal { out, look, .. } = terminal;
         if let Err(error) = open(&bytes) {
@@ -48,8 +49,11 @@ impl Arguments {
             // It cannot be read twice.
             return Ok(writeln!(out, "-: {}", look.painted("32", "accepted"))?);
         }
-        let mapped = Mapped::new(path)?;
+        let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
+        if !model.problems.is_empty() {
+            return Failure::all(model.problems.into_iter().map(Failure::from).collect());
+        }
         if self.digest {
             for opened in model.files.iter().filter(|_| !self.no_limit) {
                 check_limit(&opened.file)?;
@@ -64,10 +68,9 @@ impl Arguments {
         let read = if self.digest { ", all data read" } else { ", data not read: --digest reads it" };
         let accepted = look.painted("32", "accepted");
         writeln!(out, "{}: {accepted}, {count} tensor{}{read}", path.display(), plural(count))?;
-        for opened in &model.files {
-            for warning in opened.warnings.iter() {
-                writeln!(out, "  {} {}{}", look.yellow("warning:"), warning.text(), opened.first_of(warning))?;
-            }
+        let of_files = model.files.iter().flat_map(|opened| opened.warnings(0));
+        for warning in of_files.chain(model.warnings.iter().cloned()) {
+            writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
         }
         Ok(())
     }

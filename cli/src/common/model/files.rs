@@ -1,0 +1,111 @@
+//! Finding the files of a model in a folder: parts of GGUF models, shards of zTensor 2 files, what an index names.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use tenslice::File;
+
+use super::names_of_index;
+use super::parts::{self, Part};
+use crate::common::failure::Failure;
+use crate::common::mapping::{Mapping, map};
+use crate::common::problem::Problem;
+
+/// The kind of the warning that a shard of a zTensor 2 file is not beside it.
+pub const MISSING_SHARD: &str = "MissingShard";
+
+/// The shards of a zTensor 2 file that are beside it, by their names.
+pub type Shards = HashMap<String, Mapping>;
+
+/// The GGUF files among `paths` that state that they are parts of a model, with what they state.
+pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
+    let part = |path: &PathBuf| {
+        let bytes = map(path).ok()?;
+        let split = File::open(&bytes).ok()?.as_gguf()?.split()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        Some((path.clone(), Part { name, split }))
+    };
+    paths.iter().filter(|path| is_gguf(path)).filter_map(part).collect()
+}
+
+/// The parts of each GGUF model among files of one folder; with those that are stored twice.
+pub fn models_of(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    let files = parts_of(paths);
+    let known: Vec<Part> = files.iter().map(|(_, part)| part.clone()).collect();
+    let paths_of = |model: parts::Model| {
+        let repeated = model.files.iter().filter(|i| !model.parts.contains(i));
+        model.parts.iter().chain(repeated).map(|i| files[*i].0.clone()).collect()
+    };
+    parts::models(&known).into_iter().map(paths_of).collect()
+}
+
+/// The files that an index names; none if the index is refused.
+pub fn files_of_index(path: &Path) -> Vec<PathBuf> {
+    let names = map(path).ok().and_then(|text| names_of_index(&text).ok()).unwrap_or_default();
+    names.into_iter().map(|name| path.with_file_name(name)).collect()
+}
+
+/// Whether a file begins like GGUF.
+fn is_gguf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"GGUF"
+}
+
+/// The files in the folder of `path`, itself among them.
+pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(folder) else { return vec![path.into()] };
+    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
+    let mut all: Vec<_> = names.map(|name| path.with_file_name(name)).filter(|path| path.is_file()).collect();
+    all.sort();
+    all
+}
+
+/// Why the file that has the name of a missing part is none, if there is such a file.
+pub(super) fn why_not_a_part(path: &Path) -> Option<String> {
+    let bytes = map(path).ok()?;
+    Some(match File::open(&bytes) {
+        Err(error) => format!("; the file of that name cannot be read: {}", error.explain(&bytes[..])),
+        Ok(file) => match file.as_gguf().and_then(|gguf| gguf.split()) {
+            Some(split) => {
+                format!("; the file of that name is part {} of {}", split.index.saturating_add(1), split.count)
+            }
+            None => "; the file of that name is no part of a model".into(),
+        },
+    })
+}
+
+/// Maps the shards of a zTensor 2 file that are beside it. Also returns what is wrong with those that are not what the file
+/// says, and warnings for those that are missing.
+pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>, Vec<Problem>) {
+    let (mut all, mut problems, mut missing) = (Shards::new(), Vec::new(), Vec::new());
+    let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards().map(move |shard| (file, shard)));
+    for (file, shard) in shards {
+        // A name has no character that leads out of the folder, or the file has not been opened.
+        let Some(place) = shard_path(path, shard.name) else { continue };
+        let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match map(&place) {
+            Ok(bytes) => match file.check_shard(shard.name, &bytes) {
+                Ok(_) => drop(all.insert(shard.name.into(), bytes)),
+                Err(error) => {
+                    let message = format!("this is not the shard that the file means: {error}");
+                    problems.push(Problem::of_file(error.kind().name(), &name, message));
+                }
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                missing.push(Problem::of_file(MISSING_SHARD, &name, "the shard is missing"));
+            }
+            Err(error) => problems.push(Problem::of_failure(&name, Failure::unreadable(&error))),
+        }
+    }
+    (all, problems, missing)
+}
+
+/// Where the shard of that name is: `model-NAME.zt` beside `model.zt`, as the reference implementation has it.
+fn shard_path(path: &Path, name: &str) -> Option<PathBuf> {
+    let is_plain = !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let stem = path.file_stem().filter(|_| is_plain)?.to_string_lossy();
+    Some(path.with_file_name(format!("{stem}-{name}.zt")))
+}

@@ -1,0 +1,63 @@
+//! What the index of a model in several safetensors files says, beside what its files have. Without I/O.
+//!
+//! The index alone says which tensors the model has and where. Other tensors in its files are not tensors of the model.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use tenslice::safetensors::Index;
+use tenslice::{ErrorKind, File};
+
+use crate::common::problem::Problem;
+use crate::common::text::{plural, printable};
+
+/// The outcome for all files of an index.
+#[derive(Default)]
+pub struct Listed {
+    /// By file: the names of its tensors that are not tensors of the model.
+    pub unlisted: HashMap<String, HashSet<String>>,
+    /// Tensors of the index that a file lacks, and files that are missing.
+    pub problems: Vec<Problem>,
+    /// Tensors that are in a file, and not in the index.
+    pub warnings: Vec<Problem>,
+}
+
+/// Compares the index with its files that could be opened, by their names in the index, and with why the others could not.
+pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Problem>) -> Listed {
+    let mut listed = Listed::default();
+    let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut places: HashMap<String, String> = HashMap::new();
+    for entry in index.entries() {
+        let (name, file) = (entry.name.to_string(), entry.file.to_string());
+        expected.entry(file.clone()).or_default().insert(name.clone());
+        places.insert(name, file);
+    }
+    for problem in missing {
+        let tensors = problem.file.as_ref().and_then(|file| expected.get(file)).map_or(0, BTreeSet::len) as u64;
+        let are = format!("{tensors} tensor{} of the index cannot be read", plural(tensors));
+        listed.problems.push(Problem { message: format!("{}: {are}", problem.message), ..problem });
+    }
+    for (name, file) in files {
+        let empty = BTreeSet::new();
+        let expected = expected.get(*name).unwrap_or(&empty);
+        let mut found = BTreeSet::new();
+        for tensor in file.tensors() {
+            let tensor = tensor.name().to_string();
+            if expected.contains(&tensor) {
+                found.insert(tensor);
+                continue;
+            }
+            let elsewhere = match places.get(&tensor) {
+                Some(other) => format!("the index has it in {}", printable(other)),
+                None => "the index does not list it".into(),
+            };
+            let message = format!("tensor \"{}\" is not part of the model: {elsewhere}", printable(&tensor));
+            listed.warnings.push(Problem::of_tensor("NotInIndex", Some(name), &tensor, message));
+            listed.unlisted.entry((*name).into()).or_default().insert(tensor);
+        }
+        for tensor in expected.difference(&found) {
+            let message = format!("there is no tensor \"{}\" in it, although the index says so", printable(tensor));
+            listed.problems.push(Problem::of_tensor(ErrorKind::NotFound.name(), Some(name), tensor, message));
+        }
+    }
+    listed
+}

@@ -1,0 +1,76 @@
+//! What is wrong with a part of a model while the rest can be read, and what is worth a warning.
+
+use tenslice::{Error, File, Tensor, Warning, Warnings};
+
+use super::failure::Failure;
+use super::text::printable;
+
+/// A finding about a model: a file that is missing, a tensor that cannot be read, a warning. Whether it is an error depends
+/// on the list that it is in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// For programs: the name of an error or a warning of the library, or of a rule about several files.
+    pub kind: &'static str,
+    /// The file, as the index or the convention of names has it; `None` for the file that the user named.
+    pub file: Option<String>,
+    pub tensor: Option<String>,
+    pub message: String,
+    /// The byte of the file, if there is one.
+    pub offset: Option<u64>,
+}
+
+impl Problem {
+    /// A finding about the model as a whole.
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { kind, file: None, tensor: None, message: message.into(), offset: None }
+    }
+
+    /// A finding about a file as a whole.
+    pub fn of_file(kind: &'static str, file: &str, message: impl Into<String>) -> Self {
+        Self { file: Some(file.into()), ..Self::new(kind, message) }
+    }
+
+    /// A finding about a tensor of a file; the message names the tensor.
+    pub fn of_tensor(kind: &'static str, file: Option<&str>, tensor: &str, message: impl Into<String>) -> Self {
+        Self { file: file.map(Into::into), tensor: Some(tensor.into()), ..Self::new(kind, message) }
+    }
+
+    /// An error of the library about a tensor.
+    pub fn of_error(file: Option<&str>, tensor: &Tensor<'_>, error: Error, bytes: &[u8]) -> Self {
+        let (name, message) = (tensor.name().to_string(), error.explain(bytes).to_string());
+        Self { offset: error.offset(), ..Self::of_tensor(error.kind().name(), file, &name, message) }
+    }
+
+    /// The reason why a file of a model cannot be used.
+    pub fn of_failure(file: &str, failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(kind, message, offset) => Self { offset, ..Self::of_file(kind, file, message) },
+            other => Self::of_file("Io", file, format!("{other:?}")),
+        }
+    }
+
+    /// The warnings of a file, each with the first tensor that it is about.
+    pub fn of_warnings(file: &File<'_>, name: Option<&str>, warnings: Warnings, others: u32) -> Vec<Self> {
+        let set = Warning::ALL.iter().filter(|warning| warning.bit() & (warnings.bits() | others) != 0);
+        let of_one = |warning: &Warning| {
+            let first = warnings.first_tensor(*warning).and_then(|i| file.tensors().nth(usize::try_from(i).ok()?));
+            let first = first.map(|tensor| tensor.name().to_string());
+            let of_first = first.as_ref().map(|first| format!(" (first: tensor \"{}\")", printable(first)));
+            let message = format!("{}{}", warning.text(), of_first.unwrap_or_default());
+            Self { file: name.map(Into::into), tensor: first, ..Self::new(warning.name(), message) }
+        };
+        set.map(of_one).collect()
+    }
+
+    /// The message after the name of its file.
+    pub fn line(&self) -> String {
+        let file = self.file.as_ref().map(|file| format!("{}: ", printable(file))).unwrap_or_default();
+        format!("{file}{}", self.message)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem.kind, problem.line(), problem.offset)
+    }
+}

@@ -1,0 +1,203 @@
+//! Models in several files: what belongs together, what is missing, what does not belong.
+
+use serde_json::Value;
+
+use crate::support::{Folder, out, run};
+
+/// A safetensors file with tensors of one `f32` each.
+fn safetensors(tensors: &[(&str, f32)]) -> Vec<u8> {
+    let entry = |(i, (name, _)): (usize, &(&str, f32))| {
+        format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}}"#, 4 * i, 4 * i + 4)
+    };
+    let header = format!("{{{}}}", tensors.iter().enumerate().map(entry).collect::<Vec<_>>().join(","));
+    let data = tensors.iter().flat_map(|(_, number)| number.to_le_bytes());
+    (header.len() as u64).to_le_bytes().into_iter().chain(header.into_bytes()).chain(data).collect()
+}
+
+fn index(map: &[(&str, &str)]) -> Vec<u8> {
+    let entries: Vec<String> = map.iter().map(|(name, file)| format!(r#""{name}":"{file}""#)).collect();
+    format!(r#"{{"metadata":{{}},"weight_map":{{{}}}}}"#, entries.join(",")).into_bytes()
+}
+
+/// A GGUF file with tensors of eight `f32` each; a part of a model if there are numbers: which, of how many, all tensors.
+fn gguf(split: Option<(u16, u16, i32)>, tensors: &[&str]) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let pairs = split.map_or_else(Vec::new, |(number, count, all)| {
+        let short = |key: &str, n: u16| [text(key), 2_u32.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()].concat();
+        let sum = [text("split.tensors.count"), 5_u32.to_le_bytes().to_vec(), all.to_le_bytes().to_vec()].concat();
+        vec![short("split.no", number), short("split.count", count), sum]
+    });
+    let mut bytes = b"GGUF\x03\0\0\0".to_vec();
+    bytes.extend((tensors.len() as u64).to_le_bytes());
+    bytes.extend((pairs.len() as u64).to_le_bytes());
+    bytes.extend(pairs.concat());
+    for (name, i) in tensors.iter().zip(0_u64..) {
+        bytes.extend(text(name));
+        bytes.extend([&1_u32.to_le_bytes()[..], &8_u64.to_le_bytes(), &[0; 4], &(32 * i).to_le_bytes()].concat());
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes.resize(bytes.len() + 32 * tensors.len(), 0);
+    bytes
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&out(arguments)).unwrap()
+}
+
+fn names(record: &Value) -> Vec<&str> {
+    record["tensors"].as_array().unwrap().iter().map(|tensor| tensor["name"].as_str().unwrap()).collect()
+}
+
+/// The kinds, files and tensors of the warnings or problems in a record.
+fn kinds<'r>(record: &'r Value, list: &str) -> Vec<(&'r str, Option<&'r str>, Option<&'r str>)> {
+    let of = |one: &'r Value| (one["kind"].as_str().unwrap(), one["file"].as_str(), one["tensor"].as_str());
+    record[list].as_array().unwrap().iter().map(of).collect()
+}
+
+/// A stale tensor in a file that comes before the one that the index names.
+fn overlay() -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("1-base.safetensors", &safetensors(&[("a", 1.0), ("w", 2.0), ("old", 3.0)]));
+    folder.write("2-overlay.safetensors", &safetensors(&[("w", 9.0)]));
+    let map = index(&[("a", "1-base.safetensors"), ("w", "2-overlay.safetensors")]);
+    let index = folder.write("model.safetensors.index.json", &map);
+    (folder, index)
+}
+
+#[test]
+fn the_index_says_what_the_tensors_are() {
+    let (folder, index) = overlay();
+    let record = json(&["list", "--json", &index]);
+    assert_eq!(names(&record), ["a", "w"]);
+    assert_eq!(record["tensors"][1]["file"], "2-overlay.safetensors");
+    let expected = ["w", "old"].map(|tensor| ("NotInIndex", Some("1-base.safetensors"), Some(tensor)));
+    assert_eq!(kinds(&record, "warnings"), expected);
+    assert_eq!(kinds(&record, "problems"), []);
+    let text = out(&["list", &index]);
+    assert!(
+        text.contains("safetensors index, 2 tensors in 2 files") && text.contains("safetensors, 1 tensor,"),
+        "{text}"
+    );
+    let text = out(&["verify", &index]);
+    assert!(text.contains("ok (2 tensors") && text.contains("tensor \"old\" is not part of the model"), "{text}");
+    assert!(out(&["show", &index, "w"]).contains("9.0"));
+    let file = folder.path("w.npy");
+    out(&["extract", &index, "w", "-o", &file]);
+    assert!(std::fs::read(&file).unwrap().ends_with(&9_f32.to_le_bytes()));
+    assert_eq!(run(&["show", &index, "old"]).status, 1);
+    // The model as one file has no differences.
+    let whole = folder.write("whole.safetensors", &safetensors(&[("a", 1.0), ("w", 9.0)]));
+    out(&["diff", &index, &whole]);
+    let assembly = folder.path("w.S");
+    out(&["embed", &index, "-o", &assembly]);
+    let header = std::fs::read_to_string(folder.path("w.h")).unwrap();
+    assert!(header.contains("W_COUNT 2"), "{header}");
+}
+
+#[test]
+fn missing_files_are_all_named_and_hide_no_other() {
+    let folder = Folder::new();
+    folder.write("1.safetensors", &safetensors(&[("a", 1.0), ("b", 2.0)]));
+    folder.write("3.safetensors", b"no tensor file");
+    let files = [("a", "1"), ("lacking", "1"), ("c", "2"), ("d", "2"), ("e", "3"), ("f", "4")];
+    let files = files.map(|(name, file)| (name, format!("{file}.safetensors")));
+    let files = files.each_ref().map(|(name, file)| (*name, file.as_str()));
+    let index = folder.write("m.safetensors.index.json", &index(&files));
+    let record = json(&["list", "--json", &index]);
+    assert_eq!(names(&record), ["a"]);
+    let file = |name: &'static str| Some(name);
+    let expected = [
+        ("MissingFile", file("2.safetensors"), None),
+        ("MissingFile", file("4.safetensors"), None),
+        ("UnknownFormat", file("3.safetensors"), None),
+        ("NotFound", file("1.safetensors"), Some("lacking")),
+    ];
+    assert_eq!(kinds(&record, "problems"), expected);
+    assert!(record.get("error").is_none());
+    let text = out(&["list", &index]);
+    assert_eq!(text.matches("warning:").count(), 5, "{text}"); // and that "b" is not in the index
+    for command in ["verify", "layout", "explain"] {
+        let run = run(&[command, &index]);
+        assert_eq!((run.status, run.err.matches("error:").count()), (1, 4), "{command}: {}", run.err);
+    }
+    let run_of = |arguments: &[&str]| run(arguments);
+    let refused = run_of(&["list", "--digest", &index]);
+    assert_eq!((refused.status, refused.err.lines().count()), (1, 4), "{}", refused.err);
+    let refused = run_of(&["list", "--digest", "--json", &index]);
+    let record: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!((refused.status, &record["error"]["kind"]), (1, &"MissingFile".into()));
+    assert_eq!(names(&record), ["a"]);
+    assert_eq!(run_of(&["show", &index, "a"]).status, 0);
+    let run = run_of(&["show", &index, "c"]);
+    assert!(run.status == 1 && run.err.contains("2.safetensors: the file is missing"), "{}", run.err);
+}
+
+#[test]
+fn parts_are_known_by_their_content() {
+    let folder = Folder::new();
+    let first = gguf(Some((0, 3, 3)), &["a"]);
+    folder.write("m-00002-of-00003.gguf", &first);
+    folder.write("m-00001-of-00003.gguf", &gguf(Some((1, 3, 3)), &["b"]));
+    folder.write("rest", &gguf(Some((2, 3, 3)), &["c"]));
+    folder.write("other-00002-of-00003.gguf", &gguf(None, &["x"])); // named like a part
+    let path = folder.as_path().to_str().unwrap();
+    let text = out(&["verify", path]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    assert!(lines[0].ends_with("m-00002-of-00003.gguf: ok (3 tensors, 96 bytes)"), "{text}");
+    for (line, name) in lines[1..].iter().zip(["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"]) {
+        assert!(line.contains("warning:") && line.contains(name), "{text}");
+    }
+    assert!(lines[4].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
+    // The first part by its content stands for all, any other for itself.
+    let record = json(&["list", "--json", &folder.path("m-00002-of-00003.gguf")]);
+    assert_eq!(names(&record), ["a", "b", "c"]);
+    assert_eq!(record["files"].as_array().unwrap().len(), 3);
+    assert_eq!(names(&json(&["list", "--json", &folder.path("rest")])), ["c"]);
+}
+
+#[test]
+fn parts_are_missing_or_stored_twice() {
+    let check = |files: &[(&str, Vec<u8>)], expected: &[&str]| {
+        let folder = Folder::new();
+        files.iter().for_each(|(name, bytes)| drop(folder.write(name, bytes)));
+        let path = folder.as_path().to_str().unwrap();
+        let run_of = |arguments: &[&str]| run(arguments);
+        let run = run_of(&["verify", path]);
+        assert_eq!(run.status, 1, "{expected:?}: {}", run.out);
+        for words in expected {
+            assert!(run.err.contains(words), "{words}: {}", run.err);
+        }
+        assert_eq!(run_of(&["list", path]).status, 0, "{expected:?}");
+    };
+    let part = |number: u16, name: &str| gguf(Some((number, 3, 3)), &[name]);
+    let names = ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"];
+    let [one, two, three] = names;
+    let (a, b, c) = (part(0, "a"), part(1, "b"), part(2, "c"));
+    check(&[(one, a.clone()), (three, c.clone())], &["m-00002-of-00003.gguf: part 2 of 3 is missing"]);
+    check(&[(two, b.clone()), (three, c.clone())], &["m-00001-of-00003.gguf: part 1 of 3 is missing"]);
+    let twice = [
+        "m-00003-of-00003.gguf: this is part 2 of 3 (split.no 1), as m-00002-of-00003.gguf is",
+        "m-00003-of-00003.gguf: part 3 of 3 is missing; the file of that name is part 2 of 3",
+    ];
+    check(&[(one, a.clone()), (two, b.clone()), (three, b.clone())], &twice);
+    let whole = ["m-00002-of-00003.gguf: part 2 of 3 is missing; the file of that name is no part of a model"];
+    check(&[(one, a.clone()), (two, gguf(None, &["b"])), (three, c.clone())], &whole);
+    let name = ["m-00003-of-00003.gguf: tensor \"b\" is in m-00002-of-00003.gguf, too"];
+    check(&[(one, a.clone()), (two, b.clone()), (three, part(2, "b"))], &name);
+    let sum = ["the parts have 4 tensors together; split.tensors.count says 3"];
+    check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
+}
+
+/// Two quantizations of a model state the same numbers.
+#[test]
+fn models_in_one_folder_are_told_apart() {
+    let folder = Folder::new();
+    for prefix in ["q4", "q8"] {
+        for (i, name) in [(0, "a"), (1, "b")] {
+            folder.write(&format!("{prefix}-0000{}-of-00002.gguf", i + 1), &gguf(Some((i, 2, 2)), &[name]));
+        }
+    }
+    let text = out(&["verify", folder.as_path().to_str().unwrap()]);
+    assert_eq!((text.lines().count(), text.matches("ok (2 tensors").count()), (2, 2), "{text}");
+}
