@@ -8,6 +8,7 @@ use tenslice::{DType, Layout};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Target};
+use crate::common::text::printable;
 use crate::npy;
 use crate::output::Output;
 use crate::progress;
@@ -26,11 +27,11 @@ pub struct Arguments {
     /// The name of the tensor; may be left out where there is only one
     name: Option<String>,
 
-    /// The file to write; `-` is standard output
+    /// The file to write, which ends in .npy or .bin; `-` is standard output and needs --format
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// NPY or bytes alone; by default as the name of the file ends
+    /// Write NPY or bytes alone, whatever the name of the file; by default the format that the name ends in
     #[arg(long)]
     format: Option<Format>,
 
@@ -59,9 +60,23 @@ impl Arguments {
         terminal.status_of(&self.file, result)
     }
 
+    /// The format to write: the requested one, or the one that the name of the output ends in.
+    fn format(&self) -> Result<Format, Failure> {
+        let ending = self.output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let message = match (self.format, ending.as_deref()) {
+            (Some(format), _) => return Ok(format),
+            (None, Some("npy")) => return Ok(Format::Npy),
+            (None, Some("bin")) => return Ok(Format::Bin),
+            (None, Some(ending)) => format!("no .{} file can be written", printable(ending)),
+            (None, None) if self.output == Path::new("-") => "standard output has no name that states a format".into(),
+            (None, None) => format!("{} does not end in .npy or .bin", self.output.display()),
+        };
+        let choices = "write NPY (.npy) or the bytes of the elements (.bin), or pass --format npy or --format bin";
+        Err(Failure::new("InvalidArgument", format!("{message}: {choices}")))
+    }
+
     fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
-        let is_npy = self.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
-        let format = self.format.unwrap_or(if is_npy { Format::Npy } else { Format::Bin });
+        let format = self.format()?;
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;

@@ -20,6 +20,9 @@ use crate::values::slice;
 use crate::values::statistics::Statistics;
 
 /// A tensor: its components, attributes, statistics, first values, a histogram
+///
+/// If the elements cannot be decoded, everything else is printed, the error goes to standard error, and the exit status
+/// is 1.
 #[derive(clap::Args)]
 pub struct Arguments {
     file: PathBuf,
@@ -60,13 +63,8 @@ impl Arguments {
         if tensor.layout() == Layout::TensorTrain {
             return Ok(()); // the elements may be more than any memory holds
         }
-        let values = Values::of(opened, &tensor, self.no_limit);
-        match values {
-            Ok(mut values) => numbers(terminal, opened, &tensor, &mut values),
-            // What it is made of is known all the same.
-            Err(Failure::Refused(_, message, _)) => Ok(writeln!(terminal.out, "  elements: {message}")?),
-            Err(failure) => Err(failure),
-        }
+        let mut values = Values::of(opened, &tensor, self.no_limit)?;
+        numbers(terminal, opened, &tensor, &mut values)
     }
 }
 

@@ -99,11 +99,37 @@ fn types_that_numpy_lacks_become_f32() {
 #[test]
 fn to_standard_output() {
     let source = fixture("safetensors/py_tiny_mlp.safetensors");
-    let run = run(&["extract", &source, "fc1.bias", "-o", "-"]);
+    let run = run(&["extract", &source, "fc1.bias", "-o", "-", "--format", "bin"]);
     assert_eq!((run.status, run.bytes.len()), (0, 64));
     let run = crate::support::run(&["extract", &source, "fc1.bias", "-o", "-", "--format", "npy"]);
     let array = File::open(&run.bytes).unwrap().find("").unwrap();
     assert_eq!((array.order(), run.bytes.len()), (Order::RowMajor, 128 + 64));
+}
+
+/// An output whose name states no format is refused before anything is written.
+#[test]
+fn the_format_is_never_guessed() {
+    let folder = Folder::new();
+    let source = fixture("safetensors/py_tiny_mlp.safetensors");
+    for name in ["x.csv", "x", "x.npz", ".npy", "x.bin.gz"] {
+        let path = folder.path(name);
+        let refused = run(&["extract", &source, "fc1.bias", "-o", &path]);
+        assert_eq!((refused.status, refused.bytes.len()), (1, 0), "{name}");
+        for word in [".npy", ".bin", "--format"] {
+            assert!(refused.err.contains(word), "{name}: {}", refused.err);
+        }
+        assert!(folder.names().is_empty(), "{name}");
+        out(&["extract", &source, "fc1.bias", "-o", &path, "--format", "bin"]);
+        assert_eq!(fs::read(&path).unwrap().len(), 64, "{name}");
+        fs::remove_file(&path).unwrap();
+    }
+    let refused = run(&["extract", &source, "fc1.bias", "-o", "-"]);
+    assert_eq!((refused.status, refused.bytes.len()), (1, 0));
+    assert!(refused.err.contains("--format npy"), "{}", refused.err);
+    for (name, length) in [("X.NPY", 192), ("X.Bin", 64)] {
+        out(&["extract", &source, "fc1.bias", "-o", &folder.path(name)]);
+        assert_eq!(fs::read(folder.path(name)).unwrap().len(), length, "{name}");
+    }
 }
 
 #[test]

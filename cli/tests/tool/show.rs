@@ -93,3 +93,27 @@ fn the_only_tensor_needs_no_name() {
     assert!(run.err.contains("digests.zt: there are several tensors"), "{}", run.err);
     assert!(crate::support::run(&["show", &several, "x"]).err.contains("there is no tensor \"x\""));
 }
+
+/// Elements that cannot be decoded are an error; everything else that is known is printed.
+#[test]
+fn what_cannot_be_decoded_is_an_error() {
+    let folder = Folder::new();
+    let mut bytes = std::fs::read(fixture("npz/deflated.npz")).unwrap();
+    let data = {
+        let file = tenslice::File::open(&bytes).unwrap();
+        file.find("w").unwrap().components().next().unwrap().extent()
+    };
+    bytes[(data.offset + data.length / 2) as usize..][..8].fill(0xff);
+    let damaged = folder.write("damaged.npz", &bytes);
+    let cases = [
+        (damaged, "w", "npz"),
+        (fixture("v1.2/objects_sparse_quant_logical.zt"), "gptq", "layout"),
+        (fixture("v2/layout_profiles.zt"), "vendor", "layout"),
+    ];
+    for (file, name, message) in cases {
+        let shown = run(&["show", &file, name]);
+        assert_eq!(shown.status, 1, "{file} {name}: {}", shown.out);
+        assert!(shown.out.contains("component"), "{file} {name}: {}", shown.out);
+        assert!(shown.err.contains("error:") && shown.err.contains(message), "{file} {name}: {}", shown.err);
+    }
+}
