@@ -15,7 +15,7 @@ use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::histogram::Histogram;
-use crate::values::number::{digits, each_number, lanes};
+use crate::values::number::{digits, each_integer, each_number, lanes};
 use crate::values::slice;
 use crate::values::statistics::Statistics;
 
@@ -120,18 +120,21 @@ fn numbers(
     let (lane, count) = lanes(dtype);
     let bar = progress::bar(length.saturating_mul(2));
     let mut statistics = Statistics::default();
-    let mut pass = |f: &mut dyn FnMut(f64)| {
+    let mut pass = |f: &mut dyn FnMut(&[u8])| {
         let result = values.each(|_, bytes| {
             bar.inc(bytes.len() as u64);
-            each_number(lane, bytes, &mut *f);
+            f(bytes);
             Ok(())
         });
         result.map_err(|stopped| stopped.in_file(opened))
     };
-    pass(&mut |x| statistics.add(x))?;
+    pass(&mut |bytes| {
+        each_number(lane, bytes, |x| statistics.add(x));
+        each_integer(lane, bytes, |x| statistics.add_exact(x));
+    })?;
     let mut histogram = Histogram::new(statistics.min, statistics.max);
     if statistics.count > 0 {
-        pass(&mut |x| histogram.add(x))?;
+        pass(&mut |bytes| _ = each_number(lane, bytes, |x| histogram.add(x)))?;
     }
     bar.finish_and_clear();
     let Terminal { out, look, .. } = terminal;
@@ -143,7 +146,10 @@ fn numbers(
         return Ok(());
     }
     let (mean, deviation) = statistics.mean_and_deviation();
-    let [min, max] = [statistics.min, statistics.max].map(|x| digits(lane, x));
+    let [min, max] = match statistics.ends {
+        Some((min, max)) => [min, max].map(|x| x.to_string()),
+        None => [statistics.min, statistics.max].map(|x| digits(lane, x)),
+    };
     let [mean, deviation] = [mean, deviation].map(|x| digits(DType::F32, x));
     let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
     match look.width {

@@ -1,5 +1,7 @@
 //! Elements as numbers: by type, in this machine's byte order.
 
+use std::fmt;
+
 use half::{bf16, f16};
 use tenslice::{DType, float};
 
@@ -53,6 +55,54 @@ pub fn each_number(dtype: DType, bytes: &[u8], mut f: impl FnMut(f64)) -> bool {
     true
 }
 
+/// An integer of 64 or 128 bits, exact: an `f64` would round it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Integer {
+    // The order of the variants makes every negative integer less than every other one.
+    Negative(i128),
+    Natural(u128),
+}
+
+impl Integer {
+    /// The absolute difference.
+    pub fn distance(self, other: Self) -> u128 {
+        match (self, other) {
+            (Self::Negative(x), Self::Negative(y)) => x.abs_diff(y),
+            (Self::Natural(x), Self::Natural(y)) => x.abs_diff(y),
+            (Self::Negative(x), Self::Natural(y)) | (Self::Natural(y), Self::Negative(x)) => {
+                x.unsigned_abs().saturating_add(y)
+            }
+        }
+    }
+}
+
+impl From<i128> for Integer {
+    fn from(x: i128) -> Self {
+        if x < 0 { Self::Negative(x) } else { Self::Natural(x.unsigned_abs()) }
+    }
+}
+
+impl fmt::Display for Integer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Negative(x) => x.fmt(f),
+            Self::Natural(x) => x.fmt(f),
+        }
+    }
+}
+
+/// Gives each integer in `bytes`, elements of a type with one lane, to `f`; false for types whose numbers an `f64` holds.
+pub fn each_integer(dtype: DType, bytes: &[u8], mut f: impl FnMut(Integer)) -> bool {
+    match dtype {
+        DType::U64 => each!(bytes, u64, |x| Integer::Natural(x.into()), f),
+        DType::I64 => each!(bytes, i64, |x| i128::from(x).into(), f),
+        DType::U128 => each!(bytes, u128, |x| Integer::Natural(x), f),
+        DType::I128 => each!(bytes, i128, |x| x.into(), f),
+        _ => return false,
+    }
+    true
+}
+
 /// An element in digits: exact for integers, for floats as short as tells them from their neighbours.
 pub fn text(dtype: DType, bytes: &[u8]) -> String {
     let (lane, count) = lanes(dtype);
@@ -62,11 +112,8 @@ pub fn text(dtype: DType, bytes: &[u8]) -> String {
     }
     let mut text = String::new();
     match lane {
-        DType::U64 => each!(bytes, u64, |x| x.to_string(), |digits| text = digits),
-        DType::I64 => each!(bytes, i64, |x| x.to_string(), |digits| text = digits),
-        DType::U128 => each!(bytes, u128, |x| x.to_string(), |digits| text = digits),
-        DType::I128 => each!(bytes, i128, |x| x.to_string(), |digits| text = digits),
         DType::BOOL => each!(bytes, u8, |x| (x != 0).to_string(), |word| text = word),
+        _ if each_integer(lane, bytes, |x| text = x.to_string()) => {}
         _ => _ = each_number(lane, bytes, |x| text = digits(lane, x)),
     }
     text
@@ -107,6 +154,20 @@ mod tests {
         assert_eq!(lanes(DType::C64), (DType::F32, 2));
         assert_eq!(lanes(DType::C128), (DType::F64, 2));
         assert_eq!(DType::I16.with_lanes(8).map(lanes), Some((DType::I16, 8)));
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        let of = |x: i128| Integer::from(x);
+        let greatest = Integer::Natural(u128::MAX);
+        assert!(of(i128::MIN) < of(-1) && of(-2) < of(-1) && of(-1) < of(0) && of(i128::MAX) < greatest);
+        assert_eq!(of(i128::MIN).distance(of(i128::MAX)), u128::MAX);
+        assert_eq!((of(3).distance(of(-4)), of(-4).distance(of(-9)), of(7).distance(of(9))), (7, 5, 2));
+        assert_eq!([of(i128::MIN), greatest].map(|x| x.to_string()), [i128::MIN.to_string(), u128::MAX.to_string()]);
+        for (dtype, name) in DType::ALL {
+            let is_large = dtype.is_integer() && dtype.bits() >= 64;
+            assert_eq!(each_integer(*dtype, &[0; 16], |_| {}), is_large, "{name}");
+        }
     }
 
     #[test]

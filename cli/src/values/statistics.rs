@@ -1,5 +1,7 @@
 //! Minimum, maximum, mean and standard deviation, in one pass.
 
+use super::number::Integer;
+
 /// Numbers that are summed up before their mean is taken.
 const BLOCK: u64 = 1024;
 
@@ -10,6 +12,8 @@ pub struct Statistics {
     pub count: u64,
     pub min: f64,
     pub max: f64,
+    /// The least and the greatest integer, if they are of 64 bits or more: `min` and `max` are rounded then.
+    pub ends: Option<(Integer, Integer)>,
     pub zeros: u64,
     pub nan: u64,
     pub infinite: u64,
@@ -29,6 +33,7 @@ impl Default for Statistics {
             count: 0,
             min: f64::INFINITY,
             max: f64::NEG_INFINITY,
+            ends: None,
             zeros: 0,
             nan: 0,
             infinite: 0,
@@ -59,6 +64,11 @@ impl Statistics {
         let distance = x - self.pivot;
         self.sum += distance;
         self.sum_of_squares += distance * distance;
+    }
+
+    /// Adds an integer to the ends alone.
+    pub fn add_exact(&mut self, x: Integer) {
+        self.ends = Some(self.ends.map_or((x, x), |(min, max)| (min.min(x), max.max(x))));
     }
 
     /// Adds the block to those before it (Chan, Golub and LeVeque): sums over all numbers would lose digits.
@@ -93,6 +103,14 @@ mod tests {
         assert_eq!((all.count, all.nan, all.infinite, all.zeros), (5, 1, 1, 1));
         assert_eq!((all.min, all.max, all.mean_and_deviation().0), (0.0, 4.0, 2.0));
         assert!((all.mean_and_deviation().1 - 2_f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn large_integers_keep_their_digits() {
+        let mut all = Statistics::default();
+        [i64::MAX - 1, i64::MIN + 1, 0, i64::MAX].into_iter().for_each(|x| all.add_exact(i128::from(x).into()));
+        let ends = all.ends.map(|(min, max)| (min.to_string(), max.to_string()));
+        assert_eq!(ends, Some(("-9223372036854775807".into(), "9223372036854775807".into())));
     }
 
     /// Small distances from a large mean, after an outlier, over many blocks.

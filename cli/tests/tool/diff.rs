@@ -63,8 +63,14 @@ fn integers_of_64_bits_are_compared_exactly() {
         [&b"\x93NUMPY\x01\x00\x76\x00"[..], dict.as_bytes(), &number.to_le_bytes()].concat()
     };
     let [a, b] = [(i64::MAX, "a.npy"), (i64::MAX - 1, "b.npy")].map(|(x, name)| folder.write(name, &array(x)));
-    let run = run(&["diff", &a, &b]);
-    assert!(run.status == 1 && run.out.contains("9223372036854775806"), "{}", run.out);
+    let differing = run(&["diff", &a, &b]);
+    let (x, y) = (i64::MAX, i64::MAX - 1);
+    let expected = format!("1 of 1 value differ, first at [0] ({x}, {y}), the most by 1 at [0] ({x}, {y})");
+    assert!(differing.status == 1 && differing.out.contains(&expected), "{}", differing.out);
+    assert_eq!(run(&["diff", &a, &b, "--tolerance", "1"]).status, 0);
+    let least = folder.write("c.npy", &array(i64::MIN));
+    let differing = run(&["diff", &a, &least]);
+    assert!(differing.out.contains("the most by 18446744073709551615 at"), "{}", differing.out);
 }
 
 #[test]

@@ -30,6 +30,24 @@ fn statistics_and_a_histogram() {
     assert!(narrow.lines().skip(1).all(|line| line.width() <= 40), "{narrow}");
 }
 
+/// The least and the greatest integer are exact, also where an `f64` would round them.
+#[test]
+fn integers_are_exact() {
+    let folder = Folder::new();
+    let array = |dtype: &str, numbers: &[i128], size: usize| {
+        let data: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()[..size].to_vec()).collect();
+        let dict = format!("{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({},), }}", numbers.len());
+        let bytes = [&b"\x93NUMPY\x01\x00\x76\x00"[..], format!("{dict:<117}\n").as_bytes(), &data].concat();
+        out(&["show", &folder.write(&format!("{dtype}.npy"), &bytes)])
+    };
+    let text = array("i8", &[i64::MAX.into(), i128::from(i64::MIN) + 1, 3], 8);
+    assert!(text.contains("min -9223372036854775807, max 9223372036854775807, mean "), "{text}");
+    let text = array("u8", &[(1 << 53) + 1, u64::MAX.into()], 8);
+    assert!(text.contains("min 9007199254740993, max 18446744073709551615, mean "), "{text}");
+    let text = array("i4", &[-2147483648, 2147483647], 4);
+    assert!(text.contains("min -2147483648, max 2147483647, mean "), "{text}");
+}
+
 /// More than is read at a time; statistics do not depend on where pieces end.
 #[test]
 fn a_tensor_of_several_pieces() {
