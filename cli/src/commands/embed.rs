@@ -1,6 +1,6 @@
 //! `tenslice embed`
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,10 @@ impl Arguments {
         let model = mapped.open()?;
         let stem = self.output.file_stem().unwrap_or_default().to_string_lossy();
         let prefix = identifier(self.prefix.as_deref().unwrap_or(&stem));
-        let mut symbols = HashSet::from([format!("{prefix}_tensors"), format!("{prefix}_tensor")]);
+        let mut symbols = Symbols::default();
+        for own in ["tensors", "tensor"] {
+            symbols.take(format!("{prefix}_{own}"));
+        }
         let mut arrays = Vec::new();
         for (opened, tensor) in model.tensors() {
             self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor)?;
@@ -112,7 +115,7 @@ impl Arguments {
     fn add<'m>(
         &self,
         arrays: &mut Vec<Array>,
-        symbols: &mut HashSet<String>,
+        symbols: &mut Symbols,
         prefix: &str,
         opened: &Opened<'m>,
         tensor: &Tensor<'m>,
@@ -121,7 +124,7 @@ impl Arguments {
         let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, shape: Vec<u64>, content: Content| {
             let parts = [prefix, &name, role];
             let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_");
-            let symbol = unique(symbols, identifier(&symbol));
+            let symbol = symbols.take(identifier(&symbol));
             arrays.push(Array { symbol, name: name.clone(), role: role.into(), dtype, dtype_name, shape, content });
         };
         let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
@@ -280,13 +283,29 @@ fn identifier(name: &str) -> String {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 
-/// A symbol that is not taken yet.
-fn unique(symbols: &mut HashSet<String>, symbol: String) -> String {
-    let numbered = (2_u64..).map(|i| format!("{symbol}_{i}"));
-    let free = std::iter::once(symbol.clone()).chain(numbered).find(|symbol| !symbols.contains(symbol));
-    let free = free.unwrap_or(symbol);
-    symbols.insert(free.clone());
-    free
+/// The symbols of the output.
+#[derive(Default)]
+struct Symbols {
+    taken: HashSet<String>,
+    /// The next number to try behind a symbol that is taken: no number is tried twice.
+    next: HashMap<String, u64>,
+}
+
+impl Symbols {
+    /// Takes a symbol; if it is taken already, the first one of `symbol_2`, `symbol_3`, … that is not.
+    fn take(&mut self, symbol: String) -> String {
+        if self.taken.insert(symbol.clone()) {
+            return symbol;
+        }
+        let next = self.next.entry(symbol.clone()).or_insert(2);
+        loop {
+            let numbered = format!("{symbol}_{next}");
+            *next += 1;
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
 }
 
 /// A path, without what would end a comment.
@@ -314,9 +333,22 @@ mod tests {
     #[test]
     fn names_become_symbols() {
         assert_eq!(["a.b-c", "7", "", "ü"].map(identifier), ["a_b_c", "_7", "_", "_"]);
-        let mut symbols = HashSet::new();
-        let mut next = |name: &str| unique(&mut symbols, identifier(name));
+        let mut symbols = Symbols::default();
+        let mut next = |name: &str| symbols.take(identifier(name));
         assert_eq!([next("a.b"), next("a-b"), next("a_b")], ["a_b", "a_b_2", "a_b_3"]);
+        // A name that looks numbered takes its number.
+        assert_eq!([next("x_2"), next("x"), next("x"), next("x_2")], ["x_2", "x", "x_3", "x_2_2"]);
+    }
+
+    /// Counting from 2 for each of so many names took minutes: 10^10 symbols were tried.
+    #[test]
+    fn many_names_become_one_symbol() {
+        let mut symbols = Symbols::default();
+        for i in 0..150_000_u64 {
+            symbols.take("w".into());
+            symbols.take(format!("w_{}", 2 * i));
+        }
+        assert_eq!(symbols.taken.len(), 300_000);
     }
 
     #[test]
