@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Tensor};
+use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, Tensor};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
@@ -19,7 +19,8 @@ use crate::values::number::lanes;
 ///
 /// For weights in flash: `cc -c weights.S`, and `#include "weights.h"`. Bytes that the file stores as they are come from it
 /// by .incbin when it is assembled, from the path as it is given here; all others are written out. Numbers are
-/// little-endian. Each component of a sparse or quantized tensor is an array of its own.
+/// little-endian. Each component of a sparse or quantized tensor is an array of its own. A column-major array stays
+/// column-major, which the header says, unless --row-major converts it.
 #[derive(clap::Args)]
 pub struct Arguments {
     file: PathBuf,
@@ -35,6 +36,10 @@ pub struct Arguments {
     /// What symbols begin with; by default the name of the file that is written
     #[arg(long)]
     prefix: Option<String>,
+
+    /// Write the elements of column-major arrays in row-major order
+    #[arg(long)]
+    row_major: bool,
 
     /// Write all bytes out, so that the file is not needed any more
     #[arg(long)]
@@ -57,6 +62,7 @@ struct Array {
     dtype: Option<DType>,
     dtype_name: String,
     shape: Vec<u64>,
+    is_column_major: bool,
     content: Content,
 }
 
@@ -121,15 +127,23 @@ impl Arguments {
         tensor: &Tensor<'m>,
     ) -> Result<(), Failure> {
         let name = tensor.name().to_string();
-        let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, shape: Vec<u64>, content: Content| {
+        let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, (shape, order), content: Content| {
+            let shape: Vec<u64> = shape;
+            let is_column_major = order == Order::ColumnMajor && shape.len() > 1;
             let parts = [prefix, &name, role];
             let symbol = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_");
             let symbol = symbols.take(identifier(&symbol));
-            arrays.push(Array { symbol, name: name.clone(), role: role.into(), dtype, dtype_name, shape, content });
+            let (name, role) = (name.clone(), role.into());
+            arrays.push(Array { symbol, name, role, dtype, dtype_name, shape, is_column_major, content });
         };
         let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
-        if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) {
+        let is_transposed =
+            self.row_major && tensor.layout() == Layout::Dense && tensor.order() == Order::ColumnMajor;
+        if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) || is_transposed {
             let mut values = Values::of(opened, tensor, self.no_limit)?;
+            if self.row_major {
+                values.to_row_major(opened)?;
+            }
             let mut all = Vec::new();
             values
                 .each(|_, bytes| {
@@ -138,7 +152,7 @@ impl Arguments {
                 })
                 .map_err(|stopped| stopped.in_file(opened))?;
             to_little_endian(&mut all, values.dtype);
-            add("", values.dtype, of_dtype(values.dtype), values.shape.clone(), Content::Bytes(all));
+            add("", values.dtype, of_dtype(values.dtype), (values.shape.clone(), values.order), Content::Bytes(all));
             return Ok(());
         }
         let is_one = matches!(tensor.layout(), Layout::Dense | Layout::Blocks);
@@ -155,9 +169,9 @@ impl Arguments {
                 _ => of_dtype(component.dtype()),
             };
             let shape = if is_one {
-                tensor.shape().iter().collect()
+                (tensor.shape().iter().collect(), tensor.order())
             } else {
-                vec![length / dtype.and_then(DType::size).unwrap_or(1)]
+                (vec![length / dtype.and_then(DType::size).unwrap_or(1)], Order::RowMajor)
             };
             add(if is_one { "" } else { component.role() }, dtype, dtype_name, shape, content);
         }
@@ -217,16 +231,18 @@ impl Arguments {
         writeln!(out, "#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n")?;
         out.write_all(b"#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")?;
         for array in arrays {
-            let Array { symbol, dtype, dtype_name, shape, .. } = array;
+            let Array { symbol, dtype, dtype_name, shape, is_column_major, .. } = array;
+            let order = if *is_column_major { ", column-major" } else { "" };
             let (kind, size) = c_type(*dtype);
             let count = array.length() / size;
             let count = if count > 0 { count.to_string() } else { String::new() };
-            writeln!(out, "extern const {kind} {symbol}[{count}]; /* {dtype_name} {shape:?} */")?;
+            writeln!(out, "extern const {kind} {symbol}[{count}]; /* {dtype_name} {shape:?}{order} */")?;
         }
         writeln!(
             out,
             "\nstruct {prefix}_tensor {{\n    const char *name, *role, *dtype;\n    uint32_t rank;\n    uint64_t shape[{rank}];\n    \
-             const void *data;\n    uint64_t length; /* in bytes */\n}};\n"
+             const void *data;\n    uint64_t length; /* in bytes */\n    \
+             uint32_t column_major; /* 1: the first index varies fastest in data, 0: the last one */\n}};\n"
         )?;
         writeln!(out, "#define {}_COUNT {}", prefix.to_uppercase(), arrays.len())?;
         if !arrays.is_empty() {
@@ -237,12 +253,13 @@ impl Arguments {
                 let lengths = if lengths.is_empty() { "0".into() } else { lengths.join(", ") };
                 writeln!(
                     out,
-                    "    {{{}, {}, {}, {}, {{{lengths}}}, {symbol}, {}u}},",
+                    "    {{{}, {}, {}, {}, {{{lengths}}}, {symbol}, {}u, {}u}},",
                     in_quotes(name),
                     in_quotes(if role.is_empty() { "data" } else { role }),
                     in_quotes(dtype_name),
                     shape.len(),
-                    array.length()
+                    array.length(),
+                    u32::from(array.is_column_major)
                 )?;
             }
             writeln!(out, "}};")?;

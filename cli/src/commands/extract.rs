@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tenslice::{DType, Layout};
+use tenslice::{DType, Layout, Order};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Target};
@@ -18,7 +18,8 @@ use crate::values::number::{lanes, to_f32};
 
 /// Writes a tensor as a dense array: NPY, or the bytes alone
 ///
-/// Elements are in this machine's byte order, decoded. The file is written beside its place and renamed when it is whole: a
+/// Elements are in this machine's byte order, decoded. A column-major array stays column-major, as the NPY header says,
+/// unless --row-major converts it. The file is written beside its place and renamed when it is whole: a
 /// failure or an interrupt leaves nothing behind.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -38,6 +39,10 @@ pub struct Arguments {
     /// Convert the elements to f32: quantized ones, integers, floats of other widths
     #[arg(long)]
     f32: bool,
+
+    /// Write the elements of a column-major array in row-major order
+    #[arg(long)]
+    row_major: bool,
 
     /// Replace a file that exists
     #[arg(long, short)]
@@ -68,7 +73,9 @@ impl Arguments {
             (None, Some("npy")) => return Ok(Format::Npy),
             (None, Some("bin")) => return Ok(Format::Bin),
             (None, Some(ending)) => format!("no .{} file can be written", printable(ending)),
-            (None, None) if self.output == Path::new("-") => "standard output has no name that states a format".into(),
+            (None, None) if self.output == Path::new("-") => {
+                "standard output has no name that states a format".into()
+            }
             (None, None) => format!("{} does not end in .npy or .bin", self.output.display()),
         };
         let choices = "write NPY (.npy) or the bytes of the elements (.bin), or pass --format npy or --format bin";
@@ -85,6 +92,10 @@ impl Arguments {
             let what = tensor.dtype().map_or_else(|| tensor.layout_name().into(), |dtype| dtype.name().to_owned());
             return Err(Failure::new("WrongType", format!("its elements are {what}: write them with --f32")));
         }
+        if self.row_major {
+            values.to_row_major(opened)?;
+        }
+        let is_column_major = values.order == Order::ColumnMajor && values.shape.len() > 1;
         let conversion = match (self.f32, values.dtype.map(lanes)) {
             (false, _) | (_, Some((DType::F32, 1))) => None,
             (true, Some((lane, 1))) => Some(lane),
@@ -97,8 +108,9 @@ impl Arguments {
                 let header = dtype.and_then(|dtype| npy::header(dtype, &values.shape, values.order));
                 let name = dtype.map_or("of no known type", DType::name);
                 header.ok_or_else(|| {
+                    let hint = if is_column_major { ", or --row-major" } else { "" };
                     let message =
-                        format!("NPY has no type for its elements, {name}: use --f32, or write a .bin file");
+                        format!("NPY has no type for its elements, {name}: use --f32{hint}, or write a .bin file");
                     Failure::new("WrongType", message)
                 })?
             }
@@ -127,6 +139,14 @@ impl Arguments {
                 (None, Ok(())) => out.flush().map_err(Written::Out),
             }
         };
+        if format == Format::Bin && is_column_major {
+            // Nothing in the output says so.
+            let _ = writeln!(
+                io::stderr(),
+                "note: {}: the elements are written in column-major order; --row-major converts them",
+                self.file.display()
+            );
+        }
         if self.output == Path::new("-") {
             return match write(&mut terminal.out) {
                 Err(Written::Out(error)) => Err(Failure::Output(error)),

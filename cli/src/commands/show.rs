@@ -8,7 +8,7 @@ use tenslice::{ByteOrder, DType, Layout, Tensor};
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
-use crate::common::reading::is_sparse;
+use crate::common::reading::{is_compressed_array, is_sparse};
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
 use crate::progress;
@@ -114,10 +114,13 @@ fn numbers(
     let s = plural(values.count);
     let length = values.count.saturating_mul(values.size);
     let dense = if is_sparse(tensor) { ", zeros included" } else { "" };
+    if is_compressed_array(tensor) {
+        let order = values.order.text();
+        writeln!(terminal.out, "  decoded: {} {:?}, {order}", dtype(values.dtype, false), values.shape)?;
+    }
     writeln!(terminal.out, "  {} element{s}, {}{dense}", values.count, size(length))?;
     slice::print_first(&mut terminal.out, terminal.look, values, opened)?;
-    let Some(dtype) = values.dtype else { return Ok(()) };
-    let (lane, count) = lanes(dtype);
+    let Some((lane, count)) = values.dtype.map(lanes) else { return Ok(()) };
     let bar = progress::bar(length.saturating_mul(2));
     let mut statistics = Statistics::default();
     let mut pass = |f: &mut dyn FnMut(&[u8])| {

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use tenslice::{ByteOrder, Component, Tensor};
+use tenslice::{ByteOrder, Component, Order, Tensor};
 
 use super::details::{print_attributes, print_format};
 use super::failure::Failure;
 use super::model::{Model, Opened};
-use super::reading::{Progress, Reading, check_limit, is_compressed_array, stored};
+use super::reading::{CompressedArray, Progress, Reading, check_limit, is_compressed_array, stored};
 use super::record;
 use super::table::{Fit, Look, print};
 use super::text::{distinct, dtype, plural, printable, size};
@@ -134,11 +134,20 @@ fn row(tensor: &Tensor<'_>, reading: Option<&Reading>) -> [String; 7] {
             None if is_compressed_array(tensor) => "compressed".into(),
             None => tensor.shape().to_string(),
         },
-        printable(tensor.layout_name()),
+        printable(tensor.layout_name()) + order(tensor, array),
         stored(tensor).to_string(),
         distinct(tensor.components().map(|c| printable(c.encoding_name()))),
         distinct(tensor.components().enumerate().map(|(i, c)| digest(&c, state(i)))),
     ]
+}
+
+/// The order of the elements, if it is not the usual one.
+fn order(tensor: &Tensor<'_>, array: Option<&CompressedArray>) -> &'static str {
+    let (order, has_several) = match array {
+        Some(array) => (array.order, array.shape.len() > 1),
+        None => (tensor.order(), tensor.shape().rank() > 1),
+    };
+    if order == Order::ColumnMajor && has_several { ", column-major" } else { "" }
 }
 
 /// The kind of a digest, which is before the colon, and the result of verifying it.

@@ -4,17 +4,23 @@
 
 pub mod histogram;
 pub mod number;
+mod row_major;
 pub mod slice;
 pub mod statistics;
+
+use std::borrow::Cow;
 
 use tenslice::{ByteOrder, Component, DType, Encoding, Error, File, Layout, Order, Tensor, b2nd};
 
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{check_limit, is_compressed_array, read_rows, rows_at_once, with_room};
+use row_major::Transposed;
 
 /// Bytes of elements that are read at a time.
 const AT_ONCE: u64 = 1 << 22;
+/// Bytes of a column-major array that are put into row-major order at a time.
+const AT_ONCE_TRANSPOSED: u64 = 1 << 26;
 /// What is decoded as a whole may take so many bytes, unless the user says otherwise.
 const LIMIT: u64 = 1 << 30;
 
@@ -29,6 +35,8 @@ pub struct Values<'a> {
     pub shape: Vec<u64>,
     pub order: Order,
     origin: Origin<'a>,
+    /// How many bytes may be decoded as a whole.
+    limit: u64,
     /// Elements that have been read: the number of the first one, and their bytes.
     window: (u64, Vec<u8>),
 }
@@ -41,6 +49,8 @@ enum Origin<'a> {
     Converted(Tensor<'a>),
     /// Chunks: how many rows are decoded at a time, and the byte order of numbers.
     Rows(b2nd::Frame<'a>, u64, ByteOrder),
+    /// A column-major array, read in row-major order; the type of stored numbers, and their byte order.
+    Transposed(Transposed<'a>, Option<DType>, ByteOrder),
     /// The window has all.
     Whole,
 }
@@ -49,6 +59,7 @@ impl<'a> Values<'a> {
     /// Prepares to read the elements of a tensor. Decodes what can only be decoded as a whole.
     pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, no_limit: bool) -> Result<Self, Failure> {
         let count = tensor.shape().element_count();
+        let limit = if no_limit { u64::MAX } else { LIMIT };
         let mut values = Self {
             dtype: tensor.dtype(),
             size: tensor.dtype().and_then(DType::size).unwrap_or(1),
@@ -57,9 +68,9 @@ impl<'a> Values<'a> {
             shape: tensor.shape().iter().collect(),
             order: tensor.order(),
             origin: Origin::Whole,
+            limit,
             window: (0, Vec::new()),
         };
-        let limit = if no_limit { u64::MAX } else { LIMIT };
         if tensor.layout() == Layout::Chunked && !no_limit {
             check_limit(&opened.file)?;
         }
@@ -87,8 +98,7 @@ impl<'a> Values<'a> {
         };
         match found {
             Ok(()) => Ok(values),
-            Err(Stop::Error(error)) => Err(opened.fail(error)),
-            Err(Stop::TooLarge(length)) => Err(Failure::too_large(length, 1)),
+            Err(stop) => Err(stop.in_file(opened)),
         }
     }
 
@@ -154,6 +164,36 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
+    /// From now on, gives the elements in row-major order. Of a column-major array that is not mapped all is held in
+    /// memory.
+    pub fn to_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
+        if self.order != Order::ColumnMajor {
+            return Ok(());
+        }
+        self.order = Order::RowMajor;
+        if self.shape.len() < 2 || self.size == 0 {
+            return Ok(()); // the same in both orders
+        }
+        let stored = match &self.origin {
+            Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => Some(*data),
+            _ => None,
+        };
+        let (bytes, dtype, order) = if let Some(data) = stored {
+            let bytes = data.stored().map_err(|error| opened.fail(error))?;
+            (Cow::Borrowed(bytes), data.dtype(), data.byte_order())
+        } else {
+            let length = within(self.count.checked_mul(self.size), self.limit);
+            let length = length.map_err(|stop| stop.in_file(opened))?;
+            let mut all = Vec::with_capacity(length);
+            self.read(0, self.count, &mut all).map_err(|error| opened.fail(error))?;
+            (Cow::Owned(all), None, ByteOrder::NATIVE)
+        };
+        let transposed = Transposed::new(bytes, &self.shape, self.size);
+        let transposed = transposed.ok_or_else(|| Failure::too_large(self.count.saturating_mul(self.size), 1))?;
+        (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, Vec::new()));
+        Ok(())
+    }
+
     /// How many elements are best read at a time.
     pub fn at_once(&self) -> u64 {
         (AT_ONCE / self.size.max(1)).max(1)
@@ -214,6 +254,16 @@ impl<'a> Values<'a> {
                     bytes.extend_from_slice(read);
                 })?;
             }
+            Origin::Transposed(array, dtype, order) => {
+                // The more rows at a time, the more of each page that is visited is used.
+                let count = (AT_ONCE_TRANSPOSED / self.size).max(1).min(self.count - at);
+                bytes.resize((count * self.size) as usize, 0);
+                array.read(at as usize, count as usize, bytes);
+                let lane = dtype.map_or(1, DType::lane_size);
+                if *order != ByteOrder::NATIVE && lane > 1 {
+                    bytes.chunks_exact_mut(lane).for_each(<[u8]>::reverse);
+                }
+            }
             Origin::Whole => bytes.resize((self.count * self.size) as usize, 0), // never: it has all
         }
         Ok(())
@@ -252,6 +302,15 @@ impl Stopped {
 enum Stop {
     Error(Error),
     TooLarge(u64),
+}
+
+impl Stop {
+    fn in_file(self, opened: &Opened<'_>) -> Failure {
+        match self {
+            Self::Error(error) => opened.fail(error),
+            Self::TooLarge(length) => Failure::too_large(length, 1),
+        }
+    }
 }
 
 impl From<Error> for Stop {

@@ -2,7 +2,7 @@ use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, fixture, has, out, run};
+use crate::support::{Folder, fixture, has, npy, npz, out, run};
 
 /// Assembled, linked and read by a C program, which prints the sum of the bytes of every array, and where it is.
 #[test]
@@ -80,7 +80,7 @@ fn what_is_written_is_stated() {
     assert!(assembly.contains(&format!(".incbin \"{source}\", 400, 512")), "{assembly}");
     assert!(header.contains("extern const float weights_fc1_weight[128]; /* f32 [16, 8] */"), "{header}");
     assert!(
-        header.contains("{\"fc1.weight\", \"data\", \"f32\", 2, {16u, 8u}, weights_fc1_weight, 512u},"),
+        header.contains("{\"fc1.weight\", \"data\", \"f32\", 2, {16u, 8u}, weights_fc1_weight, 512u, 0u},"),
         "{header}"
     );
     let again = run(&["embed", &source, "-o", &path]);
@@ -90,4 +90,32 @@ fn what_is_written_is_stated() {
         assert_eq!(run(&arguments).status, 1, "{wrong:?}");
     }
     assert_eq!(folder.names(), ["weights.S", "weights.h"]);
+}
+
+/// The header says in which order the elements are; on request they are put into row-major order.
+#[test]
+fn the_order_is_stated() {
+    let folder = Folder::new();
+    let numbers = [0.0, 3.0, 1.0, 4.0, 2.0, 5.0].map(f64::to_le_bytes).concat();
+    let array = npy("'<f8'", true, "(2, 3)", &numbers);
+    let source = folder.write("m.npy", &array);
+    let path = folder.path("w.S");
+    let header = |options: &[&str]| {
+        out(&["embed", &source, "-o", &path, "--force"].iter().chain(options).collect::<Vec<_>>());
+        fs::read_to_string(folder.path("w.h")).unwrap()
+    };
+    let text = header(&[]);
+    assert!(text.contains("extern const double w[6]; /* f64 [2, 3], column-major */"), "{text}");
+    assert!(text.contains("uint32_t column_major;") && text.contains("{2u, 3u}, w, 48u, 1u},"), "{text}");
+    let text = header(&["--row-major"]);
+    assert!(text.contains("/* f64 [2, 3] */") && text.contains("{2u, 3u}, w, 48u, 0u},"), "{text}");
+    let assembly = fs::read_to_string(&path).unwrap();
+    let bytes = assembly.lines().filter_map(|line| line.trim().strip_prefix(".byte "));
+    let bytes: Vec<u8> = bytes.flat_map(|line| line.split(',').map(|byte| byte.parse().unwrap())).collect();
+    assert_eq!(bytes, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(f64::to_le_bytes).concat());
+    // Of a compressed array, too.
+    let archive = folder.write("a.npz", &npz(&[("m", &array, true)]));
+    out(&["embed", &archive, "-o", &path, "--force"]);
+    let text = fs::read_to_string(folder.path("w.h")).unwrap();
+    assert!(text.contains(", column-major */"), "{text}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenslice::{Encoding, File, Layout, Order};
 
-use crate::support::{Folder, fixture, out, run, tool};
+use crate::support::{Folder, fixture, npy, npz, out, run, tool};
 
 /// What is extracted is what the library reads, for every tensor of many files.
 #[test]
@@ -129,6 +129,79 @@ fn the_format_is_never_guessed() {
     for (name, length) in [("X.NPY", 192), ("X.Bin", 64)] {
         out(&["extract", &source, "fc1.bias", "-o", &folder.path(name)]);
         assert_eq!(fs::read(folder.path(name)).unwrap().len(), length, "{name}");
+    }
+}
+
+/// The elements of a column-major array are those of its indices, in whatever order they are written.
+#[test]
+fn the_order_travels() {
+    let folder = Folder::new();
+    let mut converted = 0;
+    let names = ["fortran_5d", "fortran_be", "fortran_struct", "dt_be_U2_fortran"];
+    let arrays = names.map(|name| (format!("npy/{name}.npy"), ""));
+    let array = npy("'<i2'", true, "(2, 3)", &[0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 5, 0]);
+    let archive = folder.write("a.npz", &npz(&[("f", &array, true), ("s", &array, false)]));
+    let others = [("tens/good/dense_f64_20x30x10.tens".into(), ""), (archive.clone(), "f"), (archive, "s")];
+    for (name, tensor) in arrays.into_iter().chain(others) {
+        let source = if name.ends_with("npz") { name.clone() } else { fixture(&name) };
+        let [column, row] = ["c.bin", "r.bin"].map(|name| folder.path(name));
+        let as_is = run(&["extract", &source, tensor, "-o", &column, "--force"]);
+        assert_eq!(as_is.status, 0, "{name}: {}", as_is.err);
+        // Converted, without a note.
+        assert_eq!(out(&["extract", &source, tensor, "-o", &row, "--force", "--row-major"]), "", "{name}");
+        let [column, row] = [column, row].map(|path| fs::read(path).unwrap());
+        let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", "--digest", &source])).unwrap();
+        let tensors = record["tensors"].as_array().unwrap();
+        let record = tensors.iter().find(|record| record["name"] == tensor).unwrap();
+        let shape: Vec<usize> =
+            record["shape"].as_array().unwrap().iter().map(|x| x.as_u64().unwrap() as usize).collect();
+        assert_eq!(record["order"], "column-major", "{name}");
+        assert!(as_is.err.contains("column-major"), "{name}: {}", as_is.err);
+        assert!(out(&["list", "--digest", &source]).contains(", column-major"), "{name}");
+        let count: usize = shape.iter().product();
+        let size = column.len() / count.max(1);
+        for element in 0..count {
+            let (mut rest, mut number, mut stride) = (element, 0, count);
+            for length in shape.iter().rev() {
+                stride /= length;
+                number += rest % length * stride;
+                rest /= length;
+            }
+            let [row, column] = [(&row, element), (&column, number)].map(|(all, i)| &all[i * size..][..size]);
+            assert_eq!(row, column, "{name}: {element} of {shape:?}");
+        }
+        converted += usize::from(row != column);
+        if record["dtype"].is_string() {
+            let path = folder.path("x.npy");
+            for (options, order) in [(&[][..], Order::ColumnMajor), (&["--row-major"], Order::RowMajor)] {
+                let arguments = ["extract", &source, tensor, "-o", &path, "--force"];
+                out(&arguments.iter().chain(options).collect::<Vec<_>>());
+                let written = fs::read(&path).unwrap();
+                let array = File::open(&written).unwrap().find("").unwrap();
+                assert_eq!(array.order(), order, "{name} {options:?}");
+                let expected = if order == Order::RowMajor { &row } else { &column };
+                assert_eq!(array.data().unwrap().bytes().unwrap(), expected, "{name} {options:?}");
+            }
+        }
+    }
+    assert_eq!(converted, 7);
+}
+
+/// More than is put into order at a time, 64 MiB, by rows and by parts of a row.
+#[test]
+fn a_large_array_changes_its_order() {
+    let folder = Folder::new();
+    for (rows, columns) in [(3000_u32, 6000), (2, 9_000_000), (9_000_000, 2)] {
+        let mut bytes = npy("'>u4'", true, &format!("({rows}, {columns})"), &[]);
+        for column in 0..columns {
+            bytes.extend((0..rows).flat_map(|row| (row * columns + column).to_be_bytes()));
+        }
+        let source = folder.write("f.npy", &bytes);
+        let path = folder.path("x.bin");
+        out(&["extract", &source, "-o", &path, "--row-major", "--force"]);
+        let written = fs::read(&path).unwrap();
+        let numbers = written.chunks_exact(4).map(|x| u32::from_ne_bytes(x.try_into().unwrap()));
+        assert!(numbers.eq(0..rows * columns), "{rows} {columns}");
     }
 }
 

@@ -90,6 +90,41 @@ impl Folder {
     }
 }
 
+/// An NPY file.
+pub fn npy(descr: &str, is_column_major: bool, shape: &str, items: &[u8]) -> Vec<u8> {
+    let order = if is_column_major { "True" } else { "False" };
+    let dict = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}");
+    let length = (dict.len() + 11).next_multiple_of(64) - 10;
+    let head = [&b"\x93NUMPY\x01\x00"[..], &(length as u16).to_le_bytes()].concat();
+    [&head, format!("{dict:<0$}\n", length - 1).as_bytes(), items].concat()
+}
+
+/// An NPZ archive of NPY files of less than 64 KiB, each stored or as a deflate stream.
+pub fn npz(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, content, is_deflated) in members {
+        let length = content.len() as u16;
+        // One block that is not compressed.
+        let block = [&[1][..], &length.to_le_bytes(), &(!length).to_le_bytes(), content].concat();
+        let stored: &[u8] = if *is_deflated { &block } else { content };
+        let crc = content.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+        });
+        let method = if *is_deflated { 8_u16 } else { 0 };
+        let name = format!("{name}.npy");
+        let mut entry = [&[20, 0, 0, 0][..], &method.to_le_bytes(), &[0, 0, 0x21, 0], &(!crc).to_le_bytes()].concat();
+        [stored.len(), content.len()].iter().for_each(|length| entry.extend((*length as u32).to_le_bytes()));
+        entry.extend((name.len() as u16).to_le_bytes());
+        directory.extend([&b"PK\x01\x02\x14\x00"[..], &entry, &[0; 12]].concat());
+        directory.extend((bytes.len() as u32).to_le_bytes());
+        directory.extend(name.as_bytes());
+        bytes.extend([&b"PK\x03\x04"[..], &entry, &[0, 0], name.as_bytes(), stored].concat());
+    }
+    let count = (members.len() as u16).to_le_bytes();
+    let places = [directory.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
+    [&bytes, &directory, &b"PK\x05\x06\0\0\0\0"[..], &count, &count, &places, &[0, 0]].concat()
+}
+
 /// All files below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -1,0 +1,112 @@
+//! A column-major array, read in row-major order.
+
+use std::borrow::Cow;
+
+/// The elements of a column-major array, all in memory or mapped.
+pub struct Transposed<'a> {
+    bytes: Cow<'a, [u8]>,
+    shape: Vec<usize>,
+    /// Bytes of an element.
+    size: usize,
+}
+
+impl<'a> Transposed<'a> {
+    /// `None` if there are not as many bytes as the shape requires.
+    pub fn new(bytes: Cow<'a, [u8]>, shape: &[u64], size: u64) -> Option<Self> {
+        let shape: Vec<usize> = shape.iter().map(|length| usize::try_from(*length).ok()).collect::<Option<_>>()?;
+        let size = usize::try_from(size).ok()?;
+        let length = shape.iter().try_fold(size, |product, length| product.checked_mul(*length))?;
+        (bytes.len() >= length).then_some(Self { bytes, shape, size })
+    }
+
+    /// Writes `count` elements in row-major order, from number `first` on, to `out`, which must have room for them.
+    ///
+    /// A range is at most three blocks: the end of a row along the first dimension, whole rows, the beginning of a row.
+    /// The elements of one column of whole rows are together in memory: each part of the array is visited once.
+    pub fn read(&self, first: usize, count: usize, out: &mut [u8]) {
+        let width = self.shape.iter().skip(1).product::<usize>().max(1);
+        let (mut at, end) = (first, first + count);
+        let mut out = out;
+        while at < end {
+            let (row, column) = (at / width, at % width);
+            let (rows, columns) = match (end - at) / width {
+                whole @ 1.. if column == 0 => (whole, width),
+                _ => (1, (width - column).min(end - at)),
+            };
+            let (block, rest) = out.split_at_mut(rows * columns * self.size);
+            self.read_block(row, rows, column, columns, block);
+            (at, out) = (at + rows * columns, rest);
+        }
+    }
+
+    /// Writes the elements of some rows along the first dimension; columns are the row-major numbers of all other indices.
+    fn read_block(&self, row: usize, rows: usize, column: usize, columns: usize, out: &mut [u8]) {
+        let size = self.size;
+        let others = self.shape.get(1..).unwrap_or_default();
+        // The index of the first column, and the distance between elements in each dimension.
+        let mut index = vec![0; others.len()];
+        let mut rest = column;
+        for (index, length) in index.iter_mut().zip(others).rev() {
+            (*index, rest) = (rest % length, rest / length);
+        }
+        let mut strides = Vec::new();
+        let mut next = self.shape.first().copied().unwrap_or(1);
+        for length in others {
+            strides.push(next);
+            next *= length;
+        }
+        let mut base = row + index.iter().zip(&strides).map(|(index, stride)| index * stride).sum::<usize>();
+        for column in 0..columns {
+            let elements = self.bytes[base * size..(base + rows) * size].chunks_exact(size);
+            for (row, element) in elements.enumerate() {
+                let to = (row * columns + column) * size;
+                out[to..to + size].copy_from_slice(element);
+            }
+            for ((index, length), stride) in index.iter_mut().zip(others).zip(&strides).rev() {
+                *index += 1;
+                base += stride;
+                if *index < *length {
+                    break;
+                }
+                base -= stride * length;
+                *index = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every range of many shapes.
+    #[test]
+    fn any_range_is_that_of_the_indices() {
+        for shape in [&[6][..], &[3, 4], &[2, 3, 4], &[1, 5], &[5, 1], &[3, 1, 2, 2], &[2, 2, 2, 2, 2]] {
+            let count: u64 = shape.iter().product();
+            let bytes: Vec<u8> = (0..count as u16).flat_map(u16::to_ne_bytes).collect();
+            let array = Transposed::new(Cow::Borrowed(&bytes), shape, 2).unwrap();
+            let expected: Vec<u8> = (0..count)
+                .flat_map(|element| {
+                    // The row-major index of the element, and its column-major number.
+                    let (mut rest, mut index) = (element, Vec::new());
+                    for length in shape.iter().rev() {
+                        index.push(rest % length);
+                        rest /= length;
+                    }
+                    let number = index.iter().zip(shape.iter().rev()).fold(0, |sum, (i, length)| sum * length + i);
+                    (number as u16).to_ne_bytes()
+                })
+                .collect();
+            for first in 0..count as usize {
+                for end in first..=count as usize {
+                    let mut out = vec![0; (end - first) * 2];
+                    array.read(first, end - first, &mut out);
+                    assert_eq!(out, expected[first * 2..end * 2], "{shape:?} {first} {end}");
+                }
+            }
+        }
+        assert!(Transposed::new(Cow::Borrowed(&[0; 11]), &[2, 3], 2).is_none());
+        assert!(Transposed::new(Cow::Borrowed(&[]), &[0, 3], 2).is_some());
+    }
+}
