@@ -8,6 +8,7 @@
 mod commands;
 mod common;
 mod npy;
+mod options;
 mod output;
 mod paths;
 mod progress;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tenslice::{ErrorKind, Format};
 
-use crate::common::model::{Target, files_of_index, models_of};
+use crate::common::model::Target;
+use crate::common::model::files::{files_of_index, models_of};
 
 /// How the names of tensor files end.
 const ENDINGS: [&str; 10] =

@@ -10,16 +10,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use common::budget::Budget;
 use common::failure::Failure;
 use common::list::{Options, list};
 use common::model::{Mapped, Target};
+use common::reading::Work;
 use common::record;
 use common::table::Look;
 
 const USAGE: &str = "usage: inspect [--json] [--digest] [--no-limit] FILE...";
 
 fn main() -> ExitCode {
-    let mut options = Options::default();
+    let (mut options, mut has_limits) = (Options::default(), true);
     let mut files: Vec<PathBuf> = Vec::new();
     let mut arguments = std::env::args_os().skip(1);
     for argument in arguments.by_ref() {
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
             Some("--") => break,
             Some("--json") => options.json = true,
             Some("--digest") => options.digest = true,
-            Some("--no-limit") => options.no_limit = true,
+            Some("--no-limit") => has_limits = false,
             Some(other) if other.starts_with("--") => {
                 eprintln!("inspect: unknown option {other}\n{USAGE}");
                 return ExitCode::from(2);
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     }
-    match run(options, &files) {
+    match run(options, has_limits, &files) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader has seen enough
@@ -52,24 +54,20 @@ fn main() -> ExitCode {
 }
 
 /// Shows all files; returns whether all were accepted.
-fn run(options: Options, files: &[PathBuf]) -> io::Result<bool> {
+fn run(options: Options, has_limits: bool, files: &[PathBuf]) -> io::Result<bool> {
+    let budget = Budget::new(has_limits);
     let mut out = BufWriter::new(io::stdout().lock());
     let mut all_accepted = true;
     for (i, path) in files.iter().enumerate() {
         if i > 0 && !options.json {
             writeln!(out)?;
         }
-        match show(&mut out, options, path) {
-            Ok(()) => continue,
-            Err(Failure::Output(error)) => return Err(error),
-            Err(Failure::Reported) => {}
-            Err(Failure::Refused(kind, message, offset)) if options.json => {
+        let Err(failure) = show(&mut out, options, path, &budget) else { continue };
+        match failure {
+            Failure::Refused(kind, message, offset) if options.json => {
                 writeln!(out, "{}", record::of_failure(&path.to_string_lossy(), kind, &message, offset))?;
             }
-            Err(Failure::Refused(_, message, _)) => {
-                out.flush()?;
-                eprintln!("error: {}: {message}", path.display());
-            }
+            failure => report(&mut out, path, failure)?,
         }
         all_accepted = false;
     }
@@ -77,6 +75,27 @@ fn run(options: Options, files: &[PathBuf]) -> io::Result<bool> {
     Ok(all_accepted)
 }
 
-fn show(out: &mut impl Write, options: Options, path: &Path) -> Result<(), Failure> {
-    list(out, Look::default(), options, &Mapped::new(&Target::File(path.into()))?.open()?, &|_| {})
+fn show(out: &mut impl Write, options: Options, path: &Path, budget: &Budget) -> Result<(), Failure> {
+    let mapped = Mapped::new(&Target::File(path.into()))?;
+    let model = mapped.open()?;
+    budget.add_file(model.length());
+    list(out, Look::default(), options, &model, Work { budget, progress: &|_| {} })
+}
+
+/// Prints why a file was refused; an error of writing output is passed on.
+fn report(out: &mut impl Write, path: &Path, failure: Failure) -> io::Result<()> {
+    match failure {
+        Failure::Output(error) => return Err(error),
+        Failure::Reported => {}
+        Failure::Several(all) => {
+            for failure in all {
+                report(out, path, failure)?;
+            }
+        }
+        Failure::Refused(_, message, _) => {
+            out.flush()?;
+            eprintln!("error: {}: {message}", path.display());
+        }
+    }
+    Ok(())
 }

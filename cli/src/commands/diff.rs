@@ -6,9 +6,11 @@ use std::path::PathBuf;
 
 use tenslice::{DType, Tensor};
 
+use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
 use crate::common::text::{dtype, plural, printable};
+use crate::options::{Checks, Limits};
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
@@ -32,9 +34,11 @@ pub struct Arguments {
     #[arg(long)]
     no_values: bool,
 
-    /// Also decode what takes more than 1 GiB of memory
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    checks: Checks,
+
+    #[command(flatten)]
+    limits: Limits,
 }
 
 type Found<'f, 'm> = (&'f Opened<'m>, Tensor<'m>);
@@ -48,8 +52,10 @@ impl Arguments {
         };
         match (a.open(), b.open()) {
             (Ok(a), Ok(b)) => {
-                let found =
-                    self.compare(terminal, &a.tensors().collect::<Vec<_>>(), &b.tensors().collect::<Vec<_>>());
+                let budget = self.limits.budget();
+                budget.add_file(a.length().saturating_add(b.length()));
+                let [of_a, of_b] = [&a, &b].map(|model| model.tensors().collect::<Vec<_>>());
+                let found = self.compare(terminal, &of_a, &of_b, &budget);
                 match found {
                     Ok(is_same) => Ok(u8::from(!is_same)),
                     Err(failure) => self.refuse(terminal, Some(failure), None),
@@ -69,7 +75,13 @@ impl Arguments {
     }
 
     /// Prints all differences; returns whether there are none.
-    fn compare(&self, terminal: &mut Terminal, a: &[Found<'_, '_>], b: &[Found<'_, '_>]) -> Result<bool, Failure> {
+    fn compare(
+        &self,
+        terminal: &mut Terminal,
+        a: &[Found<'_, '_>],
+        b: &[Found<'_, '_>],
+        budget: &Budget,
+    ) -> Result<bool, Failure> {
         let by_name = |all: &[Found<'_, '_>]| -> HashMap<String, usize> {
             // Where a name is there twice, as 0.1 allows, the first one counts.
             all.iter().enumerate().rev().map(|(i, (_, tensor))| (tensor.name().to_string(), i)).collect()
@@ -86,7 +98,7 @@ impl Arguments {
                 different += 1;
                 continue;
             };
-            let differences = self.differences((opened, *tensor), b[*other])?;
+            let differences = self.differences((opened, *tensor), b[*other], budget)?;
             bar.inc(tensor.dense_length().unwrap_or(0));
             for difference in &differences {
                 bar.suspend(|| writeln!(terminal.out, "{} {shown}: {difference}", terminal.look.yellow("!")))?;
@@ -117,8 +129,8 @@ impl Arguments {
     }
 
     /// The differences between two tensors, in words.
-    fn differences(&self, a: Found<'_, '_>, b: Found<'_, '_>) -> Result<Vec<String>, Failure> {
-        let (mut of_a, mut of_b) = match (self.elements(a), self.elements(b)) {
+    fn differences(&self, a: Found<'_, '_>, b: Found<'_, '_>, budget: &Budget) -> Result<Vec<String>, Failure> {
+        let (mut of_a, mut of_b) = match (self.elements(a, budget), self.elements(b, budget)) {
             (Ok(of_a), Ok(of_b)) => (of_a, of_b),
             (of_a, of_b) => {
                 let why = of_a.err().or(of_b.err()).unwrap_or_default();
@@ -141,11 +153,15 @@ impl Arguments {
     }
 
     /// The elements of a tensor, if they are wanted; or why they cannot be had.
-    fn elements<'f, 'm: 'f>(&self, (opened, tensor): Found<'f, 'm>) -> Result<Values<'f>, String> {
+    fn elements<'f, 'm: 'f>(
+        &self,
+        (opened, tensor): Found<'f, 'm>,
+        budget: &'f Budget,
+    ) -> Result<Values<'f>, String> {
         if self.no_values {
             return Err("they are not wanted".into());
         }
-        Values::of(opened, &tensor, self.no_limit).map_err(reason)
+        Values::of(opened, &tensor, budget).map_err(reason)
     }
 
     /// The differences in what two files say of tensors, and in their bytes, where the elements cannot be had.

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, Tensor};
 
+use crate::common::budget::{Budget, Room};
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
-use crate::common::reading::{is_compressed_array, with_room};
+use crate::common::reading::{is_compressed_array, verify_whole};
 use crate::common::text::printable;
+use crate::options::{Checks, Limits};
 use crate::output::Output;
 use crate::terminal::Terminal;
 use crate::values::Values;
@@ -45,9 +47,11 @@ pub struct Arguments {
     #[arg(long)]
     bytes: bool,
 
-    /// Also decode what takes more than 1 GiB of memory
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    checks: Checks,
+
+    #[command(flatten)]
+    limits: Limits,
 
     /// Replace files that exist
     #[arg(long, short)]
@@ -55,7 +59,7 @@ pub struct Arguments {
 }
 
 /// An array of the assembly.
-struct Array {
+struct Array<'b> {
     symbol: String,
     name: String,
     role: String,
@@ -63,16 +67,16 @@ struct Array {
     dtype_name: String,
     shape: Vec<u64>,
     is_column_major: bool,
-    content: Content,
+    content: Content<'b>,
 }
 
-enum Content {
+enum Content<'b> {
     /// As it is in the file.
     InFile(PathBuf, Extent),
-    Bytes(Vec<u8>),
+    Bytes(Room<'b>),
 }
 
-impl Array {
+impl Array<'_> {
     fn length(&self) -> u64 {
         match &self.content {
             Content::InFile(_, extent) => extent.length,
@@ -103,9 +107,13 @@ impl Arguments {
         for own in ["tensors", "tensor"] {
             symbols.take(format!("{prefix}_{own}"));
         }
+        let budget = self.limits.budget();
+        budget.add_file(model.length());
+        Failure::all(model.problems.clone())?;
         let mut arrays = Vec::new();
         for (opened, tensor) in model.tensors() {
-            self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor)?;
+            verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
+            self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor, &budget)?;
         }
         let mut assembly = Output::create(&self.output, self.force)?;
         let written = self.write_assembly(&mut BufWriter::new(&mut assembly), &arrays);
@@ -118,16 +126,17 @@ impl Arguments {
     }
 
     /// Adds the arrays that a tensor is made of.
-    fn add<'m>(
+    fn add<'m, 'b>(
         &self,
-        arrays: &mut Vec<Array>,
+        arrays: &mut Vec<Array<'b>>,
         symbols: &mut Symbols,
         prefix: &str,
-        opened: &Opened<'m>,
+        opened: &'b Opened<'m>,
         tensor: &Tensor<'m>,
+        budget: &'b Budget,
     ) -> Result<(), Failure> {
         let name = tensor.name().to_string();
-        let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, (shape, order), content: Content| {
+        let mut add = |role: &str, dtype: Option<DType>, dtype_name: String, (shape, order), content: Content<'b>| {
             let shape: Vec<u64> = shape;
             let is_column_major = order == Order::ColumnMajor && shape.len() > 1;
             let parts = [prefix, &name, role];
@@ -140,24 +149,18 @@ impl Arguments {
         let is_transposed =
             self.row_major && tensor.layout() == Layout::Dense && tensor.order() == Order::ColumnMajor;
         if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) || is_transposed {
-            let mut values = Values::of(opened, tensor, self.no_limit)?;
+            let mut values = Values::of(opened, tensor, budget)?;
             if self.row_major {
                 values.to_row_major(opened)?;
             }
-            let mut all = Vec::new();
-            values
-                .each(|_, bytes| {
-                    all.extend_from_slice(bytes);
-                    Ok(())
-                })
-                .map_err(|stopped| stopped.in_file(opened))?;
+            let mut all = values.all().map_err(|stop| opened.fail(stop))?;
             to_little_endian(&mut all, values.dtype);
             add("", values.dtype, of_dtype(values.dtype), (values.shape.clone(), values.order), Content::Bytes(all));
             return Ok(());
         }
         let is_one = matches!(tensor.layout(), Layout::Dense | Layout::Blocks);
         for component in tensor.components() {
-            let content = self.content(opened, &component)?;
+            let content = self.content(opened, &component, budget)?;
             let length = match &content {
                 Content::InFile(_, extent) => extent.length,
                 Content::Bytes(bytes) => bytes.len() as u64,
@@ -179,7 +182,12 @@ impl Arguments {
     }
 
     /// The bytes of a component: those of the file, where they are stored as they are to be embedded.
-    fn content<'m>(&self, opened: &Opened<'m>, component: &Component<'m>) -> Result<Content, Failure> {
+    fn content<'m, 'b>(
+        &self,
+        opened: &Opened<'m>,
+        component: &Component<'m>,
+        budget: &'b Budget,
+    ) -> Result<Content<'b>, Failure> {
         let is_as_stored = component.encoding() == Encoding::Raw
             && (component.byte_order() == ByteOrder::Little || component.dtype().is_none_or(|d| d.lane_size() == 1));
         if is_as_stored && component.shard().is_none() && !self.bytes && opened.path != Path::new("-") {
@@ -187,13 +195,15 @@ impl Arguments {
         }
         let bound = opened.with_shard(component).map_err(|error| opened.fail(error))?;
         let bound = bound.ok_or_else(|| Failure::new("InShard", "its bytes are in a shard that is not here"))?;
-        let mut bytes = with_room(bound.decoded_length(), |room| bound.read_into(room).map(|bytes| bytes.to_vec()))
-            .map_err(|error| opened.fail(error))?;
+        let read = |room: &mut [u8]| bound.read_into(room).map(|bytes| bytes.len());
+        budget.work(bound.decoded_length().unwrap_or(0)).map_err(Failure::limit)?;
+        let (length, mut bytes) = budget.fill(bound.decoded_length(), read).map_err(|stop| opened.fail(stop))?;
+        bytes.narrow(0, length);
         to_little_endian(&mut bytes, component.dtype());
         Ok(Content::Bytes(bytes))
     }
 
-    fn write_assembly(&self, out: &mut impl Write, arrays: &[Array]) -> io::Result<()> {
+    fn write_assembly(&self, out: &mut impl Write, arrays: &[Array<'_>]) -> io::Result<()> {
         writeln!(out, "/* Made by `tenslice embed` from {}. */", in_comment(&self.file))?;
         out.write_all(
             b"#if defined(__APPLE__)\n#define SYMBOL(name) _##name\n    .section __TEXT,__const\n\
@@ -224,7 +234,7 @@ impl Arguments {
         out.flush()
     }
 
-    fn write_header(&self, out: &mut impl Write, prefix: &str, arrays: &[Array]) -> io::Result<()> {
+    fn write_header(&self, out: &mut impl Write, prefix: &str, arrays: &[Array<'_>]) -> io::Result<()> {
         let guard = format!("{}_H", prefix.to_uppercase());
         let rank = arrays.iter().map(|array| array.shape.len()).max().unwrap_or(0).max(1);
         writeln!(out, "/* Made by `tenslice embed` from {}. */", in_comment(&self.file))?;

@@ -8,8 +8,10 @@ use tenslice::{DType, Layout, Order};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Target};
+use crate::common::reading::verify_whole;
 use crate::common::text::printable;
 use crate::npy;
+use crate::options::{Checks, Limits};
 use crate::output::Output;
 use crate::progress;
 use crate::terminal::Terminal;
@@ -48,9 +50,11 @@ pub struct Arguments {
     #[arg(long, short)]
     force: bool,
 
-    /// Also decode what takes more than 1 GiB of memory
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    checks: Checks,
+
+    #[command(flatten)]
+    limits: Limits,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -87,7 +91,10 @@ impl Arguments {
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
-        let mut values = Values::of(opened, &tensor, self.no_limit)?;
+        let budget = self.limits.budget();
+        budget.add_file(model.length());
+        verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
+        let mut values = Values::of(opened, &tensor, &budget)?;
         if !self.f32 && values.dtype == Some(DType::F32) && tensor.dtype() != values.dtype && is_converted(&tensor) {
             let what = tensor.dtype().map_or_else(|| tensor.layout_name().into(), |dtype| dtype.name().to_owned());
             return Err(Failure::new("WrongType", format!("its elements are {what}: write them with --f32")));

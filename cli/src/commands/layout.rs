@@ -54,7 +54,7 @@ impl Arguments {
             let parts = parts(opened);
             self.show(&mut terminal.out, terminal.look, opened, &parts)?;
         }
-        Failure::all(model.problems.into_iter().map(Failure::from).collect())
+        Failure::all(model.problems)
     }
 
     fn show(&self, out: &mut impl Write, look: Look, opened: &Opened<'_>, parts: &[Part]) -> io::Result<()> {

@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::list::{Options, list};
 use crate::common::model::{Mapped, Model, Target};
-use crate::common::reading::work;
+use crate::common::reading::{Work, to_read};
 use crate::common::record;
+use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
 
@@ -26,9 +28,8 @@ pub struct Arguments {
     #[arg(long)]
     digest: bool,
 
-    /// Also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    limits: Limits,
 
     /// Every item of long lists, and long texts in full
     #[arg(long)]
@@ -38,12 +39,13 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let mut is_first = true;
+        let budget = self.limits.budget();
         terminal.look.all = self.all;
         terminal.each(&self.files, |terminal, target| {
             if !std::mem::take(&mut is_first) && !self.json {
                 writeln!(terminal.out)?;
             }
-            match self.list(terminal, target) {
+            match self.list(terminal, target, &budget) {
                 Err(Failure::Refused(kind, message, offset)) if self.json => {
                     let record = record::of_failure(&target.path().to_string_lossy(), kind, &message, offset);
                     writeln!(terminal.out, "{record}")?;
@@ -54,12 +56,14 @@ impl Arguments {
         })
     }
 
-    fn list(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+    fn list(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
         let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
-        let options = Options { json: self.json, digest: self.digest, no_limit: self.no_limit };
+        let options = Options { json: self.json, digest: self.digest };
+        budget.add_file(model.length());
         let bar = progress::bar(if self.digest { total(&model) } else { 0 });
-        let result = list(&mut terminal.out, terminal.look, options, &model, &|bytes| bar.inc(bytes));
+        let work = Work { budget, progress: &|bytes| bar.inc(bytes) };
+        let result = list(&mut terminal.out, terminal.look, options, &model, work);
         bar.finish_and_clear();
         result
     }
@@ -67,5 +71,5 @@ impl Arguments {
 
 /// How many bytes it takes to read all data.
 pub fn total(model: &Model<'_>) -> u64 {
-    model.tensors().map(|(opened, tensor)| work(&opened.file, &tensor)).fold(0, u64::saturating_add)
+    model.tensors().map(|(opened, tensor)| to_read(&opened.file, &tensor)).fold(0, u64::saturating_add)
 }

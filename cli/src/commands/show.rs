@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use tenslice::{ByteOrder, DType, Layout, Tensor};
 
+use crate::common::budget::Budget;
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
-use crate::common::reading::{is_compressed_array, is_sparse};
+use crate::common::reading::{has_checksum, is_compressed_array, is_sparse, stored, verify_components, verify_whole};
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
+use crate::options::{Checks, Limits};
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
@@ -34,9 +36,11 @@ pub struct Arguments {
     #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     slice: Option<String>,
 
-    /// Also decode what takes more than 1 GiB of memory
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    checks: Checks,
+
+    #[command(flatten)]
+    limits: Limits,
 
     /// Every item of long lists, and long lines in full
     #[arg(long)]
@@ -54,17 +58,43 @@ impl Arguments {
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
+        let budget = self.limits.budget();
+        budget.add_file(model.length());
         if let Some(part) = &self.slice {
-            let mut values = Values::of(opened, &tensor, self.no_limit)?;
-            let spans = slice::parse(part, &values.shape).map_err(|why| Failure::new("InvalidArgument", why))?;
-            return slice::print(&mut terminal.out, terminal.look, opened, &mut values, &spans);
+            return self.show_part(terminal, opened, &tensor, part, &budget);
         }
         describe(terminal, opened, &tensor)?;
         if tensor.layout() == Layout::TensorTrain {
             return Ok(()); // the elements may be more than any memory holds
         }
-        let mut values = Values::of(opened, &tensor, self.no_limit)?;
+        verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
+        let mut values = Values::of(opened, &tensor, &budget)?;
         numbers(terminal, opened, &tensor, &mut values)
+    }
+
+    /// Prints a part of a tensor. Of a large one the checksums take longer to compare than the part to read.
+    fn show_part<'m>(
+        &self,
+        terminal: &mut Terminal,
+        opened: &Opened<'m>,
+        tensor: &Tensor<'m>,
+        part: &str,
+        budget: &Budget,
+    ) -> Result<(), Failure> {
+        let mut values = Values::of(opened, tensor, budget)?;
+        let spans = slice::parse(part, &values.shape).map_err(|why| Failure::new("InvalidArgument", why))?;
+        let total = stored(tensor);
+        let is_whole = values.is_decoded() && self.checks.are_compared();
+        let is_verified = is_whole || self.checks.are_compared_for_a_part(total);
+        if is_verified {
+            verify_components(opened, tensor, budget)?;
+        }
+        slice::print(&mut terminal.out, terminal.look, opened, &mut values, &spans)?;
+        if !is_verified && has_checksum(tensor) {
+            let read = slice::count(&spans).saturating_mul(values.size).min(total);
+            writeln!(terminal.out, "    not verified ({read} of {total} bytes read)")?;
+        }
+        Ok(())
     }
 }
 

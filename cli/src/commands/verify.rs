@@ -10,11 +10,14 @@ use std::thread;
 use tenslice::Tensor;
 
 use super::list::total;
+use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::common::model::{MISSING_SHARD, Mapped, Model, Opened, Target};
+use crate::common::model::files::MISSING_SHARD;
+use crate::common::model::{Mapped, Model, Opened, Target};
 use crate::common::problem::Problem;
-use crate::common::reading::{Reading, check_limit, stored};
+use crate::common::reading::{Reading, Work, stored};
 use crate::common::text::{plural, size};
+use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
 
@@ -29,9 +32,8 @@ pub struct Arguments {
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    limits: Limits,
 
     /// Say nothing of files that are as they should be
     #[arg(long, short)]
@@ -40,26 +42,23 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, target| self.verify(terminal, target))
+        let budget = self.limits.shared_budget();
+        terminal.each(&self.files, |terminal, target| self.verify(terminal, target, &budget))
     }
 
-    fn verify(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+    fn verify(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
         let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
-        if !self.no_limit {
-            for opened in &model.files {
-                check_limit(&opened.file)?;
-            }
-        }
+        budget.add_file(model.length());
         let tensors: Vec<_> = model.tensors().collect();
-        let readings = self.read(&tensors, total(&model));
+        let readings = self.read(&tensors, total(&model), budget);
         let is_missing = |warning: &&Problem| warning.kind == MISSING_SHARD;
         let of_model = model.problems.iter().chain(model.warnings.iter().filter(is_missing)).cloned();
-        let of_tensors = tensors.iter().zip(&readings).filter_map(|((opened, _), reading)| {
-            let error = reading.verdict.err()?;
-            Some(opened.fail(error))
+        let of_tensors = tensors.iter().zip(&readings).filter_map(|((opened, tensor), reading)| {
+            let stop = reading.verdict.err()?;
+            Some(Problem::of_stop(opened.name, tensor, stop, opened.bytes))
         });
-        let failures: Vec<_> = of_model.map(Failure::from).chain(of_tensors).collect();
+        let failures: Vec<_> = of_model.chain(of_tensors).collect();
         if failures.is_empty() && !self.quiet {
             report(terminal, &model, &readings)?;
         } else if !failures.is_empty() {
@@ -69,7 +68,7 @@ impl Arguments {
     }
 
     /// Reads the tensors by as many threads as there are to be, each taking the next that is left.
-    fn read(&self, tensors: &[(&Opened<'_>, Tensor<'_>)], total: u64) -> Vec<Reading> {
+    fn read(&self, tensors: &[(&Opened<'_>, Tensor<'_>)], total: u64, budget: &Budget) -> Vec<Reading> {
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let bar = progress::bar(total);
         let next = AtomicUsize::new(0);
@@ -79,7 +78,7 @@ impl Arguments {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 tensors.get(i).map(|tensor| (i, tensor))
             } {
-                let reading = Reading::of(opened, tensor, &|bytes| bar.inc(bytes));
+                let reading = Reading::of(opened, tensor, Work { budget, progress: &|bytes| bar.inc(bytes) });
                 if let Ok(mut readings) = readings.lock() {
                     readings.push((i, reading));
                 }
@@ -104,11 +103,14 @@ fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> R
     let tensors = readings.len() as u64;
     let bytes = model.tensors().map(|(_, tensor)| stored(&tensor)).sum();
     let mut parts = vec![format!("{tensors} tensor{}, {}", plural(tensors), size(bytes))];
-    for (state, text) in [("verified", "verified"), ("of unknown kind", "of unknown kind")] {
-        let digests = count(state);
-        if digests > 0 {
-            parts.push(format!("{digests} digest{} {text}", plural(digests)));
+    for state in ["verified", "of unknown kind"] {
+        let checksums = count(state);
+        if checksums > 0 {
+            parts.push(format!("{checksums} checksum{} {state}", plural(checksums)));
         }
+    }
+    if parts.len() == 1 {
+        parts.push("nothing to verify: no checksums".into());
     }
     let ok = terminal.look.painted("32", "ok");
     writeln!(terminal.out, "{}: {ok} ({})", model.path.display(), parts.join(", "))?;

@@ -2,9 +2,12 @@
 
 use std::io;
 
-use tenslice::Error;
+use super::budget::{Limit, Stop};
+use super::problem::Problem;
+use super::text::printable;
 
-use super::text::{printable, size};
+/// The kind of failure that a limit of the command is exceeded.
+pub const LIMIT: &str = "limit";
 
 /// Why the work on a file ended.
 #[derive(Debug)]
@@ -31,9 +34,14 @@ impl Failure {
         Self::Refused(kind, message.into(), None)
     }
 
-    /// An error of the library, with names and numbers from the bytes of the file.
-    pub fn of(error: Error, bytes: &[u8]) -> Self {
-        Self::Refused(error.kind().name(), error.explain(bytes).to_string(), error.offset())
+    /// An error of the library, with names and numbers from the bytes of the file; or a limit.
+    pub fn of(stop: impl Into<Stop>, bytes: &[u8]) -> Self {
+        match stop.into() {
+            Stop::Error(error) => {
+                Self::Refused(error.kind().name(), error.explain(bytes).to_string(), error.offset())
+            }
+            Stop::Limit(limit) => Self::limit(limit),
+        }
     }
 
     pub fn unreadable(error: &io::Error) -> Self {
@@ -44,14 +52,21 @@ impl Failure {
         Self::new("NotFound", format!("there is no tensor \"{}\"", printable(name)))
     }
 
-    pub fn too_large(length: u64, chunks: u64) -> Self {
-        let chunks = if chunks > 1 { format!(" in {chunks} chunks") } else { String::new() };
-        Self::new("limit", format!("{}{chunks}: more than is decoded without --no-limit", size(length)))
+    /// A limit of the command.
+    pub fn limit(limit: Limit) -> Self {
+        Self::new(LIMIT, limit.to_string())
     }
 
-    /// All of them as one, if there are any.
-    pub fn all(failures: Vec<Self>) -> Result<(), Self> {
-        if failures.is_empty() { Ok(()) } else { Err(Self::Several(failures)) }
+    /// All of the problems, if there are any. Of tensors that were not read because of one limit the first is reported.
+    pub fn all(problems: Vec<Problem>) -> Result<(), Self> {
+        let (limits, others): (Vec<_>, Vec<_>) = problems.into_iter().partition(|problem| problem.kind == LIMIT);
+        let more = limits.len().saturating_sub(1);
+        let mut all: Vec<Self> = others.into_iter().map(Self::from).collect();
+        if let Some(first) = limits.into_iter().next() {
+            let more = if more > 0 { format!(" ({more} more tensors were not read)") } else { String::new() };
+            all.push(Self::new(LIMIT, first.line() + &more));
+        }
+        if all.is_empty() { Ok(()) } else { Err(Self::Several(all)) }
     }
 
     /// The same failure, in the file of that name beside the one that the user named.

@@ -7,7 +7,8 @@ use tenslice::{ByteOrder, Component, Order, Tensor};
 use super::details::{print_attributes, print_format};
 use super::failure::Failure;
 use super::model::{Model, Opened};
-use super::reading::{CompressedArray, Progress, Reading, check_limit, is_compressed_array, stored};
+use super::problem::Problem;
+use super::reading::{CompressedArray, Reading, Work, is_compressed_array, stored};
 use super::record;
 use super::table::{Fit, Look, print};
 use super::text::{distinct, dtype, plural, printable, size};
@@ -19,8 +20,6 @@ pub struct Options {
     pub json: bool,
     /// Read all data.
     pub digest: bool,
-    /// Whatever it decodes to.
-    pub no_limit: bool,
 }
 
 /// Prints the table, or the record, of a model. What cannot be read is a warning, and an error if all data was to be read.
@@ -29,16 +28,11 @@ pub fn list(
     look: Look,
     options: Options,
     model: &Model<'_>,
-    progress: Progress<'_>,
+    work: Work<'_>,
 ) -> Result<(), Failure> {
-    if options.digest && !options.no_limit {
-        for opened in &model.files {
-            check_limit(&opened.file)?;
-        }
-    }
-    let progress = options.digest.then_some(progress);
+    let work = options.digest.then_some(work);
     if options.json {
-        let record = record::of_model(model, progress)?;
+        let record = record::of_model(model, work)?;
         writeln!(out, "{record}")?;
         return if record.get("error").is_some() { Err(Failure::Reported) } else { Ok(()) };
     }
@@ -57,12 +51,12 @@ pub fn list(
         if i > 0 || model.index.is_some() {
             writeln!(out)?;
         }
-        failures.extend(table(out, look, opened, progress)?);
+        failures.extend(table(out, look, opened, work)?);
     }
-    if progress.is_some() {
-        failures.extend(model.problems.iter().cloned().map(Failure::from));
+    let problems = if work.is_none() { &model.problems[..] } else { &[] };
+    if work.is_some() {
+        failures.extend(model.problems.iter().cloned());
     }
-    let problems = if progress.is_some() { &[][..] } else { &model.problems };
     for warning in model.warnings.iter().chain(problems) {
         writeln!(out, "{} {}", look.yellow("warning:"), warning.line())?;
     }
@@ -74,18 +68,19 @@ fn table(
     out: &mut impl Write,
     look: Look,
     opened: &Opened<'_>,
-    progress: Option<Progress<'_>>,
-) -> Result<Vec<Failure>, Failure> {
+    work: Option<Work<'_>>,
+) -> Result<Vec<Problem>, Failure> {
     let file = &opened.file;
     let mut failures = Vec::new();
     let mut of_data = 0;
     let mut rows = Vec::new();
     for tensor in opened.tensors() {
-        let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
+        let reading = work.map(|work| Reading::of(opened, &tensor, work));
         rows.push(row(&tensor, reading.as_ref()));
         if let Some(reading) = reading {
             of_data |= reading.warnings;
-            failures.extend(reading.verdict.err().map(|error| opened.fail(error)));
+            let stop = reading.verdict.err();
+            failures.extend(stop.map(|stop| Problem::of_stop(opened.name, &tensor, stop, opened.bytes)));
         }
     }
     // "ztensor 2" has it already.

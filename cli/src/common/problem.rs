@@ -2,7 +2,8 @@
 
 use tenslice::{Error, File, Tensor, Warning, Warnings};
 
-use super::failure::Failure;
+use super::budget::Stop;
+use super::failure::{Failure, LIMIT};
 use super::text::printable;
 
 /// A finding about a model: a file that is missing, a tensor that cannot be read, a warning. Whether it is an error depends
@@ -39,6 +40,17 @@ impl Problem {
     pub fn of_error(file: Option<&str>, tensor: &Tensor<'_>, error: Error, bytes: &[u8]) -> Self {
         let (name, message) = (tensor.name().to_string(), error.explain(bytes).to_string());
         Self { offset: error.offset(), ..Self::of_tensor(error.kind().name(), file, &name, message) }
+    }
+
+    /// The reason why a tensor was not read.
+    pub fn of_stop(file: Option<&str>, tensor: &Tensor<'_>, stop: Stop, bytes: &[u8]) -> Self {
+        let limit = match stop {
+            Stop::Error(error) => return Self::of_error(file, tensor, error, bytes),
+            Stop::Limit(limit) => limit,
+        };
+        let name = tensor.name().to_string();
+        let message = format!("tensor \"{}\": {limit}", printable(&name));
+        Self::of_tensor(LIMIT, file, &name, message)
     }
 
     /// The reason why a file of a model cannot be used.

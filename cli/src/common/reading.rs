@@ -2,16 +2,24 @@
 
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, ByteOrder, Component, DType, Encoding, Error, ErrorKind, File, Layout, Order, Tensor, Verification,
-    Warning, b2nd,
+    BuiltIn, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Order, Tensor, Verification, Warning,
+    b2nd,
 };
 
+use super::budget::{Budget, Room, Stop};
 use super::failure::Failure;
 use super::model::Opened;
 use super::text::hex;
 
 /// Is told how many more bytes have been read.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
+
+/// What reading the data of a model takes: the limits of the command, and a bar.
+#[derive(Clone, Copy)]
+pub struct Work<'w> {
+    pub budget: &'w Budget,
+    pub progress: Progress<'w>,
+}
 
 /// The result of reading a tensor.
 pub struct Reading {
@@ -24,70 +32,162 @@ pub struct Reading {
     /// The warnings, as bits.
     pub warnings: u32,
     /// The first error.
-    pub verdict: Result<(), Error>,
+    pub verdict: Result<(), Stop>,
 }
 
 impl Reading {
     /// Reads all of a tensor.
-    pub fn of<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, progress: Progress<'_>) -> Self {
+    pub fn of<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, work: Work<'_>) -> Self {
         let mut reading = Self { digests: Vec::new(), of_chunks: None, array: None, warnings: 0, verdict: Ok(()) };
+        if let Err(limit) = work.budget.afford(cost(&opened.file, tensor)) {
+            reading.digests = tensor.components().map(|_| "").collect();
+            reading.verdict = Err(limit.into());
+            return reading;
+        }
         if let Some(b2nd) = opened.file.as_b2nd() {
             reading.digests.push("");
-            match read_chunks(&b2nd, tensor, progress) {
+            match read_chunks(&b2nd, tensor, work) {
                 Ok(sha256) => reading.of_chunks = Some(sha256),
-                Err(error) => reading.verdict = Err(error),
+                Err(stop) => reading.verdict = Err(stop),
             }
             return reading;
         }
         for component in tensor.components() {
-            reading.add(opened, tensor, &component);
-            progress(component.extent().length);
+            reading.add(opened, tensor, &component, work.budget);
+            (work.progress)(component.extent().length);
         }
         let is_here = tensor.components().all(|component| component.shard().is_none());
         if reading.verdict.is_ok() && is_sparse(tensor) && is_here {
-            let checked = with_room(tensor.scratch_length(), |scratch| Ok(tensor.sparse(scratch)?.warnings().bits()));
-            reading.verdict = match checked {
-                Err(error) if is_not_known(tensor, error.kind()) => Ok(()),
-                checked => checked.map(|warnings| reading.warnings = warnings),
-            };
+            let checked = check_sparse(tensor, work.budget);
+            reading.verdict = checked.map(|warnings| reading.warnings = warnings);
         }
         reading
     }
 
     /// Verifies and decodes a component.
-    fn add<'m>(&mut self, opened: &Opened<'m>, tensor: &Tensor<'m>, component: &Component<'m>) {
+    fn add<'m>(&mut self, opened: &Opened<'m>, tensor: &Tensor<'m>, component: &Component<'m>, budget: &Budget) {
         let component = match opened.with_shard(component) {
             Ok(Some(bound)) => bound,
             missing => {
                 self.digests.push("in a shard that is not here");
-                self.verdict = self.verdict.and(missing.map(drop));
+                self.verdict = self.verdict.and(missing.map(drop).map_err(Stop::from));
                 return;
             }
         };
-        let verified = with_room(component.verify_scratch_length(), |scratch| {
-            component.verify_with(&mut BuiltIn::default(), scratch)
-        });
+        let verified = verify(&component, budget);
         let (state, result) = match verified {
             Ok(Verification::Verified) => ("verified", Ok(())),
             Ok(Verification::NoDigest) => ("", Ok(())),
             Ok(_) => ("of unknown kind", Ok(())),
-            Err(error) => ("WRONG", Err(error)),
+            Err(stop @ Stop::Limit(_)) => ("", Err(stop)),
+            Err(stop) => ("WRONG", Err(stop)),
         };
         self.digests.push(state);
+        self.verdict = self.verdict.and(result);
+        // A limit holds for what comes after it, too; the digest of decoded bytes has decoded them.
+        let is_decoded = component.encoding() == Encoding::ZstdSeekable && state == "verified";
+        if is_decoded || matches!(result, Err(Stop::Limit(_))) {
+            return;
+        }
         let decoded = match component.encoding() {
             Encoding::Raw => Ok(()),
             _ if is_compressed_array(tensor) => {
-                let of = |room: &mut [u8]| CompressedArray::of(component.read_into(room)?);
-                with_room(component.decoded_length(), of).map(|array| self.array = Some(array))
+                let array = decoded(&component, budget, |bytes| CompressedArray::of(bytes, budget));
+                // Decoding an entry of an archive compares its CRC-32.
+                self.digests.pop();
+                self.digests.push(if array.is_ok() { "verified" } else { "" });
+                array.map(|array| self.array = Some(array))
             }
-            _ => with_room(component.decoded_length(), |room| component.read_into(room).map(drop)),
+            _ => each_decoded(&component, budget, |_| {}),
         };
-        self.verdict = self.verdict.and(result).and(decoded);
+        self.verdict = self.verdict.and(decoded);
+    }
+}
+
+/// Prepares to read a tensor as a whole: checks that the work is within the limit, and compares checksums if they are to be.
+pub fn verify_whole<'m>(
+    opened: &Opened<'m>,
+    tensor: &Tensor<'m>,
+    budget: &Budget,
+    are_compared: bool,
+) -> Result<(), Failure> {
+    budget.afford(cost(&opened.file, tensor)).map_err(Failure::limit)?;
+    if are_compared { verify_components(opened, tensor, budget) } else { Ok(()) }
+}
+
+/// Compares the checksums of all components that are here. The chunks of Blosc2 have none.
+pub fn verify_components<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &Budget) -> Result<(), Failure> {
+    for component in tensor.components().filter(|component| component.encoding() != Encoding::Blosc) {
+        let component = opened.with_shard(&component).map_err(|error| opened.fail(error))?;
+        component.map_or(Ok(()), |here| verify(&here, budget).map(drop)).map_err(|stop| opened.fail(stop))?;
+    }
+    Ok(())
+}
+
+/// Whether a checksum of the tensor could be compared.
+pub fn has_checksum(tensor: &Tensor<'_>) -> bool {
+    tensor.components().any(|component| component.caps().verify)
+}
+
+/// Verifies a component against its digest.
+fn verify(component: &Component<'_>, budget: &Budget) -> Result<Verification, Stop> {
+    let scratch = component.verify_scratch_length();
+    // A digest of decoded bytes takes memory.
+    let length = if scratch.is_some_and(|scratch| scratch > 0) { component.decoded_length() } else { None };
+    if scratch.is_some() {
+        budget.work(length.unwrap_or(component.extent().length))?;
+    }
+    budget.with_room(scratch, |scratch| component.verify_with(&mut BuiltIn::default(), scratch))
+}
+
+/// Calls `f` with all that a component decodes to, which is in memory as a whole.
+fn decoded<T>(
+    component: &Component<'_>,
+    budget: &Budget,
+    mut f: impl FnMut(&mut [u8]) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    budget.work(component.decoded_length().unwrap_or(0))?;
+    budget.with_room(component.decoded_length(), |room| f(component.read_into(room)?))
+}
+
+/// Bytes that are decoded at a time from frames, each of which is no longer.
+pub const FRAMES_AT_ONCE: u64 = 1 << 24;
+
+/// Gives what a component decodes to to `f`, in this machine's byte order: piece by piece, if it is stored in frames, else as
+/// a whole.
+pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMut(&mut [u8])) -> Result<(), Stop> {
+    let scratch = component.range_scratch_length().zip(component.decoded_length());
+    let Some((scratch, length)) = scratch.filter(|_| component.encoding() == Encoding::ZstdSeekable) else {
+        return decoded(component, budget, |bytes| {
+            f(bytes);
+            Ok(())
+        });
+    };
+    let [mut piece, mut scratch] = budget.rooms([length.min(FRAMES_AT_ONCE), scratch])?;
+    let mut at = 0;
+    while at < length {
+        let size = FRAMES_AT_ONCE.min(length - at);
+        budget.work(size)?;
+        let piece = &mut piece[..size as usize];
+        component.read_range_into(at, piece, &mut scratch)?;
+        f(piece);
+        at += size;
+    }
+    Ok(())
+}
+
+/// Checks the indices of a sparse tensor, and returns the warnings about them as bits.
+fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
+    budget.work(tensor.scratch_length().unwrap_or(0).saturating_add(stored(tensor)))?;
+    let warnings = |scratch: &mut [u8]| tensor.sparse(scratch).map(|sparse| sparse.warnings().bits());
+    match budget.with_room(tensor.scratch_length(), warnings) {
+        Err(Stop::Error(error)) if is_not_known(tensor, error.kind()) => Ok(0),
+        checked => checked,
     }
 }
 
 /// How many bytes reading all of a tensor goes through, as [`Progress`] counts them.
-pub fn work(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
+pub fn to_read(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
     if file.as_b2nd().is_some() { tensor.dense_length().unwrap_or(0) } else { stored(tensor) }
 }
 
@@ -96,37 +196,31 @@ pub fn stored(tensor: &Tensor<'_>) -> u64 {
     tensor.components().map(|c| c.extent().length).sum()
 }
 
-/// What is compressed may decode to far more than the bytes of its file: refuses more than 1 GiB, or 2^24 chunks.
-pub fn check_limit(file: &File<'_>) -> Result<(), Failure> {
-    const BYTES: u64 = 1 << 30;
-    const CHUNKS: u64 = 1 << 24;
+/// The work of reading all of a tensor, as far as it is known beforehand.
+pub fn cost(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
+    /// What finding a chunk takes, however little is in it.
+    const OF_CHUNK: u64 = 64;
     let Some(b2nd) = file.as_b2nd() else {
-        for tensor in file.tensors() {
-            let compressed = tensor.components().filter(|component| component.encoding() != Encoding::Raw);
-            let length = compressed.filter_map(|component| component.decoded_length()).max().unwrap_or(0);
-            if length > BYTES {
-                return Err(Failure::too_large(length, 1));
-            }
-        }
-        return Ok(());
+        let of_one = |component: Component<'_>| match component.encoding() {
+            Encoding::Raw => component.extent().length,
+            _ => component.decoded_length().unwrap_or(0).max(component.extent().length),
+        };
+        return tensor.components().map(of_one).fold(0, u64::saturating_add);
     };
-    let length = file.tensors().next().and_then(|tensor| tensor.dense_length()).unwrap_or(u64::MAX);
     // Small arrays may be in large chunks. Faults of a chunk are reported when it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();
     let work = b2nd.work_length(&vec![0; stop.len()], &stop).unwrap_or(0);
-    if length > BYTES || work > BYTES || b2nd.chunk_count() > CHUNKS {
-        return Err(Failure::too_large(length.max(work), b2nd.chunk_count()));
-    }
-    Ok(())
+    let length = tensor.dense_length().unwrap_or(0);
+    length.max(work).saturating_add(b2nd.chunk_count().saturating_mul(OF_CHUNK))
 }
 
 /// Reads all chunks, and the metalayers that are chunks; returns the SHA-256 of the array as stored.
-fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, progress: Progress<'_>) -> Result<String, Error> {
+fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, work: Work<'_>) -> Result<String, Stop> {
     for metalayer in b2nd.variable_metalayers() {
         let chunk = b2nd.variable_metalayer(&metalayer)?;
-        with_room(Some(chunk.scratch_length()), |scratch| {
-            with_room(Some(chunk.decoded_length()), |room| chunk.read_into(room, scratch).map(drop))
-        })?;
+        work.budget.work(chunk.decoded_length())?;
+        let [mut room, mut scratch] = work.budget.rooms([chunk.decoded_length(), chunk.scratch_length()])?;
+        chunk.read_into(&mut room, &mut scratch)?;
     }
     let mut hash = Sha256::new();
     let rows = tensor.shape().dimension(0).unwrap_or(1);
@@ -134,12 +228,9 @@ fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, progress: Progress<'
     let mut at = 0;
     while at < rows && tensor.dense_length() != Some(0) {
         let end = rows.min(at.saturating_add(at_once));
-        let mut read = 0;
-        read_rows(b2nd, at, end, |bytes| {
-            read = bytes.len() as u64;
-            hash.update(bytes);
-        })?;
-        progress(read);
+        let rows = read_rows(b2nd, at, end, work.budget)?;
+        hash.update(&*rows);
+        (work.progress)(rows.len() as u64);
         at = end;
     }
     Ok(hex(&hash.finalize()))
@@ -160,22 +251,19 @@ pub fn rows_at_once(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> u64 {
 }
 
 /// Reads the rows from `start` to `end` along the first dimension, as stored.
-pub fn read_rows(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, f: impl FnOnce(&mut [u8])) -> Result<(), Error> {
+pub fn read_rows<'b>(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, budget: &'b Budget) -> Result<Room<'b>, Stop> {
     let mut stop: Vec<u64> = b2nd.shape().iter().collect();
     let mut begin = vec![0; stop.len()];
     if let (Some(begin), Some(stop)) = (begin.first_mut(), stop.first_mut()) {
         (*begin, *stop) = (start, end);
     }
-    let mut f = Some(f);
-    with_room(Some(b2nd.scratch_length(&begin, &stop)?), |scratch| {
-        with_room(Some(b2nd.region_length(&begin, &stop)?), |room| {
-            let rows = b2nd.read_region(&begin, &stop, room, scratch)?;
-            if let Some(f) = f.take() {
-                f(rows);
-            }
-            Ok(())
-        })
-    })
+    // Blocks are decoded as a whole, which may be far more than what is wanted of them.
+    budget.work(b2nd.work_length(&begin, &stop)?)?;
+    let lengths = [b2nd.region_length(&begin, &stop)?, b2nd.scratch_length(&begin, &stop)?];
+    let [mut room, mut scratch] = budget.rooms(lengths)?;
+    let length = b2nd.read_region(&begin, &stop, &mut room, &mut scratch)?.len();
+    room.narrow(0, length);
+    Ok(room)
 }
 
 /// Whether it is an array of an NPZ that must be decoded before its type and shape are known.
@@ -210,7 +298,7 @@ pub struct CompressedArray {
 
 impl CompressedArray {
     /// Of the decoded bytes, which are an NPY file.
-    fn of(bytes: &[u8]) -> Result<Self, Error> {
+    fn of(bytes: &[u8], budget: &Budget) -> Result<Self, Stop> {
         let file = File::open(bytes)?;
         let array = file.find("")?;
         let data = array.data()?;
@@ -219,48 +307,25 @@ impl CompressedArray {
             is_big: data.byte_order() == ByteOrder::Big,
             shape: array.shape().iter().collect(),
             order: array.order(),
-            sha256: sha256(&data)?,
+            sha256: sha256(&data, budget)?,
         })
     }
 }
 
 /// SHA-256 of the elements, decoded, in little-endian order.
-pub fn sha256(component: &Component<'_>) -> Result<String, Error> {
+pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop> {
     let size = component.dtype().map_or(1, DType::lane_size);
     // If the file stores them as they are to be hashed, they need not be copied.
     if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
+        budget.work(component.extent().length)?;
         return Ok(hex(&Sha256::digest(component.bytes()?)));
     }
-    with_room(component.decoded_length(), |room| {
-        let elements = component.read_into(room)?;
+    let mut hash = Sha256::new();
+    each_decoded(component, budget, |elements| {
         if cfg!(target_endian = "big") {
             elements.chunks_mut(size).for_each(<[u8]>::reverse);
         }
-        Ok(hex(&Sha256::digest(elements)))
-    })
-}
-
-/// Calls `f` with as much memory as it needs; if that is unknown, with more and more.
-pub fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
-    const FIRST: u64 = 1 << 16;
-    const LARGEST: u64 = 1 << 34;
-    let mut length_now = length.unwrap_or(FIRST);
-    loop {
-        // Zeroed pages cost nothing until they are written: a wrong length is detected before that.
-        let mut room = Vec::new();
-        let wanted = usize::try_from(length_now).unwrap_or(usize::MAX);
-        if room.try_reserve_exact(wanted).is_ok() {
-            room = vec![0; wanted];
-        }
-        match f(&mut room) {
-            Err(error)
-                if length.is_none()
-                    && length_now < LARGEST
-                    && matches!(error.kind(), ErrorKind::TooSmall | ErrorKind::OutOfScratch) =>
-            {
-                length_now *= 4;
-            }
-            result => return result,
-        }
-    }
+        hash.update(&*elements);
+    })?;
+    Ok(hex(&hash.finalize()))
 }

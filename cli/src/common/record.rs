@@ -3,20 +3,20 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, Error, ErrorKind, Layout, Tensor, Value, b2nd, blz, tens,
-    ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, Tensor, Value, b2nd, blz, tens, ztensor2,
 };
 
+use super::budget::{Budget, Stop};
 use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
-use super::reading::{CompressedArray, Progress, Reading, is_compressed_array, sha256};
+use super::reading::{CompressedArray, Reading, Work, is_compressed_array, sha256};
 use super::text::hex;
 
-/// The record of a model; with all data read if its progress is to be reported. Then what cannot be read is an error: that
+/// The record of a model; with all data read if there is work to do. Then what cannot be read is an error: that
 /// of the first such tensor or file.
-pub fn of_model(model: &Model<'_>, progress: Option<Progress<'_>>) -> Result<Json, Failure> {
+pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failure> {
     let mut tensors = Vec::new();
     let mut problems = model.problems.clone();
     let mut warnings: Vec<Problem> = Vec::new();
@@ -26,14 +26,15 @@ pub fn of_model(model: &Model<'_>, progress: Option<Progress<'_>>) -> Result<Jso
     for opened in &model.files {
         let mut of_data = 0;
         for tensor in opened.tensors() {
-            let reading = progress.map(|progress| Reading::of(opened, &tensor, progress));
+            let reading = work.map(|work| Reading::of(opened, &tensor, work));
             of_data |= reading.as_ref().map_or(0, |reading| reading.warnings);
             let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
-            let record = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref())).or_else(|error| {
-                problems.push(Problem::of_error(opened.name, &tensor, error, opened.bytes));
+            let read = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref().zip(work.map(|work| work.budget))));
+            let record = read.or_else(|stop| {
+                problems.push(Problem::of_stop(opened.name, &tensor, stop, opened.bytes));
                 of_tensor(&tensor, None)
             });
-            let mut record = record.map_err(|error| opened.fail(error))?;
+            let mut record = record.map_err(|stop| opened.fail(stop))?;
             if let Some(name) = opened.name {
                 record["file"] = json!(name);
             }
@@ -68,7 +69,7 @@ pub fn of_model(model: &Model<'_>, progress: Option<Progress<'_>>) -> Result<Jso
     if model.has_parts() {
         record["files"] = of_files;
     }
-    if let Some(problem) = problems.first().filter(|_| progress.is_some()) {
+    if let Some(problem) = problems.first().filter(|_| work.is_some()) {
         record["error"] = json!({"kind": problem.kind, "message": problem.line(), "offset": problem.offset});
     }
     Ok(record)
@@ -85,11 +86,13 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
     json!({"file": path, "error": {"kind": kind, "message": message, "offset": offset}})
 }
 
-fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>) -> Result<Json, Error> {
-    let components = tensor
-        .components()
-        .enumerate()
-        .map(|(i, component)| of_component(&component, reading.and_then(|reading| reading.digests.get(i).copied())));
+/// A tensor; if its data was read, with the digests of that.
+fn of_tensor(tensor: &Tensor<'_>, read: Option<(&Reading, &Budget)>) -> Result<Json, Stop> {
+    let (reading, budget) = read.unzip();
+    let of_one = |(i, component): (usize, Component<'_>)| {
+        of_component(&component, read.and_then(|(reading, budget)| Some((*reading.digests.get(i)?, budget))))
+    };
+    let components = tensor.components().enumerate().map(of_one).collect::<Result<Vec<_>, _>>()?;
     let array = reading.and_then(|reading| reading.array.as_ref());
     let shape = match array {
         Some(array) => Some(array.shape.clone()),
@@ -107,20 +110,22 @@ fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>) -> Result<Json, Err
             Some(
                 Reading { of_chunks: Some(sha256), .. } | Reading { array: Some(CompressedArray { sha256, .. }), .. },
             ) => Some(sha256.clone()),
-            Some(_) => data_sha256(tensor)?,
+            // The only component of a dense tensor has been hashed already.
+            Some(_) if tensor.layout() == Layout::Dense => {
+                let data = components.iter().find(|component| component["role"] == "data");
+                data.and_then(|data| data["sha256"].as_str()).map(String::from)
+            }
+            Some(_) => budget.map_or(Ok(None), |budget| data_sha256(tensor, budget))?,
             None => None,
         },
-        "components": components.collect::<Result<Vec<_>, _>>()?,
-        "f32_sha256": match reading {
-            Some(_) => f32_sha256(tensor)?,
-            None => None,
-        },
+        "components": components,
+        "f32_sha256": budget.map_or(Ok(None), |budget| f32_sha256(tensor, budget))?,
     }))
 }
 
 /// SHA-256 of the numbers of a quantized tensor, as little-endian `f32`; `None` for any other, and where the blocks are
 /// those of a big-endian file.
-fn f32_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+fn f32_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, Stop> {
     const AT_ONCE: u64 = 1 << 16;
     let mut hash = Sha256::new();
     let count = tensor.shape().element_count().unwrap_or(0);
@@ -129,24 +134,24 @@ fn f32_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
     }
     let mut numbers = Vec::new();
     for first in (0..count).step_by(AT_ONCE as usize) {
-        numbers.resize((count - first).min(AT_ONCE) as usize, 0.0_f32);
+        let size = (count - first).min(AT_ONCE);
+        budget.work(size * 4)?;
+        numbers.resize(size as usize, 0.0_f32);
         match tensor.read_f32_range(first, &mut numbers) {
             Ok(()) => numbers.iter().for_each(|number| hash.update(number.to_le_bytes())),
             Err(error) if error.kind() == ErrorKind::ForeignEndian => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(Some(hex(&hash.finalize())))
 }
 
-/// SHA-256 of the elements of a dense tensor, of the values of pairs, or of all cores of a tensor train, in
-/// little-endian order.
-fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
+/// SHA-256 of the values of pairs, or of all cores of a tensor train, in little-endian order.
+fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, Stop> {
     match tensor.layout() {
-        Layout::Dense if tensor.data()?.shard().is_some() => Ok(None),
-        Layout::Dense => sha256(&tensor.data()?).map(Some),
         Layout::IndexValue => {
             let pairs = tensor.sparse(&mut [])?;
+            budget.work(tensor.components().map(|component| component.extent().length).sum())?;
             let mut values = pairs.iter().filter_map(|pair| pair.bytes()).flatten().copied().collect::<Vec<_>>();
             if tensor.components().any(|pairs| pairs.byte_order() == ByteOrder::Big) {
                 values.chunks_mut(pairs.dtype().lane_size()).for_each(<[u8]>::reverse);
@@ -156,6 +161,7 @@ fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
         Layout::TensorTrain => {
             let mut hash = Sha256::new();
             for core in tensor.components() {
+                budget.work(core.extent().length)?;
                 hash.update(core.bytes()?);
             }
             Ok(Some(hex(&hash.finalize())))
@@ -165,7 +171,8 @@ fn data_sha256(tensor: &Tensor<'_>) -> Result<Option<String>, Error> {
 }
 
 /// A component; if it was read, with the state of its digest.
-fn of_component(component: &Component<'_>, digest_state: Option<&str>) -> Result<Json, Error> {
+fn of_component(component: &Component<'_>, read: Option<(&str, &Budget)>) -> Result<Json, Stop> {
+    let digest_state = read.map(|(state, _)| state);
     Ok(json!({
         "role": component.role(),
         "dtype": component.dtype().map(DType::name),
@@ -178,10 +185,10 @@ fn of_component(component: &Component<'_>, digest_state: Option<&str>) -> Result
         "decoded_length": component.decoded_length(),
         "digest": component.digest(),
         "digest_state": digest_state,
-        "sha256": match (digest_state, component.encoding()) {
+        "sha256": match (read, component.encoding()) {
             (None, _) | (_, Encoding::Blosc) => None,
             _ if component.shard().is_some() => None,
-            _ => Some(sha256(component)?),
+            (Some((_, budget)), _) => Some(sha256(component, budget)?),
         },
     }))
 }

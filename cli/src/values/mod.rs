@@ -8,21 +8,18 @@ mod row_major;
 pub mod slice;
 pub mod statistics;
 
-use std::borrow::Cow;
+use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Tensor, b2nd};
 
-use tenslice::{ByteOrder, Component, DType, Encoding, Error, File, Layout, Order, Tensor, b2nd};
-
+use crate::common::budget::{Budget, Room, Stop};
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::{check_limit, is_compressed_array, read_rows, rows_at_once, with_room};
-use row_major::Transposed;
+use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, read_rows, rows_at_once};
+use row_major::{Bytes, Transposed};
 
 /// Bytes of elements that are read at a time.
 const AT_ONCE: u64 = 1 << 22;
 /// Bytes of a column-major array that are put into row-major order at a time.
 const AT_ONCE_TRANSPOSED: u64 = 1 << 26;
-/// What is decoded as a whole may take so many bytes, unless the user says otherwise.
-const LIMIT: u64 = 1 << 30;
 
 /// The elements of a tensor as a dense array, in this machine's byte order.
 pub struct Values<'a> {
@@ -35,16 +32,15 @@ pub struct Values<'a> {
     pub shape: Vec<u64>,
     pub order: Order,
     origin: Origin<'a>,
-    /// How many bytes may be decoded as a whole.
-    limit: u64,
+    budget: &'a Budget,
     /// Elements that have been read: the number of the first one, and their bytes.
-    window: (u64, Vec<u8>),
+    window: (u64, Room<'a>),
 }
 
 /// Where elements come from.
 enum Origin<'a> {
     /// A component of which ranges are read; memory for its frames.
-    Ranges(Component<'a>, Vec<u8>),
+    Ranges(Component<'a>, Room<'a>),
     /// Elements that are converted to `f32`.
     Converted(Tensor<'a>),
     /// Chunks: how many rows are decoded at a time, and the byte order of numbers.
@@ -57,9 +53,8 @@ enum Origin<'a> {
 
 impl<'a> Values<'a> {
     /// Prepares to read the elements of a tensor. Decodes what can only be decoded as a whole.
-    pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, no_limit: bool) -> Result<Self, Failure> {
+    pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, budget: &'a Budget) -> Result<Self, Failure> {
         let count = tensor.shape().element_count();
-        let limit = if no_limit { u64::MAX } else { LIMIT };
         let mut values = Self {
             dtype: tensor.dtype(),
             size: tensor.dtype().and_then(DType::size).unwrap_or(1),
@@ -68,23 +63,20 @@ impl<'a> Values<'a> {
             shape: tensor.shape().iter().collect(),
             order: tensor.order(),
             origin: Origin::Whole,
-            limit,
-            window: (0, Vec::new()),
+            budget,
+            window: (0, budget.empty()),
         };
-        if tensor.layout() == Layout::Chunked && !no_limit {
-            check_limit(&opened.file)?;
-        }
         let is_converted = values.dtype.is_some_and(DType::is_packed)
             || matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling);
         let found = match tensor.layout() {
-            _ if is_converted => values.convert(tensor, limit),
+            _ if is_converted => values.convert(tensor),
             Layout::Dense => {
                 let data =
                     tensor.data().and_then(|data| opened.with_shard(&data)).map_err(|error| opened.fail(error))?;
                 let in_shard = || Failure::new("InShard", "its bytes are in a shard that is not here");
-                values.take_dense(data.ok_or_else(in_shard)?, limit)
+                values.take_dense(data.ok_or_else(in_shard)?)
             }
-            Layout::Other if is_compressed_array(tensor) => values.take_array(tensor, limit),
+            Layout::Other if is_compressed_array(tensor) => values.take_array(tensor),
             Layout::Chunked => {
                 let frame = opened.file.as_b2nd();
                 let data = tensor.components().next();
@@ -94,16 +86,16 @@ impl<'a> Values<'a> {
                 }
                 Ok(())
             }
-            _ => values.materialize(tensor, limit),
+            _ => values.materialize(tensor),
         };
         match found {
             Ok(()) => Ok(values),
-            Err(stop) => Err(stop.in_file(opened)),
+            Err(stop) => Err(opened.fail(stop)),
         }
     }
 
     /// Quantized elements, and those of less than a byte.
-    fn convert<'m: 'a>(&mut self, tensor: &Tensor<'m>, limit: u64) -> Result<(), Stop> {
+    fn convert<'m: 'a>(&mut self, tensor: &Tensor<'m>) -> Result<(), Stop> {
         (self.dtype, self.size) = (Some(DType::F32), 4);
         let is_raw = tensor.components().all(|c| c.encoding() == Encoding::Raw && c.shard().is_none());
         if is_raw {
@@ -111,56 +103,67 @@ impl<'a> Values<'a> {
             self.origin = Origin::Converted(*tensor);
             return Ok(());
         }
-        let mut numbers = vec![0.0; within(self.count.checked_mul(4), limit)? / 4];
-        with_room(tensor.f32_scratch_length(), |scratch| tensor.read_f32_into(&mut numbers, scratch).map(drop))?;
-        self.window.1 = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let length = self.count.saturating_mul(4);
+        self.budget.work(length)?;
+        let [mut room, counted] = self.budget.rooms([length, length])?; // as bytes, and as numbers
+        let mut numbers = vec![0.0; counted.len() / 4];
+        let scratch = tensor.f32_scratch_length();
+        self.budget.with_room(scratch, |scratch| tensor.read_f32_into(&mut numbers, scratch).map(drop))?;
+        room.chunks_exact_mut(4).zip(&numbers).for_each(|(bytes, x)| bytes.copy_from_slice(&x.to_ne_bytes()));
+        self.window.1 = room;
         Ok(())
     }
 
     /// Elements of one component.
-    fn take_dense(&mut self, data: Component<'a>, limit: u64) -> Result<(), Stop> {
+    fn take_dense(&mut self, data: Component<'a>) -> Result<(), Stop> {
         if self.dtype.is_none() {
             self.size = data.decoded_length().unwrap_or(0) / self.count.max(1);
         }
         if let Some(scratch) = data.range_scratch_length() {
-            self.origin = Origin::Ranges(data, vec![0; within(Some(scratch), u64::MAX)?]);
+            self.origin = Origin::Ranges(data, self.budget.room(scratch)?);
             return Ok(());
         }
-        if let Some(length) = data.decoded_length() {
-            within(Some(length), limit)?;
-        }
-        self.window.1 = with_room(data.decoded_length(), |room| data.read_into(room).map(|bytes| bytes.to_vec()))?;
+        self.budget.work(data.decoded_length().unwrap_or(0))?;
+        let (length, mut room) =
+            self.budget.fill(data.decoded_length(), |room| data.read_into(room).map(|bytes| bytes.len()))?;
+        room.narrow(0, length);
+        self.window.1 = room;
         Ok(())
     }
 
     /// The array in a compressed entry of an archive.
-    fn take_array(&mut self, tensor: &Tensor<'_>, limit: u64) -> Result<(), Stop> {
+    fn take_array(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
         let entry = tensor.component("data")?;
-        within(entry.decoded_length(), limit)?;
-        with_room(entry.decoded_length(), |room| {
+        self.budget.work(entry.decoded_length().unwrap_or(0))?;
+        let (extent, mut room) = self.budget.fill(entry.decoded_length(), |room| {
             let file = File::open(entry.read_into(room)?)?;
             let array = file.find("")?;
             let data = array.data()?;
+            let extent = data.extent();
             self.dtype = array.dtype();
             self.shape = array.shape().iter().collect();
             self.order = array.order();
             self.count = array.shape().element_count().unwrap_or(0);
-            let length = data.decoded_length();
-            self.size = array.dtype().and_then(DType::size).unwrap_or(length.unwrap_or(0) / self.count.max(1));
-            self.window.1 = with_room(length, |room| data.read_into(room).map(|bytes| bytes.to_vec()))?;
-            Ok(())
+            self.size = array.dtype().and_then(DType::size).unwrap_or(extent.length / self.count.max(1));
+            Ok::<_, Stop>((extent, data.byte_order()))
         })?;
+        let (extent, order) = extent;
+        room.narrow(extent.offset as usize, extent.length as usize);
+        to_native(&mut room, self.dtype, order);
+        self.window.1 = room;
         Ok(())
     }
 
     /// Any other layout that stands for a dense array.
-    fn materialize(&mut self, tensor: &Tensor<'_>, limit: u64) -> Result<(), Stop> {
-        let length = tensor.dense_length();
-        within(Some(length.unwrap_or(0)), limit)?;
+    fn materialize(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
+        let length = tensor.dense_length().unwrap_or(0);
         self.order = Order::RowMajor;
-        self.window.1 = with_room(tensor.scratch_length(), |scratch| {
-            with_room(length, |room| tensor.read_into(room, scratch).map(|bytes| bytes.to_vec()))
-        })?;
+        self.budget.work(length.saturating_add(tensor.scratch_length().unwrap_or(0)))?;
+        let mut room = self.budget.room(length)?;
+        let read = |scratch: &mut [u8]| tensor.read_into(&mut room, scratch).map(|bytes| bytes.len());
+        let length = self.budget.with_room(tensor.scratch_length(), read)?;
+        room.narrow(0, length);
+        self.window.1 = room;
         Ok(())
     }
 
@@ -174,24 +177,38 @@ impl<'a> Values<'a> {
         if self.shape.len() < 2 || self.size == 0 {
             return Ok(()); // the same in both orders
         }
-        let stored = match &self.origin {
-            Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => Some(*data),
-            _ => None,
+        let (bytes, dtype, order) = match &self.origin {
+            Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => {
+                let bytes = data.stored().map_err(|error| opened.fail(error))?;
+                (Bytes::Mapped(bytes), data.dtype(), data.byte_order())
+            }
+            _ => (Bytes::Held(self.all().map_err(|stop| opened.fail(stop))?), None, ByteOrder::NATIVE),
         };
-        let (bytes, dtype, order) = if let Some(data) = stored {
-            let bytes = data.stored().map_err(|error| opened.fail(error))?;
-            (Cow::Borrowed(bytes), data.dtype(), data.byte_order())
-        } else {
-            let length = within(self.count.checked_mul(self.size), self.limit);
-            let length = length.map_err(|stop| stop.in_file(opened))?;
-            let mut all = Vec::with_capacity(length);
-            self.read(0, self.count, &mut all).map_err(|error| opened.fail(error))?;
-            (Cow::Owned(all), None, ByteOrder::NATIVE)
-        };
-        let transposed = Transposed::new(bytes, &self.shape, self.size);
-        let transposed = transposed.ok_or_else(|| Failure::too_large(self.count.saturating_mul(self.size), 1))?;
-        (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, Vec::new()));
+        let too_few = || Failure::new("ShapeOverflow", "there are fewer elements than the shape says");
+        let transposed = Transposed::new(bytes, &self.shape, self.size).ok_or_else(too_few)?;
+        (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, self.budget.empty()));
         Ok(())
+    }
+
+    /// All elements, in memory.
+    pub fn all(&mut self) -> Result<Room<'a>, Stop> {
+        if matches!(self.origin, Origin::Whole) {
+            return Ok(std::mem::replace(&mut self.window.1, self.budget.empty()));
+        }
+        let mut room = self.budget.room(self.count.saturating_mul(self.size))?;
+        let (mut piece, mut at) = (Vec::new(), 0);
+        for part in room.chunks_mut((self.at_once() * self.size) as usize) {
+            let count = part.len() as u64 / self.size.max(1);
+            self.read(at, count, &mut piece)?;
+            part.copy_from_slice(&piece);
+            at += count;
+        }
+        Ok(room)
+    }
+
+    /// Whether all has been decoded already.
+    pub fn is_decoded(&self) -> bool {
+        matches!(self.origin, Origin::Whole)
     }
 
     /// How many elements are best read at a time.
@@ -200,7 +217,7 @@ impl<'a> Values<'a> {
     }
 
     /// Writes the bytes of `count` elements, from number `first` on, to `out`.
-    pub fn read(&mut self, first: u64, count: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub fn read(&mut self, first: u64, count: u64, out: &mut Vec<u8>) -> Result<(), Stop> {
         out.clear();
         let (mut at, end) = (first, (first + count).min(self.count));
         while at < end {
@@ -222,49 +239,44 @@ impl<'a> Values<'a> {
     }
 
     /// Reads a window that has element `at`, and as many after it as are wanted and as fit.
-    fn fill(&mut self, at: u64, wanted: u64) -> Result<(), Error> {
+    fn fill(&mut self, at: u64, wanted: u64) -> Result<(), Stop> {
         let count = wanted.min(self.at_once()).min(self.count - at);
+        let (budget, size) = (self.budget, self.size);
+        self.window = (at, budget.empty());
         let (start, bytes) = &mut self.window;
-        *start = at;
         match &mut self.origin {
             Origin::Ranges(data, scratch) => {
                 // What is decoded anyway is worth keeping.
                 let ahead =
-                    if scratch.is_empty() { count } else { (AT_ONCE / self.size).max(1).min(self.count - at) };
-                bytes.resize((ahead * self.size) as usize, 0);
-                data.read_range_into(at * self.size, bytes, scratch)?;
+                    if scratch.is_empty() { count } else { (FRAMES_AT_ONCE / size).max(1).min(self.count - at) };
+                budget.work(ahead * size)?;
+                *bytes = budget.room(ahead * size)?;
+                data.read_range_into(at * size, bytes, scratch)?;
             }
             Origin::Converted(tensor) => {
+                budget.work(count * size)?;
                 let mut numbers = vec![0.0; count as usize];
                 tensor.read_f32_range(at, &mut numbers)?;
-                bytes.clear();
-                bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
+                *bytes = budget.room(count * size)?;
+                bytes.chunks_exact_mut(4).zip(&numbers).for_each(|(to, x)| to.copy_from_slice(&x.to_ne_bytes()));
             }
             Origin::Rows(frame, at_once, order) => {
                 let rows = self.shape.first().copied().unwrap_or(1).max(1);
                 let of_row = (self.count / rows).max(1);
                 let row = at / of_row / *at_once * *at_once;
                 *start = row * of_row;
-                let lane = self.dtype.map_or(1, DType::lane_size);
-                read_rows(frame, row, rows.min(row + *at_once), |read| {
-                    if *order != ByteOrder::NATIVE {
-                        read.chunks_exact_mut(lane).for_each(<[u8]>::reverse);
-                    }
-                    bytes.clear();
-                    bytes.extend_from_slice(read);
-                })?;
+                *bytes = read_rows(frame, row, rows.min(row + *at_once), budget)?;
+                to_native(bytes, self.dtype, *order);
             }
             Origin::Transposed(array, dtype, order) => {
                 // The more rows at a time, the more of each page that is visited is used.
-                let count = (AT_ONCE_TRANSPOSED / self.size).max(1).min(self.count - at);
-                bytes.resize((count * self.size) as usize, 0);
+                let count = (AT_ONCE_TRANSPOSED / size).max(1).min(self.count - at);
+                budget.work(count * size)?;
+                *bytes = budget.room(count * size)?;
                 array.read(at as usize, count as usize, bytes);
-                let lane = dtype.map_or(1, DType::lane_size);
-                if *order != ByteOrder::NATIVE && lane > 1 {
-                    bytes.chunks_exact_mut(lane).for_each(<[u8]>::reverse);
-                }
+                to_native(bytes, *dtype, *order);
             }
-            Origin::Whole => bytes.resize((self.count * self.size) as usize, 0), // never: it has all
+            Origin::Whole => *bytes = budget.room(self.count * size)?, // never: it has all
         }
         Ok(())
     }
@@ -285,7 +297,7 @@ impl<'a> Values<'a> {
 
 /// Why not all elements were read.
 pub enum Stopped {
-    Read(Error),
+    Read(Stop),
     By(Failure),
 }
 
@@ -298,29 +310,10 @@ impl Stopped {
     }
 }
 
-/// Why elements cannot be read.
-enum Stop {
-    Error(Error),
-    TooLarge(u64),
-}
-
-impl Stop {
-    fn in_file(self, opened: &Opened<'_>) -> Failure {
-        match self {
-            Self::Error(error) => opened.fail(error),
-            Self::TooLarge(length) => Failure::too_large(length, 1),
-        }
+/// Turns numbers of that byte order into those of this machine.
+fn to_native(bytes: &mut [u8], dtype: Option<DType>, order: ByteOrder) {
+    let lane = dtype.map_or(1, DType::lane_size);
+    if order != ByteOrder::NATIVE && lane > 1 {
+        bytes.chunks_exact_mut(lane).for_each(<[u8]>::reverse);
     }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-/// A length as one of memory, if it is within a limit.
-fn within(length: Option<u64>, limit: u64) -> Result<usize, Stop> {
-    let length = length.unwrap_or(u64::MAX);
-    usize::try_from(length).ok().filter(|_| length <= limit).ok_or(Stop::TooLarge(length))
 }

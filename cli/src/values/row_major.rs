@@ -1,10 +1,29 @@
 //! A column-major array, read in row-major order.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
-/// The elements of a column-major array, all in memory or mapped.
+use crate::common::budget::Room;
+
+/// Bytes that are all in memory, or mapped.
+pub enum Bytes<'a> {
+    Mapped(&'a [u8]),
+    Held(Room<'a>),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(bytes) => bytes,
+            Self::Held(room) => room,
+        }
+    }
+}
+
+/// The elements of a column-major array.
 pub struct Transposed<'a> {
-    bytes: Cow<'a, [u8]>,
+    bytes: Bytes<'a>,
     shape: Vec<usize>,
     /// Bytes of an element.
     size: usize,
@@ -12,7 +31,7 @@ pub struct Transposed<'a> {
 
 impl<'a> Transposed<'a> {
     /// `None` if there are not as many bytes as the shape requires.
-    pub fn new(bytes: Cow<'a, [u8]>, shape: &[u64], size: u64) -> Option<Self> {
+    pub fn new(bytes: Bytes<'a>, shape: &[u64], size: u64) -> Option<Self> {
         let shape: Vec<usize> = shape.iter().map(|length| usize::try_from(*length).ok()).collect::<Option<_>>()?;
         let size = usize::try_from(size).ok()?;
         let length = shape.iter().try_fold(size, |product, length| product.checked_mul(*length))?;
@@ -85,7 +104,7 @@ mod tests {
         for shape in [&[6][..], &[3, 4], &[2, 3, 4], &[1, 5], &[5, 1], &[3, 1, 2, 2], &[2, 2, 2, 2, 2]] {
             let count: u64 = shape.iter().product();
             let bytes: Vec<u8> = (0..count as u16).flat_map(u16::to_ne_bytes).collect();
-            let array = Transposed::new(Cow::Borrowed(&bytes), shape, 2).unwrap();
+            let array = Transposed::new(Bytes::Mapped(&bytes), shape, 2).unwrap();
             let expected: Vec<u8> = (0..count)
                 .flat_map(|element| {
                     // The row-major index of the element, and its column-major number.
@@ -106,7 +125,7 @@ mod tests {
                 }
             }
         }
-        assert!(Transposed::new(Cow::Borrowed(&[0; 11]), &[2, 3], 2).is_none());
-        assert!(Transposed::new(Cow::Borrowed(&[]), &[0, 3], 2).is_some());
+        assert!(Transposed::new(Bytes::Mapped(&[0; 11]), &[2, 3], 2).is_none());
+        assert!(Transposed::new(Bytes::Mapped(&[]), &[0, 3], 2).is_some());
     }
 }

@@ -73,6 +73,11 @@ fn bound_of_step(field: Option<&&str>) -> Option<u64> {
     }
 }
 
+/// The number of elements of a part.
+pub fn count(spans: &[Span]) -> u64 {
+    spans.iter().map(Span::len).fold(1, u64::saturating_mul)
+}
+
 /// Prints the elements of a part: a line for each row along the last dimension, headed by the indices before it.
 pub fn print(
     out: &mut impl Write,

@@ -6,6 +6,7 @@ mod explain;
 mod extract;
 mod large;
 mod layout;
+mod limits;
 mod list;
 mod model;
 mod show;

@@ -143,17 +143,25 @@ fn parts_are_known_by_their_content() {
     let path = folder.as_path().to_str().unwrap();
     let text = out(&["verify", path]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 5, "{text}");
-    assert!(lines[0].ends_with("m-00002-of-00003.gguf: ok (3 tensors, 96 bytes)"), "{text}");
+    assert_eq!(lines.len(), 6, "{text}");
+    assert!(
+        lines[0].ends_with("m-00002-of-00003.gguf: ok (3 tensors, 96 bytes, nothing to verify: no checksums)"),
+        "{text}"
+    );
     for (line, name) in lines[1..].iter().zip(["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"]) {
         assert!(line.contains("warning:") && line.contains(name), "{text}");
     }
     assert!(lines[4].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
-    // The first part by its content stands for all, any other for itself.
-    let record = json(&["list", "--json", &folder.path("m-00002-of-00003.gguf")]);
-    assert_eq!(names(&record), ["a", "b", "c"]);
-    assert_eq!(record["files"].as_array().unwrap().len(), 3);
-    assert_eq!(names(&json(&["list", "--json", &folder.path("rest")])), ["c"]);
+    assert!(lines[5].contains("no part of a model, though its name says part 2 of 3"), "{text}");
+    // The first part by its content or by its name stands for all, any other for itself.
+    for first in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"] {
+        let record = json(&["list", "--json", &folder.path(first)]);
+        assert_eq!(names(&record), ["a", "b", "c"]);
+        assert_eq!(record["files"].as_array().unwrap().len(), 3);
+        assert_eq!(kinds(&record, "warnings").len(), 3);
+    }
+    let record = json(&["list", "--json", &folder.path("rest")]);
+    assert_eq!((names(&record), kinds(&record, "warnings").len()), (vec!["c"], 1));
 }
 
 #[test]

@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use tenslice::safetensors::Index;
 use tenslice::{Error, ErrorKind, File};
 
+use crate::common::budget::{Budget, Stop};
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
 use crate::common::model::{Mapped, Target, checked};
-use crate::common::reading::{Reading, check_limit};
+use crate::common::problem::Problem;
+use crate::common::reading::{Reading, Work};
 use crate::common::table::Look;
 use crate::common::text::plural;
+use crate::options::Limits;
 use crate::terminal::Terminal;
 
 /// Why files are refused: the rule, the section of the specification, the bytes around the place
@@ -28,17 +31,17 @@ pub struct Arguments {
     #[arg(long)]
     digest: bool,
 
-    /// Also decode arrays of more than 1 GiB, with the padding of their chunks, or 2^24 chunks
-    #[arg(long)]
-    no_limit: bool,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, target| self.explain(terminal, target))
+        let budget = self.limits.budget();
+        terminal.each(&self.files, |terminal, target| self.explain(terminal, target, &budget))
     }
 
-    fn explain(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
+    fn explain(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
         let path = target.path();
         let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
         let Terminal { out, look, .. } = terminal;
@@ -52,15 +55,15 @@ impl Arguments {
         let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
         if !model.problems.is_empty() {
-            return Failure::all(model.problems.into_iter().map(Failure::from).collect());
+            return Failure::all(model.problems);
         }
         if self.digest {
-            for opened in model.files.iter().filter(|_| !self.no_limit) {
-                check_limit(&opened.file)?;
-            }
+            budget.add_file(model.length());
             for (opened, tensor) in model.tensors() {
-                if let Err(error) = Reading::of(opened, &tensor, &|_| {}).verdict {
-                    return refused(out, *look, opened.path, opened.bytes, error);
+                match Reading::of(opened, &tensor, Work { budget, progress: &|_| {} }).verdict {
+                    Ok(()) => {}
+                    Err(Stop::Error(error)) => return refused(out, *look, opened.path, opened.bytes, error),
+                    Err(stop) => return Err(Problem::of_stop(opened.name, &tensor, stop, opened.bytes).into()),
                 }
             }
         }

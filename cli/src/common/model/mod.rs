@@ -3,7 +3,7 @@
 //! What belongs together is decided in `listed` and `parts`, without I/O; here files are mapped and opened. A file that is
 //! missing or wrong is a problem of the model: the rest stays readable.
 
-mod files;
+pub mod files;
 mod listed;
 mod parts;
 
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use tenslice::safetensors::Index;
 use tenslice::{Component, Error, ErrorKind, File, Tensor, Warning, Warnings};
 
-pub use self::files::{MISSING_SHARD, files_of_index, models_of};
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 use self::parts::{MISSING_PART, Part};
+use super::budget::Stop;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
 use super::problem::Problem;
@@ -107,11 +107,14 @@ impl Mapped {
             }
             opened => opened.map_err(fail)?,
         };
-        let is_first = file.as_gguf().and_then(|gguf| gguf.split()).is_some_and(|split| split.index == 0);
-        if is_first && path != Path::new("-") {
+        let split = file.as_gguf().and_then(|gguf| gguf.split());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // The first part by its content or by its name: if these disagree, the others are read all the same.
+        if split.is_some_and(|split| split.index == 0 || parts::is_named_first(&name)) && path != Path::new("-") {
             return Self::of_parts(path, parts_of(&siblings(path)), path.file_name().map(PathBuf::from));
         }
-        let (shards, problems, warnings) = map_shards(path, &file);
+        let (shards, problems, mut warnings) = map_shards(path, &file);
+        warnings.extend(file.as_gguf().and_then(|_| parts::misnamed(&name, split)));
         let file = MappedFile { path: path.into(), name: None, bytes, shards };
         Ok(Self { path: path.into(), index: None, files: vec![file], problems, warnings })
     }
@@ -218,6 +221,15 @@ impl<'m> Model<'m> {
         self.index.is_some() || self.files.iter().any(|opened| opened.name.is_some())
     }
 
+    /// How many bytes its files have.
+    pub fn length(&self) -> u64 {
+        let lengths = self.files.iter().map(|opened| {
+            let of_shards = opened.shards.values().map(|bytes| bytes.len() as u64).sum();
+            opened.file.length().saturating_add(of_shards)
+        });
+        lengths.fold(0, u64::saturating_add)
+    }
+
     /// All tensors, with the files that they are in.
     pub fn tensors(&self) -> impl Iterator<Item = (&Opened<'m>, Tensor<'m>)> {
         self.files.iter().flat_map(|opened| opened.tensors().map(move |tensor| (opened, tensor)))
@@ -273,9 +285,9 @@ impl<'m> Opened<'m> {
         self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
     }
 
-    /// An error of this file.
-    pub fn fail(&self, error: Error) -> Failure {
-        let failure = Failure::of(error, self.bytes);
+    /// An error of this file, or a limit that was reached in it.
+    pub fn fail(&self, stop: impl Into<Stop>) -> Failure {
+        let failure = Failure::of(stop, self.bytes);
         if let Some(name) = self.name { failure.in_file(name) } else { failure }
     }
 

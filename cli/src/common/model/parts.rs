@@ -82,22 +82,20 @@ fn judge(parts: &[Part], group: &[usize]) -> Model {
     let mut of_number: BTreeMap<u64, usize> = BTreeMap::new();
     let mut sorted = group.to_vec();
     // A file that is named as its content says comes before others with that content.
-    let name_of = |i: &usize| parts.get(*i).map(|part| (!is_named_well(part), part.name.as_str()));
+    let is_misnamed = |part: &Part| misnamed(&part.name, Some(part.split)).is_some();
+    let name_of = |i: &usize| parts.get(*i).map(|part| (is_misnamed(part), part.name.as_str()));
     sorted.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
     for i in sorted {
         let Some(part) = parts.get(i) else { continue };
-        let Split { index, count, .. } = part.split;
-        let this = format!("this is part {} of {count} (split.no {index})", index.saturating_add(1));
+        let index = part.split.index;
+        let this = description(part.split);
         if let Some(first) = of_number.get(&index).and_then(|first| parts.get(*first)) {
             let message = format!("{this}, as {} is", printable(&first.name));
             model.problems.push(Problem::of_file("RepeatedPart", &part.name, message));
             continue;
         }
         of_number.insert(index, i);
-        if !is_named_well(part) {
-            let message = format!("{this}, which its name does not say");
-            model.warnings.push(Problem::of_file("MisnamedPart", &part.name, message));
-        }
+        model.warnings.extend(misnamed(&part.name, Some(part.split)));
     }
     let count = splits(parts, group).next().map_or(0, |split| split.count);
     let prefix = group.iter().find_map(|i| parts.get(*i).and_then(|part| PartName::parse(&part.name)));
@@ -121,10 +119,27 @@ fn judge(parts: &[Part], group: &[usize]) -> Model {
     model
 }
 
-/// Whether the name of a file is that of the part that it is.
-fn is_named_well(part: &Part) -> bool {
-    let Split { index, count, .. } = part.split;
-    PartName::parse(&part.name).is_some_and(|name| (name.index, name.count) == (index, count))
+/// Whether a file has the name of the first part of a model.
+pub fn is_named_first(name: &str) -> bool {
+    PartName::parse(name).is_some_and(|name| name.index == 0)
+}
+
+/// The warning that the name of a file and what it states of itself disagree.
+pub fn misnamed(name: &str, split: Option<Split>) -> Option<Problem> {
+    let message = match (PartName::parse(name), split) {
+        (Some(named), Some(split)) if (named.index, named.count) == (split.index, split.count) => return None,
+        (None, None) => return None,
+        (_, Some(split)) => format!("{}, which its name does not say", description(split)),
+        (Some(named), None) => {
+            format!("this is no part of a model, though its name says part {} of {}", named.index + 1, named.count)
+        }
+    };
+    Some(Problem::of_file("MisnamedPart", name, message))
+}
+
+fn description(split: Split) -> String {
+    let Split { index, count, .. } = split;
+    format!("this is part {} of {count} (split.no {index})", index.saturating_add(1))
 }
 
 #[cfg(test)]

@@ -1,0 +1,276 @@
+//! What a command may use, so that a small file cannot make it take any amount of memory and time.
+//!
+//! Both limits are of the whole command, over all its files, tensors and threads: decoded bytes in memory at once, and work
+//! in bytes that are read, decoded or hashed, in proportion to the files.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use tenslice::{Error, ErrorKind};
+
+use super::text::size;
+
+/// The most decoded bytes that are held at once.
+pub const MEMORY: u64 = 1 << 30;
+/// The work that any command may do, and what each byte of its files adds.
+const WORK: u64 = 1 << 30;
+const WORK_OF_A_BYTE: u64 = 64;
+
+/// What a command has used of its limits.
+#[derive(Debug)]
+pub struct Budget {
+    has_limits: bool,
+    /// Whether threads share it, which wait for each other's memory.
+    is_shared: bool,
+    held: Mutex<u64>,
+    freed: Condvar,
+    allowed: AtomicU64,
+    done: AtomicU64,
+}
+
+/// A limit that is exceeded, and what was needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Bytes that would be held at once.
+    Memory(u64),
+    /// Bytes of work in all, and how many are allowed.
+    Work(u64, u64),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Memory(u64::MAX) => {
+                write!(f, "memory limit: decoded data of unknown size exceeds {}", size(MEMORY))?
+            }
+            Self::Memory(needed) => {
+                write!(f, "memory limit: {} of decoded data at once, more than {}", size(needed), size(MEMORY))?;
+            }
+            Self::Work(needed, allowed) => {
+                write!(f, "work limit: {} to read and decode in all, more than {}", size(needed), size(allowed))?;
+            }
+        }
+        f.write_str("; --no-limit lifts both limits")
+    }
+}
+
+/// Why data was not read.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    Error(Error),
+    Limit(Limit),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Limit> for Stop {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+/// Memory for decoded bytes, which goes back to the budget when it is dropped.
+#[derive(Debug)]
+pub struct Room<'b> {
+    bytes: Vec<u8>,
+    /// The bytes that are in use.
+    used: Range<usize>,
+    budget: &'b Budget,
+    length: u64,
+}
+
+impl Deref for Room<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.used.clone()]
+    }
+}
+
+impl DerefMut for Room<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.used.clone()]
+    }
+}
+
+impl Room<'_> {
+    /// Uses only `length` bytes from `start` on, if there are so many. The memory of the others stays taken.
+    pub fn narrow(&mut self, start: usize, length: usize) {
+        let start = self.used.start.saturating_add(start).min(self.used.end);
+        self.used = start..start.saturating_add(length).min(self.used.end);
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        let mut held = self.budget.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = held.saturating_sub(self.length);
+        self.budget.freed.notify_all();
+    }
+}
+
+impl Budget {
+    /// The limits of a command, or none.
+    pub fn new(has_limits: bool) -> Self {
+        Self {
+            has_limits,
+            is_shared: false,
+            held: Mutex::new(0),
+            freed: Condvar::new(),
+            allowed: AtomicU64::new(WORK),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// The same for threads, which wait for memory that another one holds. None of them may hold a room while it asks for
+    /// another: [`rooms`](Self::rooms) is for several.
+    pub fn shared(has_limits: bool) -> Self {
+        Self { is_shared: true, ..Self::new(has_limits) }
+    }
+
+    /// Allows the work that files of so many bytes may take.
+    pub fn add_file(&self, length: u64) {
+        let more = length.saturating_mul(WORK_OF_A_BYTE);
+        let add = |allowed: u64| Some(allowed.saturating_add(more));
+        let _ = self.allowed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+
+    /// Whether so much more work is within the limit: what would end in the middle need not begin.
+    pub fn afford(&self, bytes: u64) -> Result<(), Limit> {
+        let (done, allowed) = (self.done.load(Ordering::Relaxed), self.allowed.load(Ordering::Relaxed));
+        let needed = done.saturating_add(bytes);
+        if self.has_limits && needed > allowed { Err(Limit::Work(needed, allowed)) } else { Ok(()) }
+    }
+
+    /// Counts work before it is done.
+    pub fn work(&self, bytes: u64) -> Result<(), Limit> {
+        let add = |done: u64| Some(done.saturating_add(bytes));
+        self.afford(bytes)?;
+        let _ = self.done.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        Ok(())
+    }
+
+    /// Memory of so many bytes.
+    pub fn room(&self, length: u64) -> Result<Room<'_>, Limit> {
+        self.rooms([length]).map(|[room]| room)
+    }
+
+    /// Memory of such lengths, all of it or none.
+    pub fn rooms<const N: usize>(&self, lengths: [u64; N]) -> Result<[Room<'_>; N], Limit> {
+        let wanted = lengths.iter().fold(0, |sum: u64, length| sum.saturating_add(*length));
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.has_limits && held.saturating_add(wanted) > MEMORY {
+            if wanted > MEMORY || !self.is_shared {
+                return Err(Limit::Memory(held.saturating_add(wanted)));
+            }
+            held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+        *held = held.saturating_add(wanted);
+        drop(held);
+        Ok(lengths.map(|length| {
+            // Zeroed pages cost nothing until they are written: a wrong length is detected before that.
+            let mut bytes = Vec::new();
+            let size = usize::try_from(length).unwrap_or(usize::MAX);
+            if bytes.try_reserve_exact(size).is_ok() {
+                bytes = vec![0; size];
+            }
+            Room { used: 0..bytes.len(), bytes, budget: self, length }
+        }))
+    }
+
+    /// No memory.
+    pub fn empty(&self) -> Room<'_> {
+        Room { bytes: Vec::new(), used: 0..0, budget: self, length: 0 }
+    }
+
+    /// Calls `f` with as much memory as it needs; if that is unknown, with more and more.
+    pub fn with_room<T, E: Into<Stop>>(
+        &self,
+        length: Option<u64>,
+        f: impl FnMut(&mut [u8]) -> Result<T, E>,
+    ) -> Result<T, Stop> {
+        self.fill(length, f).map(|(result, _)| result)
+    }
+
+    /// The same, and returns the memory.
+    pub fn fill<T, E: Into<Stop>>(
+        &self,
+        length: Option<u64>,
+        mut f: impl FnMut(&mut [u8]) -> Result<T, E>,
+    ) -> Result<(T, Room<'_>), Stop> {
+        const FIRST: u64 = 1 << 16;
+        const LARGEST: u64 = 1 << 34;
+        let mut length_now = length.unwrap_or(FIRST);
+        loop {
+            let mut room = self.room(length_now)?;
+            let stop = match f(&mut room) {
+                Ok(result) => return Ok((result, room)),
+                Err(stop) => stop.into(),
+            };
+            let is_short = |error: &Error| matches!(error.kind(), ErrorKind::TooSmall | ErrorKind::OutOfScratch);
+            if length.is_some() || length_now >= LARGEST || !matches!(&stop, Stop::Error(error) if is_short(error)) {
+                return Err(stop);
+            }
+            self.work(length_now)?;
+            length_now *= 4;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_goes_back() {
+        let budget = Budget::new(true);
+        let room = budget.room(MEMORY - 10).unwrap();
+        assert_eq!(budget.room(11).err(), Some(Limit::Memory(MEMORY + 1)));
+        drop(budget.room(10).unwrap());
+        drop(room);
+        assert!(budget.rooms([MEMORY / 2, MEMORY / 2]).is_ok());
+        assert!(budget.rooms([MEMORY, 1]).is_err());
+        assert!(Budget::new(false).rooms([MEMORY, 1]).is_ok());
+        let mut room = budget.room(10).unwrap();
+        room.copy_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        room.narrow(2, 5);
+        room.narrow(1, 9);
+        assert_eq!(*room, [3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn threads_wait_for_each_other() {
+        let budget = Budget::shared(true);
+        let most = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let _room = budget.room(MEMORY / 3).unwrap();
+                        most.fetch_max(*budget.held.lock().unwrap(), Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert!(most.into_inner() <= MEMORY);
+        assert_eq!(*budget.held.lock().unwrap(), 0);
+    }
+
+    #[test]
+    fn work_is_in_proportion_to_the_files() {
+        let budget = Budget::new(true);
+        budget.add_file(10);
+        assert_eq!(budget.work(WORK + 640), Ok(()));
+        assert_eq!(budget.work(1), Err(Limit::Work(WORK + 641, WORK + 640)));
+        assert_eq!(budget.afford(1), budget.work(1));
+        budget.add_file(1);
+        assert_eq!(budget.work(1), Ok(()));
+        assert!(Budget::new(false).work(u64::MAX).is_ok());
+    }
+}

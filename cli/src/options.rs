@@ -1,0 +1,49 @@
+//! Options that several commands have.
+
+use crate::common::budget::Budget;
+
+/// The limits of a command.
+#[derive(clap::Args)]
+pub struct Limits {
+    /// Lift the limits of the command: 1 GiB of decoded data in memory at once; and to read, decode and hash 1 GiB and 64
+    /// times the bytes of the files
+    #[arg(long)]
+    no_limit: bool,
+}
+
+impl Limits {
+    /// For a command of one thread.
+    pub fn budget(&self) -> Budget {
+        Budget::new(!self.no_limit)
+    }
+
+    /// For threads that read a tensor each.
+    pub fn shared_budget(&self) -> Budget {
+        Budget::shared(!self.no_limit)
+    }
+}
+
+/// Which checksums are compared before data is handed out.
+#[derive(clap::Args)]
+pub struct Checks {
+    /// Compare all checksums of a tensor, even if only a part of a large one is read
+    #[arg(long, conflicts_with = "no_verify")]
+    verify: bool,
+
+    /// Compare no checksums
+    #[arg(long)]
+    no_verify: bool,
+}
+
+impl Checks {
+    /// Whether the checksums of a tensor are compared that is read as a whole.
+    pub fn are_compared(&self) -> bool {
+        !self.no_verify
+    }
+
+    /// Whether they are compared if only a part is read of a tensor that has so many bytes in the file.
+    pub fn are_compared_for_a_part(&self, stored: u64) -> bool {
+        const SMALL: u64 = 1 << 26;
+        self.verify || self.are_compared() && stored <= SMALL
+    }
+}

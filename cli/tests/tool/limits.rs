@@ -1,0 +1,59 @@
+//! What a small file can make a command do: memory and work are limited for the whole command.
+
+use serde_json::Value;
+
+use crate::support::{Folder, run};
+
+/// A zTensor 1.2 file whose tensors share one stream of Zstandard, which is said to decode to so many bytes, and is damaged.
+fn shared_stream(tensors: usize, decoded_length: u32) -> Vec<u8> {
+    let text = |text: &str| [&[0x60 | text.len() as u8][..], text.as_bytes()].concat();
+    let number = |n: u32| [&[0x1a][..], &n.to_be_bytes()].concat();
+    let mut manifest =
+        [&[0xa2][..], &text("version"), &text("1.2.0"), &text("objects"), &[0xb8, tensors as u8]].concat();
+    for i in 0..tensors {
+        manifest.extend([text(&format!("t{i:02}")), vec![0xa3]].concat());
+        manifest.extend([text("shape"), vec![0x81], number(decoded_length), text("format"), text("dense")].concat());
+        manifest
+            .extend([text("components"), vec![0xa1], text("data"), vec![0xa5], text("dtype"), text("u8")].concat());
+        manifest.extend([text("offset"), number(64), text("length"), number(13)].concat());
+        manifest
+            .extend([text("uncompressed_length"), number(decoded_length), text("encoding"), text("zstd")].concat());
+    }
+    let mut bytes = b"ZTEN1000".to_vec();
+    bytes.resize(64, 0);
+    // The head of a frame, a block of no kind that there is.
+    bytes.extend([&[0x28, 0xb5, 0x2f, 0xfd, 0xa0][..], &decoded_length.to_le_bytes(), &[7, 0, 0, 0]].concat());
+    bytes.extend(&manifest);
+    bytes.extend((manifest.len() as u64).to_le_bytes());
+    bytes.extend(b"ZTEN1000");
+    bytes
+}
+
+/// Of 30 tensors that decode to 600 MiB each, the first is read. It is damaged, so that this takes no time.
+#[test]
+fn work_is_limited_for_the_command() {
+    let folder = Folder::new();
+    let file = folder.write("shared.zt", &shared_stream(30, 600 << 20));
+    for command in [&["verify", "--jobs", "1", &file][..], &["list", "--digest", &file]] {
+        let run = run(command);
+        assert_eq!((run.status, run.err.lines().count()), (1, 2), "{}", run.err);
+        assert!(run.err.contains("tensor \"t01\": work limit: 1.2 GiB to read and decode in all"), "{}", run.err);
+        assert!(run.err.contains("--no-limit") && run.err.contains("(28 more tensors were not read)"), "{}", run.err);
+    }
+    let refused = run(&["list", "--digest", "--json", &file]);
+    let record: Value = serde_json::from_str(&refused.out).unwrap();
+    let problems = record["problems"].as_array().unwrap();
+    assert_eq!((problems.len(), &problems[1]["kind"]), (30, &"limit".into()));
+    let all = run(&["verify", "--no-limit", &file]);
+    assert!(all.status == 1 && !all.err.contains("limit") && all.err.lines().count() == 30, "{}", all.err);
+}
+
+/// The limit is one for all files.
+#[test]
+fn files_share_the_limits() {
+    let folder = Folder::new();
+    let files = ["a.zt", "b.zt"].map(|name| folder.write(name, &shared_stream(1, 600 << 20)));
+    let both = run(&["verify", &files[0], &files[1]]);
+    assert!(both.err.contains("b.zt: tensor \"t00\": work limit"), "{}", both.err);
+    assert!(!run(&["verify", &files[1]]).err.contains("limit"));
+}
