@@ -161,7 +161,9 @@ impl Arguments {
         if self.no_values {
             return Err("they are not wanted".into());
         }
-        Values::of(opened, &tensor, budget).map_err(reason)
+        let mut values = Values::of(opened, &tensor, budget).map_err(reason)?;
+        values.expect_all().map_err(|stop| reason(opened.fail(stop)))?;
+        Ok(values)
     }
 
     /// The differences in what two files say of tensors, and in their bytes, where the elements cannot be had.

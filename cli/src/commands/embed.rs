@@ -151,7 +151,7 @@ impl Arguments {
         if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) || is_transposed {
             let mut values = Values::of(opened, tensor, budget)?;
             if self.row_major {
-                values.to_row_major(opened)?;
+                values.make_row_major(opened)?;
             }
             let mut all = values.all().map_err(|stop| opened.fail(stop))?;
             to_little_endian(&mut all, values.dtype);

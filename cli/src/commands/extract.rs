@@ -100,7 +100,7 @@ impl Arguments {
             return Err(Failure::new("WrongType", format!("its elements are {what}: write them with --f32")));
         }
         if self.row_major {
-            values.to_row_major(opened)?;
+            values.make_row_major(opened)?;
         }
         let is_column_major = values.order == Order::ColumnMajor && values.shape.len() > 1;
         let conversion = match (self.f32, values.dtype.map(lanes)) {

@@ -64,9 +64,6 @@ impl Arguments {
             return self.show_part(terminal, opened, &tensor, part, &budget);
         }
         describe(terminal, opened, &tensor)?;
-        if tensor.layout() == Layout::TensorTrain {
-            return Ok(()); // the elements may be more than any memory holds
-        }
         verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
         let mut values = Values::of(opened, &tensor, &budget)?;
         numbers(terminal, opened, &tensor, &mut values)
@@ -141,15 +138,23 @@ fn numbers(
     tensor: &Tensor<'_>,
     values: &mut Values<'_>,
 ) -> Result<(), Failure> {
-    let s = plural(values.count);
     let length = values.count.saturating_mul(values.size);
     let dense = if is_sparse(tensor) { ", zeros included" } else { "" };
     if is_compressed_array(tensor) {
         let order = values.order.text();
         writeln!(terminal.out, "  decoded: {} {:?}, {order}", dtype(values.dtype, false), values.shape)?;
     }
-    writeln!(terminal.out, "  {} element{s}, {}{dense}", values.count, size(length))?;
+    if tensor.shape().element_count().is_some() {
+        let (count, s) = (values.count, plural(values.count));
+        writeln!(terminal.out, "  {count} element{s}, {}{dense}", size(length))?;
+    } else {
+        writeln!(terminal.out, "  2^64 elements or more")?;
+    }
     slice::print_first(&mut terminal.out, terminal.look, values, opened)?;
+    if tensor.layout() == Layout::TensorTrain {
+        // All elements may be more than any memory holds.
+        return Ok(writeln!(terminal.out, "    numbers: not computed of a tensor train")?);
+    }
     let Some((lane, count)) = values.dtype.map(lanes) else { return Ok(()) };
     let bar = progress::bar(length.saturating_mul(2));
     let mut statistics = Statistics::default();

@@ -1,13 +1,16 @@
 //! The elements of a tensor, a piece at a time: a tensor of many gigabytes takes a few megabytes of memory.
 //!
-//! What is compressed as a whole (one stream of Zstandard or deflate), sparse, or a tensor train is decoded as a whole.
+//! What is compressed as a whole (one stream of Zstandard or deflate) or sparse is decoded as a whole. So is a tensor train
+//! if all of its elements are read; some of them are computed without the others.
 
 pub mod histogram;
 pub mod number;
 mod row_major;
 pub mod slice;
 pub mod statistics;
+mod train;
 
+use tenslice::blz::BlzFile;
 use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Tensor, b2nd};
 
 use crate::common::budget::{Budget, Room, Stop};
@@ -15,6 +18,7 @@ use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, read_rows, rows_at_once};
 use row_major::{Bytes, Transposed};
+use train::Elements;
 
 /// Bytes of elements that are read at a time.
 const AT_ONCE: u64 = 1 << 22;
@@ -28,6 +32,7 @@ pub struct Values<'a> {
     pub dtype: Option<DType>,
     /// Bytes of an element.
     pub size: u64,
+    /// Of a tensor train that has more elements than 64 bits count, 2^64 - 1.
     pub count: u64,
     pub shape: Vec<u64>,
     pub order: Order,
@@ -47,6 +52,8 @@ enum Origin<'a> {
     Rows(b2nd::Frame<'a>, u64, ByteOrder),
     /// A column-major array, read in row-major order; the type of stored numbers, and their byte order.
     Transposed(Transposed<'a>, Option<DType>, ByteOrder),
+    /// A tensor train whose elements are computed one by one or in blocks.
+    Train(Tensor<'a>, Box<Elements<'a>>),
     /// The window has all.
     Whole,
 }
@@ -54,7 +61,8 @@ enum Origin<'a> {
 impl<'a> Values<'a> {
     /// Prepares to read the elements of a tensor. Decodes what can only be decoded as a whole.
     pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, budget: &'a Budget) -> Result<Self, Failure> {
-        let count = tensor.shape().element_count();
+        let blz = opened.file.as_blz().filter(|_| tensor.layout() == Layout::TensorTrain);
+        let count = tensor.shape().element_count().or(blz.map(|_| u64::MAX));
         let mut values = Self {
             dtype: tensor.dtype(),
             size: tensor.dtype().and_then(DType::size).unwrap_or(1),
@@ -86,7 +94,10 @@ impl<'a> Values<'a> {
                 }
                 Ok(())
             }
-            _ => values.materialize(tensor),
+            _ => match blz {
+                Some(blz) => values.take_train(*tensor, &blz),
+                None => values.materialize(tensor),
+            },
         };
         match found {
             Ok(()) => Ok(values),
@@ -154,9 +165,19 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
+    /// A tensor train.
+    fn take_train(&mut self, tensor: Tensor<'a>, blz: &BlzFile<'a>) -> Result<(), Stop> {
+        let elements = Elements::new(blz.train()?, &self.shape, self.size);
+        self.order = Order::RowMajor;
+        self.origin = Origin::Train(tensor, Box::new(elements));
+        Ok(())
+    }
+
     /// Any other layout that stands for a dense array.
     fn materialize(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
-        let length = tensor.dense_length().unwrap_or(0);
+        // A tensor train may stand for more elements than 64 bits count.
+        let is_train = tensor.layout() == Layout::TensorTrain;
+        let length = tensor.dense_length().unwrap_or(if is_train { u64::MAX } else { 0 });
         self.order = Order::RowMajor;
         self.budget.work(length.saturating_add(tensor.scratch_length().unwrap_or(0)))?;
         let mut room = self.budget.room(length)?;
@@ -169,7 +190,7 @@ impl<'a> Values<'a> {
 
     /// From now on, gives the elements in row-major order. Of a column-major array that is not mapped all is held in
     /// memory.
-    pub fn to_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
+    pub fn make_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
         if self.order != Order::ColumnMajor {
             return Ok(());
         }
@@ -209,6 +230,38 @@ impl<'a> Values<'a> {
     /// Whether all has been decoded already.
     pub fn is_decoded(&self) -> bool {
         matches!(self.origin, Origin::Whole)
+    }
+
+    /// Prepares to read all elements: of a tensor train they share so many products that it is decoded as a whole.
+    pub fn expect_all(&mut self) -> Result<(), Stop> {
+        if let Origin::Train(tensor, _) = &self.origin {
+            let tensor = *tensor;
+            self.materialize(&tensor)?;
+            (self.origin, self.window.0) = (Origin::Whole, 0);
+        }
+        Ok(())
+    }
+
+    /// Prepares to read, by [`at`](Self::at), so many indices in each dimension.
+    pub fn expect(&mut self, wanted: &[u64]) {
+        if let Origin::Train(_, elements) = &mut self.origin {
+            elements.expect(wanted, AT_ONCE);
+        }
+    }
+
+    /// Writes the bytes of the element with that index to `out`.
+    pub fn at(&mut self, index: &[u64], out: &mut Vec<u8>) -> Result<(), Stop> {
+        if let Origin::Train(_, elements) = &mut self.origin {
+            out.clear();
+            out.extend_from_slice(elements.at(index)?);
+            return Ok(());
+        }
+        let ends = index.iter().zip(&self.shape);
+        let number = match self.order {
+            Order::ColumnMajor => ends.rev().fold(0, |number, (index, length)| number * length + index),
+            _ => ends.fold(0, |number, (index, length)| number * length + index),
+        };
+        self.read(number, 1, out)
     }
 
     /// How many elements are best read at a time.
@@ -276,6 +329,12 @@ impl<'a> Values<'a> {
                 array.read(at as usize, count as usize, bytes);
                 to_native(bytes, *dtype, *order);
             }
+            Origin::Train(_, elements) => {
+                *bytes = budget.room(count * size)?;
+                for (element, to) in (at..at + count).zip(bytes.chunks_exact_mut(size as usize)) {
+                    to.copy_from_slice(elements.at(&slice::index_of(element, &self.shape, Order::RowMajor))?);
+                }
+            }
             Origin::Whole => *bytes = budget.room(self.count * size)?, // never: it has all
         }
         Ok(())
@@ -283,6 +342,7 @@ impl<'a> Values<'a> {
 
     /// Reads all elements, piece by piece: `f` takes the number of the first one, and the bytes.
     pub fn each(&mut self, mut f: impl FnMut(u64, &[u8]) -> Result<(), Failure>) -> Result<(), Stopped> {
+        self.expect_all().map_err(Stopped::Read)?;
         let mut bytes = Vec::new();
         let mut at = 0;
         while at < self.count {

@@ -86,10 +86,11 @@ pub fn print(
     values: &mut Values<'_>,
     spans: &[Span],
 ) -> Result<(), Failure> {
-    let strides = strides(&values.shape, values.order);
     let (outer, inner) = spans.split_at(spans.len().saturating_sub(1));
-    let one = [Span { start: 0, end: 1, step: 1 }];
-    let (inner, stride) = (inner.first().unwrap_or(&one[0]), strides.last().copied().unwrap_or(1));
+    let one = Span { start: 0, end: 1, step: 1 };
+    let has_none = inner.is_empty();
+    let inner = inner.first().unwrap_or(&one);
+    values.expect(&spans.iter().map(Span::len).collect::<Vec<_>>());
     if outer.iter().any(|span| span.len() == 0) || inner.len() == 0 {
         writeln!(out, "    no elements")?;
         return Ok(());
@@ -97,12 +98,14 @@ pub fn print(
     let mut index: Vec<u64> = outer.iter().map(|span| span.start).collect();
     let mut bytes = Vec::new();
     loop {
-        let base: u64 = index.iter().zip(&strides).map(|(index, stride)| index * stride).sum();
+        let mut whole = index.clone();
         let heading: Vec<String> = index.iter().map(u64::to_string).chain([":".into()]).collect();
         write!(out, "    [{}]", heading.join(", "))?;
         let mut column = 4 + heading.join(", ").len() + 2;
         for i in (inner.start..inner.end).step_by(inner.step as usize) {
-            values.read(base + i * stride, 1, &mut bytes).map_err(|error| opened.fail(error))?;
+            whole.truncate(index.len());
+            whole.extend((!has_none).then_some(i));
+            values.at(&whole, &mut bytes).map_err(|error| opened.fail(error))?;
             let text = values.dtype.map_or_else(|| hex(&bytes), |dtype| text(dtype, &bytes));
             column += text.width() + 1;
             // On a terminal a row is a line.
@@ -161,6 +164,7 @@ pub fn print_first(
 ) -> Result<(), Failure> {
     const SHOWN: u64 = 8;
     let mut bytes = Vec::new();
+    values.expect(&first(SHOWN, &values.shape));
     values.read(0, values.count.min(SHOWN), &mut bytes).map_err(|error| opened.fail(error))?;
     let texts = bytes.chunks_exact(values.size.max(1) as usize);
     let mut texts: Vec<String> = texts.map(|b| values.dtype.map_or_else(|| hex(b), |dtype| text(dtype, b))).collect();
@@ -170,6 +174,19 @@ pub fn print_first(
     let line = format!("    values:  {}", texts.join(" "));
     let line = look.width.map_or_else(|| line.clone(), |width| shortened(&line, width));
     Ok::<(), io::Error>(writeln!(out, "{line}")?).map_err(Failure::from)
+}
+
+/// How many indices the first elements have in each dimension.
+fn first(count: u64, shape: &[u64]) -> Vec<u64> {
+    let mut left = count;
+    let wanted = |length: &u64| {
+        let wanted = left.min(*length);
+        left = left.div_ceil((*length).max(1));
+        wanted
+    };
+    let mut wanted: Vec<u64> = shape.iter().rev().map(wanted).collect();
+    wanted.reverse();
+    wanted
 }
 
 #[cfg(test)]
@@ -190,6 +207,14 @@ mod tests {
         for wrong in ["4", "-5", "0,0,0", "a", "::0", "1:2:3:4", "::-1"] {
             assert!(spans(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_first_elements_have_few_indices() {
+        assert_eq!(first(8, &[9, 2, 2, 2]), [1, 2, 2, 2]);
+        assert_eq!(first(8, &[9, 3, 5]), [1, 2, 5]);
+        assert_eq!(first(8, &[9, 100]), [1, 8]);
+        assert_eq!(first(8, &[2, 2]), [2, 2]);
     }
 
     #[test]

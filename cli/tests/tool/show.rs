@@ -1,6 +1,6 @@
 use unicode_width::UnicodeWidthStr;
 
-use crate::support::{Folder, fixture, out, run};
+use crate::support::{Folder, blz, fixture, out, run};
 
 /// A NPY file of `f64`.
 fn npy(numbers: &[f64], shape: &str, fortran: bool) -> Vec<u8> {
@@ -134,4 +134,71 @@ fn what_cannot_be_decoded_is_an_error() {
         assert!(shown.out.contains("component"), "{file} {name}: {}", shown.out);
         assert!(shown.err.contains("error:") && shown.err.contains(message), "{file} {name}: {}", shown.err);
     }
+}
+
+/// Trains that stand for 2^48 and 2^200 elements, which can never be decoded as a whole.
+#[test]
+fn a_few_elements_of_a_tensor_train() {
+    let folder = Folder::new();
+    for (dimensions, rank) in [(48, 25), (200, 3)] {
+        // Twice as large for each index that is 1, and for each bond as large as the rank: scaled back.
+        let scale = (rank as f64).recip();
+        let file = folder.write("x.blz", &blz(dimensions, rank, [scale, 2.0 * scale]));
+        let element = |ones: i32| 2_f64.powi(ones) * scale;
+        let numbers = |line: &str| -> Vec<f64> {
+            let values = line.rsplit(": ").next().unwrap().rsplit(":]").next().unwrap().trim_start_matches("values:");
+            values.split_whitespace().filter_map(|x| x.parse().ok()).collect()
+        };
+        let is_near = |found: &[f64], ones: &[i32]| {
+            assert_eq!(found.len(), ones.len(), "{found:?}");
+            for (x, ones) in found.iter().zip(ones) {
+                assert!((x / element(*ones) - 1.0).abs() < 1e-9, "{found:?} {ones}");
+            }
+        };
+        let part = format!("{}:2,:", "1,".repeat(dimensions - 2));
+        let text = out(&["show", "--slice", &part, &file]);
+        let lines: Vec<Vec<f64>> = text.lines().map(numbers).collect();
+        let ones = dimensions as i32 - 2;
+        is_near(&lines.concat(), &[ones, ones + 1, ones + 1, ones + 2]);
+        // The first dimensions vary.
+        let text = out(&["show", "--slice", &format!(":,1:{}", ",0".repeat(dimensions - 2)), &file]);
+        is_near(&text.lines().flat_map(numbers).collect::<Vec<_>>(), &[1, 2]);
+        let text = out(&["show", &file]);
+        let first = text.lines().find(|line| line.contains("values:")).unwrap();
+        is_near(&numbers(first), &[0, 1, 1, 2, 1, 2, 2, 3]);
+        let size = if dimensions < 64 { "281474976710656 elements, 2.0 PiB" } else { "2^64 elements or more" };
+        assert!(text.contains(size), "{text}");
+        // All of them are more than is decoded.
+        let extracted = run(&["extract", &file, "-o", &folder.path("x.npy")]);
+        assert!(extracted.status == 1 && extracted.err.contains("--no-limit"), "{}", extracted.err);
+        assert_eq!(out(&["diff", &file, &file]), "1 tensor the same, 0 differ\n");
+        let other = folder.write("y.blz", &blz(dimensions, rank, [scale, 2.5 * scale]));
+        let differing = run(&["diff", &file, &other]);
+        assert!(differing.status == 1 && differing.out.contains("the stored bytes differ"), "{}", differing.out);
+    }
+}
+
+/// Every slice is what the library computes, in blocks or one by one.
+#[test]
+fn slices_of_tensor_trains() {
+    let mut compared = 0;
+    for name in ["nd10_qtt_c64", "seed_2x3_f64"] {
+        let path = fixture(&format!("blz/good/{name}.blz"));
+        let bytes = std::fs::read(&path).unwrap();
+        let file = tenslice::File::open(&bytes).unwrap();
+        let tensor = file.find("").unwrap();
+        let mut dense = vec![0; tensor.dense_length().unwrap() as usize];
+        tensor.read_into(&mut dense, &mut vec![0; tensor.scratch_length().unwrap() as usize]).unwrap();
+        let numbers: Vec<f64> = dense.chunks(8).map(|x| f64::from_ne_bytes(x.try_into().unwrap())).collect();
+        let text = out(&["show", "--slice", "", &path]);
+        let of_line = |line: &str| line.rsplit(":]").next().unwrap().replace(['(', ')', ','], " ");
+        let shown: Vec<f64> = text
+            .lines()
+            .flat_map(|line| of_line(line).split_whitespace().map(|x| x.parse().unwrap()).collect::<Vec<f64>>())
+            .collect();
+        assert_eq!(shown.len(), numbers.len());
+        assert!(shown.iter().zip(&numbers).all(|(x, y)| (x - y).abs() <= 1e-12 * y.abs().max(1e-3)), "{name}");
+        compared += numbers.len();
+    }
+    assert!(compared > 1000, "{compared}");
 }

@@ -125,6 +125,22 @@ pub fn npz(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
     [&bytes, &directory, &b"PK\x05\x06\0\0\0\0"[..], &count, &count, &places, &[0, 0]].concat()
 }
 
+/// A BLZ file: a train of `f64` with so many dimensions of length 2, whose cores have the same numbers. An element is the
+/// product of its cores: `ranks` to the number of dimensions less one, times the factors of its indices.
+pub fn blz(dimensions: usize, rank: u64, factors: [f64; 2]) -> Vec<u8> {
+    let mut bonds = vec![rank; dimensions + 1];
+    (bonds[0], bonds[dimensions]) = (1, 1);
+    let mut bytes = [&b"BLZ1\x01\0"[..], &[dimensions as u8], &[0; 8]].concat();
+    bytes.extend([vec![2_u64; dimensions], bonds.clone()].concat().iter().flat_map(|x| x.to_le_bytes()));
+    for ends in bonds.windows(2) {
+        for _ in 0..ends[0] {
+            let rows = factors.iter().flat_map(|x| vec![x.to_le_bytes(); ends[1] as usize]);
+            bytes.extend(rows.flatten());
+        }
+    }
+    bytes
+}
+
 /// All files below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
