@@ -123,6 +123,38 @@ static void numbers(const char *folder)
     free(b.data);
 }
 
+/* The warning of a file is one of the tensor that it names, however that is reached. */
+static void warnings_of_tensors(const char *folder)
+{
+    blob b = load(folder, "bad/v2/digest_unknown_of_usual_length.zt");
+    tenslice_file file;
+    tenslice_file_info info;
+    tenslice_index by_name;
+    tenslice_cursor cursor;
+    tenslice_tensor tensors[3];
+    tenslice_tensor_info about;
+    uint64_t first = 77;
+    size_t i;
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_UNKNOWN_DIGEST);
+    EXPECT(TENSLICE_OK, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_UNKNOWN_DIGEST, &first));
+    CHECK(first == 0);
+    EXPECT(TENSLICE_OK, tenslice_file_index(&file, NULL, 0, &by_name, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "w", 1, &tensors[0], NULL));
+    EXPECT(TENSLICE_OK, tenslice_index_find(&by_name, "w", 1, &tensors[1], NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensors[2], NULL));
+    for (i = 0; i < 3; i++) {
+        about.struct_size = sizeof about;
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensors[i], &about));
+        CHECK(about.warnings == TENSLICE_WARNING_UNKNOWN_DIGEST);
+    }
+    free(b.data);
+}
+
 static void warnings_and_names(const char *folder)
 {
     blob b = load(folder, "v0.1/duplicate_names.zt");
@@ -410,6 +442,7 @@ int main(int argc, char **argv)
     CHECK(tenslice_dtype_bits(999) == 0 && tenslice_dtype_bits(TENSLICE_ANY) == 0);
     sparse_quantized_logical(argv[1]);
     numbers(argv[1]);
+    warnings_of_tensors(argv[1]);
     warnings_and_names(argv[1]);
     names_unchecked();
     attributes(argv[1]);

@@ -1,9 +1,12 @@
-//! An index finds what `find` does, in every fixture, with no less memory than it says.
+//! An index finds what `find` does, in every fixture, with no less memory than it says. However a tensor is reached, it is
+//! the same, also in files that are damaged and open still.
+
+mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenslice::{ErrorKind, File, Opened, Source, Tensor};
+use tenslice::{ErrorKind, File, Opened, Source, Tensor, Warning};
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -14,12 +17,56 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
 
 /// What tells a tensor from every other one of the file.
 fn same(a: &Tensor<'_>, b: &Tensor<'_>) {
-    let parts =
-        |tensor: &Tensor<'_>| tensor.components().map(|part| (part.role().to_string(), part.extent())).collect();
-    let (of_a, of_b): (Vec<_>, Vec<_>) = (parts(a), parts(b));
+    let parts = |tensor: &Tensor<'_>| {
+        let of_part = |part: tenslice::Component<'_>| {
+            let types = (part.dtype(), part.storage_dtype(), part.byte_order(), part.decoded_length());
+            (part.role().to_string(), part.extent(), types, part.digest().map(str::to_string))
+        };
+        tensor.components().map(of_part).collect::<Vec<_>>()
+    };
+    let (of_a, of_b) = (parts(a), parts(b));
     assert_eq!((a.index(), a.name(), a.dtype(), a.layout_name()), (b.index(), b.name(), b.dtype(), b.layout_name()));
     assert_eq!((a.shape().iter().collect::<Vec<_>>(), of_a), (b.shape().iter().collect(), of_b));
     assert_eq!((a.warnings(), a.attributes().count()), (b.warnings(), b.attributes().count()));
+}
+
+/// Every tensor is the same by iteration, `find`, and index. A warning of the file is one of the tensor that it names, and
+/// of none before that. Returns which warnings there are of tensors.
+fn is_the_same_however_reached(file: &File<'_>) -> u32 {
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).ok(); // not of a name that is there twice
+    let mut all = 0;
+    for (tensor, number) in file.tensors().zip(0..) {
+        assert_eq!(tensor.index(), number);
+        let name = tensor.name().to_string();
+        let found = file.find(&name).unwrap();
+        if found.index() == number {
+            same(&tensor, &found);
+        }
+        if let Some(index) = index {
+            same(&index.find(&name).unwrap(), &found);
+        }
+        for warning in tensor.warnings().iter().filter(|warning| warning.bit() & !all & 0xff != 0) {
+            assert_eq!(file.warnings().first_tensor(warning), Some(number), "{warning:?}");
+        }
+        all |= tensor.warnings().bits() & 0xff;
+    }
+    // Which names are equal, no tensor says of itself.
+    assert_eq!(all, file.warnings().bits() & 0xff & !Warning::RepeatedName.bit());
+    all
+}
+
+/// A hash that only zTensor 2 has, of its manifest, in front of the last 24 bytes.
+fn repair_hash(bytes: &mut [u8]) -> Option<std::ops::Range<usize>> {
+    let footer = bytes.len().checked_sub(40)?;
+    if !cfg!(feature = "ztensor2") || !bytes.starts_with(b"\x89ZT2") {
+        return None;
+    }
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let manifest = number(footer)..number(footer).checked_add(number(footer + 8))?;
+    let hash = xxhash_rust::xxh3::xxh3_64(bytes.get(manifest.clone())?);
+    bytes[footer + 16..footer + 24].copy_from_slice(&hash.to_le_bytes());
+    Some(manifest)
 }
 
 fn every_name_is_found(file: &File<'_>) -> usize {
@@ -76,23 +123,83 @@ fn what_find_finds(start: &str) {
     assert!(opened > 5 && found > 5, "{opened} {found}");
 }
 
-/// A test for each: side by side they take less time.
+/// In files of a folder, and in such as have a byte or two of the metadata changed. Returns which warnings there were.
+fn whatever_is_changed(folder: &str) -> u32 {
+    let mut all = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder), &mut all);
+    let (mut opened, mut warnings) = (0, 0);
+    let mut random = support::Random(0x9e37_79b9_7f4a_7c15);
+    for path in all {
+        let mut bytes = fs::read(&path).unwrap();
+        match File::open(&bytes) {
+            Ok(file) if file.tensor_count() < 40 && bytes.len() < 1 << 20 => {
+                warnings |= is_the_same_however_reached(&file);
+            }
+            _ => continue,
+        }
+        // Where the metadata is: at the end, or at the start.
+        let manifest = repair_hash(&mut bytes).unwrap_or_else(|| match bytes.starts_with(b"ZTEN") {
+            true => bytes.len().saturating_sub(2000)..bytes.len(),
+            false => 0..bytes.len().min(2000),
+        });
+        for _ in 0..600 {
+            let mut changed = bytes.clone();
+            for _ in 0..=random.below(2) {
+                let at = manifest.start + random.below(manifest.len());
+                changed[at] = match random.below(3) {
+                    0 => random.next() as u8,
+                    1 => changed[at] ^ (1 << random.below(8)),
+                    _ => changed[at].wrapping_add(1),
+                };
+            }
+            repair_hash(&mut changed);
+            if let Ok(file) = File::open(&changed) {
+                warnings |= is_the_same_however_reached(&file);
+                opened += 1;
+            }
+        }
+    }
+    assert!(opened > 500, "{opened}");
+    warnings
+}
+
+/// A test for each: side by side they take less time. The warnings are those that some tensor must have.
 macro_rules! finds {
-    ($($feature:literal $name:ident $start:literal)*) => {
+    ($($feature:literal $name:ident $start:literal $changed:ident $folder:literal [$($warning:ident)*];)*) => {
         $(#[test]
         #[cfg(feature = $feature)]
         fn $name() {
             what_find_finds($start);
+        }
+
+        #[test]
+        #[cfg(feature = $feature)]
+        fn $changed() {
+            let warnings: &[Warning] = &[$(Warning::$warning),*];
+            let met = whatever_is_changed($folder);
+            assert!(warnings.iter().all(|warning| met & warning.bit() != 0), "{met:#x}");
         })*
     };
 }
 
 finds! {
-    "ztensor" in_ztensor "v1"
-    "ztensor2" in_ztensor_2 "v2"
-    "gguf" in_gguf "gguf"
-    "npz" in_npz "npz"
-    "safetensors" in_safetensors "safetensors"
+    "ztensor" in_ztensor "v1" in_changed_ztensor "v1.2" [MisalignedOffset UnknownLogicalType UnknownDigest];
+    "ztensor2" in_ztensor_2 "v2" in_changed_ztensor_2 "v2" [UnknownLogicalType UnknownDigest];
+    "gguf" in_gguf "gguf" in_changed_gguf "gguf" [];
+    "npz" in_npz "npz" in_changed_npz "npz" [];
+    "safetensors" in_safetensors "safetensors" in_changed_safetensors "safetensors" [];
+}
+
+/// A digest of an unknown kind that is as long as one of the usual kind.
+#[test]
+#[cfg(feature = "ztensor2")]
+fn a_digest_of_unknown_kind_is_a_warning_however_reached() {
+    let bytes = support::fixture("bad/v2/digest_unknown_of_usual_length.zt");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(is_the_same_however_reached(&file), Warning::UnknownDigest.bit());
+    let index = file.index(&mut []).unwrap();
+    let reached = [file.tensors().next(), file.find("w").ok(), index.find("w").ok()];
+    assert!(reached.iter().all(|tensor| tensor.unwrap().warnings().contains(Warning::UnknownDigest)));
 }
 
 #[test]

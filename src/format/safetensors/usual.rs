@@ -272,7 +272,10 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
+    use super::super::{START, SafetensorsFile};
     use super::*;
+    use crate::bytes::source::ParseContext;
+    use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary};
 
     /// Of a list that has changed since it was checked, no number.
     #[test]
@@ -292,6 +295,66 @@ mod tests {
         for byte in [0, b'"', 0x7f, 0xff] {
             assert!(dtype(&[byte; 16]).is_none(), "{byte:#x}");
         }
+    }
+
+    /// Of a file with that header, if it opens, every tensor is read here as in the general way, or not at all. Returns how
+    /// many tensors there are.
+    fn agree(header: &[u8], data_length: usize) -> usize {
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header);
+        bytes.resize(bytes.len() + data_length, 0);
+        let Ok(mut file) = SafetensorsFile::open(&ParseContext::of(bytes[..].into())) else { return 0 };
+        if file.read(&mut Summary::default()).is_err() {
+            return 0;
+        }
+        let (mut cursor, mut named, mut count) = (Cursor::START, Cursor::START, 0);
+        loop {
+            let at = u32::try_from(cursor.at).unwrap().max(START);
+            let [mut tensor, mut expected] = [(); 2].map(|()| TensorRecord::blank());
+            let mut general = cursor;
+            let is_one = file.next_of_any(at, &mut general, &mut expected).unwrap();
+            assert_eq!(file.next_tensor(&mut cursor, &mut tensor), Ok(is_one));
+            assert_eq!(format!("{tensor:?} {cursor:?}"), format!("{expected:?} {general:?}"));
+            let name = file.name_of_any(u32::try_from(named.at).unwrap().max(START), &mut { named }).unwrap();
+            let fast = file.next_name(&mut named).unwrap();
+            let [fast, name] =
+                [fast, name].map(|named| named.map(|named| (named.name, named.name_at, named.tensor_at)));
+            assert_eq!(fast, name);
+            assert_eq!(is_one, name.is_some());
+            let Some((.., tensor_at)) = name else { return count };
+            assert!(tensor.shape.iter().eq(expected.shape.iter()));
+            let [mut alone, mut expected] = [(); 2].map(|()| TensorRecord::blank());
+            file.tensor_at(tensor_at, 7, &mut alone).unwrap();
+            file.any_at(tensor_at, 7, &mut expected).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{expected:?}"));
+            let [mut part, mut expected] = [(); 2].map(|()| ComponentRecord::blank());
+            file.next_component(&tensor, &mut { Cursor::START }, &mut part).unwrap();
+            file.component_of_any(&tensor, &mut { Cursor::START }, &mut expected).unwrap();
+            assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+            count += 1;
+        }
+    }
+
+    #[test]
+    fn tensors_are_read_as_in_the_general_way() {
+        let headers = [
+            r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[1,4],"data_offsets":[8,12]}}"#,
+            r#"{"__metadata__":{"a":"b"},"a":{"dtype":"F8_E4M3","shape":[],"data_offsets":[0,1]}}"#,
+            r#"{"a":{"dtype":"I8","shape":[0,3],"data_offsets":[0,0],"n":[]},"\u0062":{"dtype":"F4","shape":[ 6],"data_offsets":[0, 3]}}"#,
+        ];
+        let mut tensors = 0;
+        for (header, data_length) in headers.into_iter().zip([12, 1, 3]) {
+            let header = header.as_bytes();
+            assert!(agree(header, data_length) > 0);
+            for (at, byte) in (0..header.len()).flat_map(|at| (0..=0xff).map(move |byte| (at, byte))) {
+                let mut header = header.to_vec();
+                header[at] = byte;
+                tensors += agree(&header, data_length);
+                header.insert(at, byte);
+                tensors += agree(&header, data_length);
+            }
+        }
+        assert!(tensors > 3000, "{tensors}");
     }
 
     /// As the reference implementation spells them: none is left to the general way, which takes three times as long.
