@@ -187,6 +187,10 @@ static void b2nd(const tenslice_file *file, const tenslice_file *other)
     EXPECT(BAD, tenslice_b2nd_chunk_extent(file, 0, NULL, 0, &length, NULL, NULL));
     EXPECT(BAD, tenslice_b2nd_chunk_extent(file, 0, NULL, 8, &length, &length, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_chunk_extent(file, 9, NULL, 0, &length, &length, NULL));
+    EXPECT(HANDLE, tenslice_b2nd_uninitialised_chunks(NULL, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_uninitialised_chunks(other, NULL, 0, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_uninitialised_chunks(file, NULL, 8, &length, NULL));
+    EXPECT(BAD, tenslice_b2nd_uninitialised_chunks(file, NULL, 0, NULL, NULL));
     EXPECT(HANDLE, tenslice_b2nd_read_chunk(NULL, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_chunk(other, 0, NULL, room, sizeof room, NULL, 0, &length, NULL));
     EXPECT(BAD, tenslice_b2nd_read_chunk(file, 0, NULL, NULL, 8, NULL, 0, &length, NULL));

@@ -328,6 +328,65 @@ static void regions(const char *folder)
     free(b.data);
 }
 
+/* Nothing is read of arrays whose values are elsewhere or still to be computed; of a proxy, what it has fetched. */
+static void no_values(const char *folder)
+{
+    static const struct { const char *name, *layout, *says; } absent[] = {
+        {"b2nd/no_values/lazyexpr.b2nd", "b2nd.lazy", "it is a lazy expression"},
+        {"b2nd/no_values/lazyarray.b2nd", "b2nd.lazy", "it is a lazy expression"},
+        {"b2nd/no_values/object.b2nd", "b2nd.object", "its metalayer b2o"},
+        {"b2nd/no_values/c2array.b2nd", "b2nd.proxy", "it is a proxy of another array"},
+        {"b2nd/no_values/proxy_part.b2nd", "b2nd.proxy", "this chunk was not fetched"},
+    };
+    const uint64_t start[2] = {2, 0}, stop[2] = {4, 4};
+    unsigned char all[96], scratch[4096];
+    char why[400];
+    float numbers[24];
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_b2nd_chunk chunk;
+    tenslice_verified verified;
+    tenslice_error error;
+    uint64_t count;
+    size_t i;
+    blob b;
+
+    info.struct_size = sizeof info;
+    chunk.struct_size = sizeof chunk;
+    verified.struct_size = sizeof verified;
+    for (i = 0; i < sizeof absent / sizeof *absent; i++) {
+        b = load(folder, absent[i].name);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        CHECK(info.layout == TENSLICE_LAYOUT_OTHER && same(info.layout_name, absent[i].layout) && info.rank == 2);
+        EXPECT(TENSLICE_NO_VALUES, tenslice_tensor_read_into(&tensor, NULL, all, sizeof all, scratch, sizeof scratch, NULL,
+                                                             &error));
+        EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
+        CHECK(strstr(why, "the values are not in this file: ") != NULL && strstr(why, absent[i].says) != NULL);
+        EXPECT(TENSLICE_NO_VALUES, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 24, scratch, sizeof scratch, NULL,
+                                                                 NULL));
+        EXPECT(TENSLICE_NO_VALUES, tenslice_b2nd_get_chunk(&file, 0, scratch, sizeof scratch, &chunk, NULL));
+        EXPECT(TENSLICE_NO_VALUES, tenslice_b2nd_read_chunk(&file, 0, NULL, all, sizeof all, scratch, sizeof scratch, NULL,
+                                                            NULL));
+        EXPECT(TENSLICE_NO_VALUES, tenslice_file_verify(&file, &verified, NULL));
+        /* The last one has fetched these two rows. */
+        EXPECT(i == 4 ? TENSLICE_OK : TENSLICE_NO_VALUES,
+               tenslice_b2nd_read_region(&file, start, stop, 2, NULL, all, sizeof all, scratch, sizeof scratch, NULL, NULL));
+        free(b.data);
+    }
+    CHECK(all[0] == 0x41 && all[1] == 0x10); /* 9, big-endian */
+
+    b = load(folder, "b2nd/no_values/uninit.b2nd");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_uninitialised_chunks(&file, NULL, 0, &count, NULL));
+    CHECK(count == 2);
+    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, &verified, NULL));
+    CHECK(verified.warnings == TENSLICE_WARNING_UNINITIALISED);
+    free(b.data);
+}
+
 static int streams;
 
 static tenslice_status refuse(void *user, uint32_t encoding, const void *dictionary, size_t dictionary_length,
@@ -1188,6 +1247,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     regions(argv[1]);
+    no_values(argv[1]);
     dictionaries(argv[1]);
     symmetries(argv[1]);
     pairs(argv[1]);

@@ -116,6 +116,8 @@ static size_t rank_of_tens; /* of the tensor of TENS */
       tenslice_b2nd_get_chunk(h, 0, ROOM(0), INFO(1, tenslice_b2nd_chunk), ERR))                                       \
     X(B2ND, tenslice_file, b2nd_chunk_extent, 0,                                                                       \
       tenslice_b2nd_chunk_extent(h, 0, ROOM(0), OUT(1, uint64_t), OUT(2, uint64_t), ERR))                              \
+    X(B2ND, tenslice_file, b2nd_uninitialised_chunks, 0,                                                               \
+      tenslice_b2nd_uninitialised_chunks(h, ROOM(0), OUT(1, uint64_t), ERR))                                           \
     X(B2ND, tenslice_file, b2nd_read_chunk, 0,                                                                         \
       tenslice_b2nd_read_chunk(h, 0, NULL, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                              \
     X(B2ND, tenslice_file, b2nd_get_metalayer, 0,                                                                      \

@@ -654,6 +654,7 @@ void regions(const char *fixtures)
     const auto header = get(array.chunk(1));
     const auto place = get(array.chunk_extent(1));
     CHECK(header.offset == place.offset && header.length == place.length && header.block_count == 2);
+    CHECK(get(array.uninitialised_chunks()) == 0 && get(array.uninitialised_chunks(scratch)) == 0);
     CHECK(get(array.read_chunk(1, chunk, scratch)) == array.info().chunk_size);
     CHECK(std::equal(chunk.begin(), chunk.begin() + 16, all.begin() + 24));
     CHECK(get(array.metalayer(0)).name.length == 4);

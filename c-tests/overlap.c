@@ -223,6 +223,11 @@ static tenslice_status chunk_extent(unsigned char **at, const memory *of)
                                        NULL);
 }
 
+static tenslice_status uninitialised_chunks(unsigned char **at, const memory *of)
+{
+    return tenslice_b2nd_uninitialised_chunks(AT(tenslice_file, 1), at[0], of[0].size, AT(uint64_t, 2), NULL);
+}
+
 static tenslice_status read_chunk(unsigned char **at, const memory *of)
 {
     return tenslice_b2nd_read_chunk(AT(tenslice_file, 2), 0, AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
@@ -416,6 +421,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, chunk_shape, ROOM(64), OF(file), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, get_chunk, ROOM(64), OF(file), OF(b2nd));
     TRY(TENSLICE_OK, 1, chunk_extent, ROOM(64), OF(file), OUT(uint64_t), OUT(uint64_t));
+    TRY(TENSLICE_OK, 1, uninitialised_chunks, ROOM(64), OF(file), OUT(uint64_t));
     TRY(TENSLICE_OK, 2, read_chunk, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t));
     TRY(TENSLICE_OK, 2, read_region, ROOM(1024), ROOM(1024), OF(file), OF(decoder), OUT(uint64_t), OF(start),
         OF(stop));

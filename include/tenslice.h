@@ -332,7 +332,7 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t 
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for
  * a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
  * UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed
- * chunk.
+ * chunk; NO_VALUES if the values are elsewhere or still to be computed.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
@@ -832,13 +832,14 @@ typedef struct {
  * tenslice_file_verify_with for files whose digests are those of decoded bytes.
  *
  * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS, INDEX_ORDER.
+ * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verified *verified, tenslice_error *error);
 
 /**
  * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
- * are not encoded. Scratch memory: tenslice_file_verify_scratch.
+ * are not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written. Scratch memory:
+ * tenslice_file_verify_scratch.
  *
  * Errors: those of tenslice_component_verify_with, for the first component that fails; those of
  * tenslice_file_verify.
@@ -847,8 +848,8 @@ tenslice_status tenslice_file_verify_with(const tenslice_file *file, const tensl
     size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component does;
- * UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+ * Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component or table of
+ * chunks does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
  */
 tenslice_status tenslice_file_verify_scratch(const tenslice_file *file, uint64_t *length);
 

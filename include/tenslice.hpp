@@ -1517,6 +1517,14 @@ public:
                                                        &place.length, &why);
         return detail::finish(status, why, place);
     }
+    /** The number of chunks that were never written, which read as zeros. `scratch` is as for chunk. */
+    result<std::uint64_t> uninitialised_chunks(span<std::byte> scratch = {}) const
+    {
+        std::uint64_t count = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_b2nd_uninitialised_chunks(&file_, scratch.data(), scratch.size(), &count, &why);
+        return detail::finish(status, why, count);
+    }
     /** Decodes a chunk, padding included; the number of bytes. `scratch` has the bytes that chunk() reports. */
     result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, span<std::byte> scratch = {},
                                      const tenslice_decoder *decoder = nullptr) const

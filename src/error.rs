@@ -181,6 +181,7 @@ kinds! {
         UnsupportedFilter = 310, "this filter is not supported", ALONE Found;
         UnsupportedChunk = 311, "chunks of this kind are not supported", ALONE Nothing;
         SparseFrame = 312, "the chunks are in separate files", ALONE Nothing;
+        NoValues = 313, "the values are not in this file", ALONE Nothing;
 
         DigestMismatch = 400, "the stored bytes do not match the digest";
         InvalidDigest = 401, "the digest has a wrong number of hexadecimal digits for its kind";

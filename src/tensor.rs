@@ -257,7 +257,8 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// `TooSmall`: nothing was written if [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`, those
     /// of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunked arrays `UnsupportedCodec`,
-    /// `UnsupportedFilter`, and the errors of malformed chunks: the contents of `dst` are unspecified then.
+    /// `UnsupportedFilter`, and the errors of malformed chunks: the contents of `dst` are unspecified then. `NoValues` if
+    /// the values are elsewhere or still to be computed.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
@@ -314,10 +315,15 @@ impl<'a> Tensor<'a> {
 
     /// The byte order of what [`read_into`](Self::read_into) writes.
     pub(crate) fn written_order(&self) -> ByteOrder {
-        if self.layout() == Layout::Chunked {
+        if self.is_in_chunks() {
             return self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
         }
         ByteOrder::NATIVE
+    }
+
+    /// Whether it may be in chunks: a proxy of another array is, too, and its layout is one that has no code.
+    const fn is_in_chunks(&self) -> bool {
+        matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
 
     #[inline(never)] // keeps its stack frame out of the others
@@ -420,20 +426,23 @@ impl<'a> Tensor<'a> {
 
     /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
     /// indices as [`sparse`](Self::sparse) does; not those of values that it does not read, nor those that are too many or
-    /// too few where a logical type is unknown. Linear in the sum of what [`Component::verify`] takes for each component,
-    /// also where several share their bytes.
+    /// too few where a logical type is unknown. Of an array in chunks, warns if one of the first 2^24 was never written.
+    /// Linear in the sum of what [`Component::verify`] takes for each component, also where several share their bytes, and
+    /// in the number of chunks.
     ///
     /// # Errors
-    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse).
+    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse); `NoValues`.
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
 
     /// Verifies it as [`verify`](Self::verify) does, with a decoder and with memory for components whose digest is one of
-    /// decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
+    /// decoded bytes, and for the table of chunks: [`verify_scratch_length`](Self::verify_scratch_length) bytes. Without
+    /// memory, the warning about chunks may be missing.
     ///
     /// # Errors
-    /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse).
+    /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse);
+    /// `NoValues`.
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut components = self.components();
@@ -450,6 +459,9 @@ impl<'a> Tensor<'a> {
                 Err(error) => return Err(error),
             }
         }
+        if self.is_in_chunks() {
+            verified.warnings = dispatch!(&self.file, file => file.verify_whole(decoder, scratch))?;
+        }
         Ok(verified)
     }
 
@@ -460,11 +472,12 @@ impl<'a> Tensor<'a> {
             && self.warnings().contains(Warning::UnknownLogicalType)
     }
 
-    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
-    /// where one of them [cannot be verified](Component::verify_scratch_length).
+    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component, or the table
+    /// of chunks does. `None` where a component [cannot be verified](Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
-        self.components().try_fold(0, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
+        let whole = dispatch!(&self.file, file => file.verify_scratch_length());
+        self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
     }
 
     /// The format of the file that it is in.

@@ -390,7 +390,7 @@ pinned! {
         /// Compute Project.
         Microscaling = 9, "microscaling";
         /// A layout that the file names but this library does not know: its components are listed, their meaning is
-        /// unknown.
+        /// unknown. Also an array in chunks whose values are elsewhere or still to be computed.
         Other = 255, "other";
     }
 }

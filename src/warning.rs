@@ -34,6 +34,7 @@ pinned! {
         NoArray = 23, "an entry of the archive is not an array";
         PlacesUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
         KeysUnchecked = 25, "too many unsorted keys to compare without memory; check does";
+        Uninitialised = 26, "chunks were never written; they read as zeros";
     }
 }
 

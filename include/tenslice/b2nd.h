@@ -36,7 +36,8 @@ tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file, const ui
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
  * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
- * NOT_IN_MEMORY: other regions can still be read.
+ * NOT_IN_MEMORY: other regions can still be read; so they can with NO_VALUES if a proxy has fetched them. NO_VALUES
+ * for every region of an array that is still to be computed.
  */
 tenslice_status tenslice_b2nd_read_region(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
     size_t rank, const tenslice_decoder *decoder, void *destination, size_t capacity, void *scratch,
@@ -121,8 +122,9 @@ typedef struct {
  * tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is looked up without memory, which works
  * for most tables, but is slow for large ones.
  *
- * Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH
- * where the table cannot be searched without memory.
+ * Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES for a
+ * chunk that a proxy has not fetched, or of an array that is still to be computed; OUT_OF_SCRATCH where the table
+ * cannot be searched without memory.
  */
 tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file, uint64_t index, void *scratch,
     size_t scratch_length, tenslice_b2nd_chunk *chunk, tenslice_error *error);
@@ -148,6 +150,18 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t i
 tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file, uint64_t index, const tenslice_decoder *decoder,
     void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
     tenslice_error *error);
+
+/**
+ * Sets `count` to the number of chunks that were never written, which are read as zeros. Linear in the number of
+ * chunks, up to 2^32: decodes the table of chunks, which must be in memory, but reads no chunk. `scratch` (may be
+ * NULL) is for the table: `table_scratch` bytes (see tenslice_b2nd_info); with fewer, the time is quadratic, and
+ * limited.
+ *
+ * Errors: OUT_OF_SCRATCH where the table cannot be searched without memory, or not soon; the error of a malformed
+ * table; NOT_IN_MEMORY.
+ */
+tenslice_status tenslice_b2nd_uninitialised_chunks(const tenslice_file *file, void *scratch, size_t scratch_length,
+    uint64_t *count, tenslice_error *error);
 
 /* ---- Metalayers -----------------------------------------------------------------------------------------------------
  *

@@ -114,6 +114,7 @@ enum {
     TENSLICE_UNSUPPORTED_FILTER = 310, /**< this filter is not supported */
     TENSLICE_UNSUPPORTED_CHUNK = 311, /**< chunks of this kind are not supported */
     TENSLICE_SPARSE_FRAME = 312, /**< the chunks are in separate files */
+    TENSLICE_NO_VALUES = 313, /**< the values are not in this file */
     TENSLICE_DIGEST_MISMATCH = 400, /**< the stored bytes do not match the digest */
     TENSLICE_INVALID_DIGEST = 401, /**< the digest has a wrong number of hexadecimal digits for its kind */
     TENSLICE_CORRUPT_STREAM = 402, /**< the stored bytes cannot be decoded */
@@ -225,6 +226,7 @@ enum {
     /** too many unsorted byte ranges to compare without memory; check does */
     TENSLICE_WARNING_PLACES_UNCHECKED = 16777216,
     TENSLICE_WARNING_KEYS_UNCHECKED = 33554432, /**< too many unsorted keys to compare without memory; check does */
+    TENSLICE_WARNING_UNINITIALISED = 67108864, /**< chunks were never written; they read as zeros */
 };
 
 /** The part of a file that an error is about. */

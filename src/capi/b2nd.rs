@@ -167,8 +167,9 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
 /// tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is looked up without memory, which works for
 /// most tables, but is slow for large ones.
 ///
-/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; OUT_OF_SCRATCH where
-/// the table cannot be searched without memory.
+/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES for a chunk
+/// that a proxy has not fetched, or of an array that is still to be computed; OUT_OF_SCRATCH where the table cannot be
+/// searched without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_chunk(
     file: Handle<tenslice_file>,
@@ -254,6 +255,29 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
         report_length(details, &length, Some(chunk.decoded_length()), || {
             chunk.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
         })
+    })
+}
+
+/// Sets `count` to the number of chunks that were never written, which are read as zeros. Linear in the number of chunks,
+/// up to 2^32: decodes the table of chunks, which must be in memory, but reads no chunk. `scratch` (may be NULL) is for the
+/// table: `table_scratch` bytes (see tenslice_b2nd_info); with fewer, the time is quadratic, and limited.
+///
+/// Errors: OUT_OF_SCRATCH where the table cannot be searched without memory, or not soon; the error of a malformed table;
+/// NOT_IN_MEMORY.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_b2nd_uninitialised_chunks(
+    file: Handle<tenslice_file>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    count: Out<u64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let scratch = scratch.with_length(scratch_length, &[file.memory(), count.memory()])?;
+        let b2nd = b2nd(&file)?;
+        let count = count.writable()?;
+        count.set(details.of(b2nd.uninitialised_chunks(scratch))?);
+        Ok(OK)
     })
 }
 
@@ -396,7 +420,8 @@ pub extern "C" fn tenslice_b2nd_region_work(
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
 /// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
-/// NOT_IN_MEMORY: other regions can still be read.
+/// NOT_IN_MEMORY: other regions can still be read; so they can with NO_VALUES if a proxy has fetched them. NO_VALUES for
+/// every region of an array that is still to be computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_region(
     file: Handle<tenslice_file>,

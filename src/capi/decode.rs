@@ -254,7 +254,8 @@ pub extern "C" fn tenslice_tensor_lengths(
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for a
 /// sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
-/// UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk.
+/// UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
+/// NO_VALUES if the values are elsewhere or still to be computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
@@ -385,7 +386,7 @@ pub extern "C" fn tenslice_component_verify_scratch(
 /// tenslice_file_verify_with for files whose digests are those of decoded bytes.
 ///
 /// Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
-/// INVALID_ROW_POINTERS, INDEX_ORDER.
+/// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,
@@ -401,7 +402,8 @@ pub extern "C" fn tenslice_file_verify(
 }
 
 /// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
-/// not encoded. Scratch memory: tenslice_file_verify_scratch.
+/// not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written. Scratch memory:
+/// tenslice_file_verify_scratch.
 ///
 /// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
 #[unsafe(no_mangle)]
@@ -423,8 +425,8 @@ pub extern "C" fn tenslice_file_verify_with(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component does;
-/// UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component or
+/// table of chunks does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
     plain(|| {

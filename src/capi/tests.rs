@@ -400,6 +400,8 @@ fn chunks() {
         ok!(tenslice_b2nd_get_chunk(file, 1, scratch, 1024, chunk, null_mut()));
         ok!(tenslice_b2nd_chunk_extent(file, 1, scratch, 1024, offset, length, null_mut()));
         assert_eq!((offset.read(), length.read()), (chunk.read().offset, chunk.read().length));
+        ok!(tenslice_b2nd_uninitialised_chunks(file, scratch, 1024, needed, null_mut()));
+        assert_eq!(needed.read(), 0);
         ok!(tenslice_b2nd_read_chunk(file, 1, null(), dst, 520, scratch, 1024, length, null_mut()));
         assert_eq!(read(dst, length.read() as usize).len() as u64, about.read().chunk_size);
         let (start, stop) = ([7, 4].as_ptr(), [9, 7].as_ptr());

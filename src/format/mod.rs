@@ -205,6 +205,18 @@ pub(crate) trait FileFormat<'a>: Copy {
         Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Item::Tensor, tensor.at))
     }
 
+    /// What [`Tensor::verify_with`](crate::Tensor::verify_with) warns of besides its components, with
+    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes of memory; with less it may find nothing. Called for
+    /// arrays in chunks, and for layouts that this library does not know. Fails if the file has no values.
+    fn verify_whole(&self, _decoder: &mut dyn Decoder, _scratch: &mut [u8]) -> Result<Warnings> {
+        Ok(Warnings::default())
+    }
+
+    /// How much memory [`verify_whole`](Self::verify_whole) needs, in bytes.
+    fn verify_scratch_length(&self) -> u64 {
+        0
+    }
+
     /// Reads again, for the message of an error, what is in the file where it happened. None of it is trusted or
     /// checked: whatever cannot be read is left out.
     fn context(input: Input<'a>, error: &Error) -> Context<'a>;

@@ -5,9 +5,10 @@
 #![forbid(unsafe_code)]
 
 use super::chunk::{codec_name, filter_name};
+use super::values::{self, Values};
 use super::{frame, version};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::Input;
+use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
@@ -55,6 +56,32 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         (ErrorKind::Truncated, Item::File) => {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
+        }
+        (ErrorKind::NoValues, _) => {
+            let opening = ParseContext::of(input);
+            let values = frame::open(&opening).map_or(Values::Unknown, |parts| values::of(&opening, &parts));
+            (context.rule, context.hint) = match values {
+                Values::Lazy => (
+                    Some(
+                        "the values are not in this file: it is a lazy expression, to be computed from other arrays",
+                    ),
+                    Some("compute it with python-blosc2 where those are, and save the result"),
+                ),
+                Values::Fetched => (
+                    Some(
+                        "the values are not in this file: it is a proxy of another array, and this chunk was not fetched",
+                    ),
+                    Some("read the array itself, or fetch all of it with python-blosc2"),
+                ),
+                Values::Elsewhere => (
+                    Some("the values are not in this file: it is a proxy of another array, with parts of its chunks"),
+                    Some("read the array itself, or save a copy of it with python-blosc2"),
+                ),
+                Values::Here | Values::Unknown => (
+                    Some("the values are not in this file: its metalayer b2o makes it an object of an unknown kind"),
+                    Some("open it with python-blosc2, and save the values"),
+                ),
+            };
         }
         (ErrorKind::SparseFrame, _) => context.hint = Some("only contiguous, single-file frames are read"),
         _ => {}

@@ -23,6 +23,7 @@ mod frame;
 mod grid;
 mod offsets;
 mod region;
+mod values;
 
 pub use chunk::{Chunk, Content, codec_name, filter_name};
 pub use frame::{Metalayer, Metalayers};
@@ -38,16 +39,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout};
-use crate::warning::Warning;
+use crate::warning::{Warning, Warnings};
 
 use array::Array;
 use block::Codec;
 use chunk::Setting;
 use frame::{Header, Parts};
 use offsets::{Offsets, Place};
+use values::Values;
 
 /// The largest number of dimensions of an array.
 pub const MAX_RANK: usize = 16;
+
+/// How many chunks are looked up while a tensor is verified: less than a second.
+const MOST_VERIFIED: u64 = 1 << 24;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::B2nd, item, at)
@@ -86,6 +91,7 @@ pub struct Frame<'a> {
     typesize: u32,
     chunk_count: u32,
     warnings: u32,
+    values: Values,
 }
 
 /// The settings in the header of a frame: the writer's defaults. Each chunk has a codec, filters and a block size of
@@ -241,10 +247,7 @@ impl<'a> Frame<'a> {
             return Err(Error::new(ErrorKind::NotFound));
         }
         let mut offsets = self.offsets()?;
-        let (memory, _) = offsets.memory();
-        let memory = if offsets.memory_length() > to_u64(scratch.len()) { 0 } else { memory };
-        let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
-        let (memory, scratch) = parts.unwrap_or_default();
+        let (memory, scratch) = table_memory(&offsets, scratch);
         self.place_in(&mut offsets, codec, index, memory, scratch)
     }
 
@@ -258,6 +261,58 @@ impl<'a> Frame<'a> {
             return Ok(0);
         }
         Ok(self.offsets()?.memory_length())
+    }
+
+    /// Returns the number of chunks that were never written, which read as zeros. Linear in the number of chunks, up to
+    /// 2^32: decodes the table of offsets, but reads no chunk. A table that repeats itself takes only its first period.
+    ///
+    /// For a file opened over a source, the [table](Self::table_extent) has to be in memory. `scratch` is for the table:
+    /// [`table_scratch_length`](Self::table_scratch_length) bytes; with less, the time is quadratic, and limited.
+    ///
+    /// # Errors
+    /// `OutOfScratch` if the lookup needs memory, or would take long without; those of an invalid table; `NotInMemory`.
+    pub fn uninitialised_chunks(&self, scratch: &mut [u8]) -> Result<u64> {
+        self.uninitialised_chunks_with(&mut BuiltIn::default(), scratch)
+    }
+
+    /// Like [`uninitialised_chunks`](Self::uninitialised_chunks), with a caller-supplied decoder.
+    ///
+    /// # Errors
+    /// Those of [`uninitialised_chunks`](Self::uninitialised_chunks).
+    pub fn uninitialised_chunks_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64> {
+        let mut found = 0_u64;
+        self.each_special(decoder, scratch, u64::MAX, |content, chunks| {
+            if content == Content::Uninitialised {
+                found = found.saturating_add(chunks);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `f` for the first `most` entries of the table, if they say that chunks are not stored: with the content of
+    /// the chunks, and how many of them the entry stands for.
+    fn each_special(
+        &self,
+        decoder: &mut dyn Decoder,
+        scratch: &mut [u8],
+        most: u64,
+        mut f: impl FnMut(Content, u64) -> Result<()>,
+    ) -> Result<()> {
+        if self.chunk_count == 0 {
+            return Ok(());
+        }
+        let codec = &mut Codec::new(decoder);
+        let mut offsets = self.offsets()?;
+        let (memory, scratch) = table_memory(&offsets, scratch);
+        let period = offsets.period(self.chunk_count(), u64::MAX)?;
+        for index in 0..period.min(self.chunk_count()).min(most) {
+            let place = self.place_in(&mut offsets, codec, index, memory, scratch)?;
+            if let Place::Special(content) = place {
+                f(content, count_of(self.chunk_count().saturating_sub(index), period))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the metalayers of the header, including the one that describes the array.
@@ -333,10 +388,35 @@ impl<'a> Frame<'a> {
 
     /// The chunk that is at `place`.
     fn chunk_of(&self, index: u64, place: Place) -> Result<Chunk<'a>> {
-        match place {
+        let chunk = match place {
             Place::Stored(at) => self.stored_chunk(index, at),
             Place::Special(content) => self.special_chunk(index, content),
+        }?;
+        self.check_values()?;
+        self.check_fetched(chunk.content, chunk.at)?;
+        Ok(chunk)
+    }
+
+    /// Fails with `NoValues` if a proxy has not fetched a chunk of that content, as stated at `at`. Placeholders look like
+    /// chunks that were fetched and have nothing but zeros: both are refused.
+    fn check_fetched(&self, content: Content, at: u64) -> Result<()> {
+        let is_missing = matches!(content, Content::Zeros | Content::Uninitialised);
+        if self.values == Values::Fetched && is_missing {
+            return Err(fail(ErrorKind::NoValues, Item::Chunk, at));
         }
+        Ok(())
+    }
+
+    /// Fails with `NoValues` if none of the chunks has values.
+    fn check_values(&self) -> Result<()> {
+        self.no_values().map_or(Ok(()), Err)
+    }
+
+    /// The error of an array of which no value is in the file; `None` if there are values, such as those that a proxy
+    /// has fetched.
+    pub(crate) fn no_values(&self) -> Option<Error> {
+        let has_values = matches!(self.values, Values::Here | Values::Fetched);
+        (!has_values).then(|| self.error(ErrorKind::NoValues))
     }
 
     /// The position of chunk `index` in the file; the offset in the table must be inside the region of the chunks.
@@ -384,6 +464,14 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// The memory for a block of the table and the scratch memory for decoding it, if there is enough for both.
+fn table_memory<'s>(offsets: &Offsets<'_>, scratch: &'s mut [u8]) -> (&'s mut [u8], &'s mut [u8]) {
+    let (memory, _) = offsets.memory();
+    let memory = if offsets.memory_length() > to_u64(scratch.len()) { 0 } else { memory };
+    let parts = to_usize(memory).and_then(|memory| scratch.split_at_mut_checked(memory));
+    parts.unwrap_or_default()
+}
+
 impl Frame<'_> {
     /// An error of the tensor as a whole, which points to its chunks.
     fn error(&self, kind: ErrorKind) -> Error {
@@ -423,6 +511,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             typesize,
             chunk_count: 0,
             warnings: 0,
+            values: values::of(opening, &parts),
         };
         if let Some((_, item_size)) = array {
             file.typesize = item_size;
@@ -471,7 +560,13 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         tensor.dtype = self.dtype;
         tensor.shape = self.shape();
-        tensor.set_layout(Layout::Chunked);
+        match self.values.layout_name() {
+            None => tensor.set_layout(Layout::Chunked),
+            Some(name) => {
+                tensor.layout = Layout::Other;
+                tensor.layout_name = Utf8::new(name);
+            }
+        }
         tensor.warnings = self.warnings;
         tensor.at = self.region().offset;
         Ok(cursor.is_first())
@@ -491,7 +586,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         part.encoding = Encoding::Blosc;
         part.encoding_name = Utf8::new(Encoding::Blosc.text());
         part.decoded_length = Some(self.nbytes());
-        Ok(cursor.is_first())
+        Ok(cursor.is_first() && self.no_values().is_none())
     }
 
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
@@ -511,6 +606,27 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         scratch: &mut [u8],
     ) -> Result<&'d mut [u8]> {
         self.decode(decoder, None, dst, scratch)
+    }
+
+    /// Whether there are values, and whether chunks were never written: of the first [`MOST_VERIFIED`] alone, so that no
+    /// file makes it slow. A table that cannot be read is for whoever reads the chunks.
+    fn verify_whole(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
+        self.check_values()?;
+        let mut warnings = Warnings::default();
+        let result = self.each_special(decoder, scratch, MOST_VERIFIED, |content, _| {
+            if content == Content::Uninitialised {
+                warnings.add(Warning::Uninitialised);
+            }
+            self.check_fetched(content, self.table_at())
+        });
+        match result {
+            Err(error) if error.kind() == ErrorKind::NoValues => Err(error),
+            _ => Ok(warnings),
+        }
+    }
+
+    fn verify_scratch_length(&self) -> u64 {
+        self.table_scratch_length().unwrap_or(0)
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -106,8 +106,9 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
-    /// `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk, `NotInMemory`: the contents of `dst` are
-    /// unspecified then, but other regions can still be read.
+    /// `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk, `NotInMemory`, `NoValues` for a chunk that a
+    /// proxy has not fetched: the contents of `dst` are unspecified then, but other regions can still be read.
+    /// `NoValues` for every region of an array that is still to be computed.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_tiny_chunks_0.b2nd");
@@ -156,6 +157,7 @@ impl<'a> Frame<'a> {
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
+        self.check_values()?;
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
         let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
