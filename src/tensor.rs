@@ -315,7 +315,7 @@ impl<'a> Tensor<'a> {
 
     /// The byte order of what [`read_into`](Self::read_into) writes.
     pub(crate) fn written_order(&self) -> ByteOrder {
-        if self.is_in_chunks() {
+        if self.layout() == Layout::Chunked {
             return self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
         }
         ByteOrder::NATIVE

@@ -78,7 +78,10 @@ fn what_a_proxy_has_fetched_is_read() {
     let (tensor, frame) = (opened.find("").unwrap(), opened.as_b2nd().unwrap());
     assert_eq!(tensor.layout_name(), "b2nd.proxy");
     assert_eq!(rows(&frame, 0, 6), Ok(numbers(0..6)));
-    // They are big-endian, which the caller of these need not know.
+    // They are big-endian, which the caller of these need not know: the layout does not say that they are in chunks.
+    let (mut room, mut scratch) = ([0; 96], [0; 4096]);
+    let read = tensor.read_into(&mut room, &mut scratch).unwrap();
+    assert_eq!(Elements::<f32>::new(read, ByteOrder::NATIVE).collect::<Vec<_>>(), numbers(0..6));
     let (mut elements, mut floats, mut scratch) = ([0_f32; 24], [0_f32; 24], [0; 4096]);
     tensor.read_elements(&mut elements, &mut scratch).unwrap();
     tensor.read_f32_into(&mut floats, &mut scratch).unwrap();

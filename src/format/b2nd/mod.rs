@@ -597,7 +597,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         self.scratch_for(None).ok()
     }
 
-    /// All elements as stored, without the padding.
+    /// All elements without the padding: as stored in an array, those of a proxy in this machine's byte order, since
+    /// the layout does not say that they are in chunks.
     fn read_whole<'d>(
         &self,
         _: &TensorRecord<'a>,
@@ -605,7 +606,11 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         dst: &'d mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'d mut [u8]> {
-        self.decode(decoder, None, dst, scratch)
+        let written = self.decode(decoder, None, dst, scratch)?;
+        if let (Values::Fetched, Some(dtype)) = (self.values, self.dtype) {
+            self.byte_order.to_native(written, dtype);
+        }
+        Ok(written)
     }
 
     /// Whether there are values, and whether chunks were never written: of the first [`MOST_VERIFIED`] alone, so that no
