@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tenslice::{Attributes, File, Value, b2nd, gguf, tens};
 
 use super::table::Look;
-use super::text::{printable, shortened, size};
+use super::text::{plural, printable, shortened, size};
 
 /// The most items of a list that are shown, unless all are asked for.
 const ITEMS: usize = 8;
@@ -22,6 +22,17 @@ pub fn filters(ids: &[u8]) -> Vec<String> {
 
 pub fn index_name(name: u8) -> String {
     name.escape_ascii().to_string()
+}
+
+/// How many chunks were never written; `None` where counting them would take long, or their table cannot be read.
+pub fn uninitialised_chunks(b2nd: &b2nd::Frame<'_>) -> Option<u64> {
+    const CHUNKS: u64 = 1 << 24;
+    const BYTES: u64 = 1 << 28;
+    let scratch = b2nd.table_scratch_length().ok()?;
+    if b2nd.chunk_count() > CHUNKS || scratch > BYTES {
+        return None;
+    }
+    b2nd.uninitialised_chunks(&mut vec![0; usize::try_from(scratch).ok()?]).ok()
 }
 
 /// Prints the data that is specific to one format.
@@ -92,6 +103,10 @@ pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Re
         if defaults.stored > 0 {
             let ratio = defaults.decoded as f64 / defaults.stored as f64;
             writeln!(out, "  ratio        {ratio:.2}: {} decoded, with padding", size(defaults.decoded))?;
+        }
+        let uninitialised = uninitialised_chunks(&b2nd).unwrap_or(0);
+        if uninitialised > 0 {
+            writeln!(out, "  uninitialised: {uninitialised} chunk{}", plural(uninitialised))?;
         }
         for (kind, all) in [("metalayer", b2nd.metalayers()), ("vlmetalayer", b2nd.variable_metalayers())] {
             for one in all {

@@ -7,7 +7,7 @@ use tenslice::{
 };
 
 use super::budget::{Budget, Stop};
-use super::details::{codec, filters, index_name, line};
+use super::details::{codec, filters, index_name, line, uninitialised_chunks};
 use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
@@ -243,6 +243,7 @@ fn of_b2nd(b2nd: &b2nd::Frame<'_>) -> Json {
         "chunk_shape": shape(b2nd.chunk_shape()),
         "block_shape": shape(b2nd.block_shape()),
         "chunks": b2nd.chunk_count(),
+        "uninitialised": uninitialised_chunks(b2nd),
         "chunk_size": defaults.chunk_size,
         "codec": codec(defaults.codec),
         "level": defaults.level,

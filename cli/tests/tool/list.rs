@@ -22,6 +22,26 @@ fn digests_are_verified() {
     assert!(text.contains("crc32c verified") && text.contains("sha256 verified"), "{text}");
 }
 
+/// Chunks that were never written are counted; arrays without values are none of zeros.
+#[test]
+fn chunks_without_values() {
+    let file = fixture("b2nd/no_values/uninit.b2nd");
+    let text = out(&["list", &file]);
+    assert!(text.contains("  uninitialised  2 chunks\n"), "{text}");
+    assert!(text.contains("warning: chunks were never written; they read as zeros\n"), "{text}");
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
+    assert_eq!(record["b2nd"]["uninitialised"], 2);
+    assert!(!out(&["list", &fixture("b2nd/good/nd02_lz4_0.b2nd")]).contains("uninitialised"));
+
+    let file = fixture("b2nd/no_values/lazyexpr.b2nd");
+    assert!(out(&["list", &file]).contains("  f32    [6, 4]  b2nd.lazy"));
+    for arguments in [&["show", &file, ""][..], &["verify", &file], &["list", "--digest", &file]] {
+        let run = run(arguments);
+        let said = run.out + &run.err;
+        assert!(said.contains("it is a lazy expression, to be computed from other arrays"), "{said}");
+    }
+}
+
 #[test]
 fn a_record() {
     let (good, bad) = (fixture("npy/bad"), fixture("v1.2/digests.zt"));

@@ -18,6 +18,7 @@ use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 use self::parts::{MISSING_PART, Part};
 use super::budget::Stop;
+use super::details::uninitialised_chunks;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
 use super::problem::Problem;
@@ -293,7 +294,9 @@ impl<'m> Opened<'m> {
 
     /// The warnings of this file, and those of reading its data, as bits.
     pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
-        Problem::of_warnings(&self.file, self.name, self.warnings, of_data)
+        let uninitialised = self.file.as_b2nd().and_then(|b2nd| uninitialised_chunks(&b2nd)).unwrap_or(0);
+        let of_chunks = if uninitialised > 0 { Warning::Uninitialised.bit() } else { 0 };
+        Problem::of_warnings(&self.file, self.name, self.warnings, of_data | of_chunks)
     }
 
     /// A component with its bytes, if they are in a shard; `None` if that is missing.
