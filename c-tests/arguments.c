@@ -694,6 +694,7 @@ static void expected(const tenslice_file *file)
 
     CHECK(tenslice_tensor_name(NULL).data == NULL && tenslice_tensor_name(&unset).length == 0);
     CHECK(tenslice_tensor_dtype(NULL) == 0 && tenslice_tensor_dtype(&unset) == 0);
+    CHECK(tenslice_tensor_stated_type(NULL).data == NULL && tenslice_tensor_stated_type(&unset).data == NULL);
     CHECK(tenslice_tensor_rank(NULL) == 0 && tenslice_tensor_rank(&unset) == 0);
     CHECK(tenslice_tensor_dimension(NULL, 0) == 0 && tenslice_tensor_dimension(&tensor, 2) == 0);
     CHECK(tenslice_tensor_elements(NULL) == 0 && tenslice_tensor_elements(&unset) == 0);

@@ -285,7 +285,7 @@ static void regions(const char *folder)
     /* All of it, read without knowledge of chunks. */
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
-    CHECK(dense == sizeof all && scratch_length <= sizeof scratch);
+    CHECK(dense == sizeof all && scratch_length <= sizeof scratch && same(tenslice_tensor_stated_type(&tensor), "<f4"));
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, all, sizeof all, scratch, sizeof scratch, &length, NULL));
     CHECK(length == dense && float_at(all) == 1.0f && float_at(all + 4) == 2.5f && float_at(all + 8) == 4.125f);
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "chunks", 6, &component, NULL));
@@ -478,6 +478,8 @@ static void arrays(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_npy_descr(&file, &descr));
     CHECK(descr.length > 2 && descr.data[0] == '[' && descr.data[descr.length - 1] == ']');
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    CHECK(tenslice_tensor_stated_type(&tensor).data == descr.data);
+    CHECK(tenslice_tensor_stated_type(&tensor).length == descr.length);
     EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
     CHECK(info.dtype == 0 && info.layout == TENSLICE_LAYOUT_DENSE);
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
@@ -494,7 +496,10 @@ static void arrays(const char *folder)
         count++;
     }
     CHECK(status == TENSLICE_END && count == 2);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "s", 1, &tensor, NULL));
+    CHECK(same(tenslice_tensor_stated_type(&tensor), "'<f4'"));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "d", 1, &tensor, NULL));
+    CHECK(tenslice_tensor_stated_type(&tensor).data == NULL); /* compressed */
     EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
     CHECK(info.layout == TENSLICE_LAYOUT_OTHER && same(info.layout_name, "npy"));
     EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_data(&tensor, &data, NULL));

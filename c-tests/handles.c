@@ -58,7 +58,7 @@ static const char *const names[FILES] = {
     "b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/vlmeta_mem_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
 };
-enum { DENSE = FILES, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
+enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
        SHARDS, CHUNKS, ENTRIES, SOURCE, SPARSE, INDEX, SHARD_INDEX, TRAIN, HANDLES };
 
 static struct {
@@ -159,6 +159,8 @@ static size_t rank_of_tens; /* of the tensor of TENS */
     X(DENSE, tenslice_tensor, tensor_attributes, 0, tenslice_tensor_attributes(h, OUT(0, tenslice_cursor)))            \
     X(DENSE, tenslice_tensor, tensor_name, 0, tenslice_tensor_name(h).data == NULL ? HANDLE : 0)                       \
     X(DENSE, tenslice_tensor, tensor_dtype, 0, tenslice_tensor_dtype(h) == 0 ? HANDLE : 0)                             \
+    X(OF_NPY, tenslice_tensor, tensor_stated_type, 0,                                                                  \
+      tenslice_tensor_stated_type(h).data == NULL ? HANDLE : 0)                                                        \
     X(DENSE, tenslice_tensor, tensor_rank, 0, tenslice_tensor_rank(h) == 0 ? HANDLE : 0)                               \
     X(DENSE, tenslice_tensor, tensor_dimension, 0, tenslice_tensor_dimension(h, 1) == 0 ? HANDLE : 0)                  \
     X(DENSE, tenslice_tensor, tensor_elements, 0, tenslice_tensor_elements(h) == 0 ? HANDLE : 0)                       \
@@ -297,6 +299,7 @@ static void make_handles(const char *folder)
                                                MAKE(SPARSE, tenslice_sparse), NULL));
     EXPECT(TENSLICE_OK,
            tenslice_tensor_data(AT(DENSE, tenslice_tensor), MAKE(COMPONENT, tenslice_component), NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(AT(NPY, tenslice_file), "", 0, MAKE(OF_NPY, tenslice_tensor), NULL));
     EXPECT(TENSLICE_OK, tenslice_component_stored(AT(COMPONENT, tenslice_component), &stored, NULL));
 
     EXPECT(TENSLICE_OK, tenslice_file_tensors(AT(ZTENSOR, tenslice_file), MAKE(TENSORS, tenslice_cursor)));

@@ -691,6 +691,7 @@ void particulars(const char *fixtures)
     for (const tenslice_npz_entry entry : get(npz.npz_entries()))
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
+    CHECK(get(npy.find("")).stated_type() == "'<i2'" && (*gguf.tensors().begin()).stated_type().empty());
     std::array<std::uint32_t, 4> scratch;
     CHECK(get(gguf.check(scratch)) == gguf.warnings() && !gguf.warning_tensor(TENSLICE_WARNING_REPEATED_NAME));
     CHECK(get(index.check(scratch)) && !index.metadata().error());

@@ -220,6 +220,15 @@ tenslice_str tenslice_tensor_name(const tenslice_tensor *tensor);
 /** Returns the dtype of the elements of a tensor; 0 where it is unknown, and for an invalid handle. */
 uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
 
+/**
+ * Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times,
+ * records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
+ * UTF-8 in version 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats,
+ * for compressed entries of NPZ, where the file states none, and for an invalid handle. Linear in the bytes of the
+ * header.
+ */
+tenslice_str tenslice_tensor_stated_type(const tenslice_tensor *tensor);
+
 /** Returns the number of dimensions of a tensor; 0 for a scalar, and for an invalid handle. */
 uint32_t tenslice_tensor_rank(const tenslice_tensor *tensor);
 

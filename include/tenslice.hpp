@@ -975,6 +975,8 @@ public:
     /** A TENSLICE_ code; 0 where it is not known. */
     std::uint32_t dtype() const noexcept { return tenslice_tensor_dtype(&handle_); }
     const char *dtype_name() const noexcept { return tenslice_dtype_name(dtype()); }
+    /** The type as an NPY, NPZ or Blosc2 file spells it, in the file's bytes; empty where there is none. */
+    std::string_view stated_type() const noexcept { return detail::view(tenslice_tensor_stated_type(&handle_)); }
     std::uint32_t rank() const noexcept { return tenslice_tensor_rank(&handle_); }
     /** The product of the dimensions; none where it exceeds 64 bits, which a sparse tensor's may. */
     std::optional<std::uint64_t> elements() const noexcept { return detail::known(tenslice_tensor_elements(&handle_)); }

@@ -64,6 +64,27 @@ impl<'a> Tensor<'a> {
         self.record.dtype
     }
 
+    /// Returns the type of its elements as the file spells it, where that says more than [`dtype`](Self::dtype): texts, times,
+    /// records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string: `'<M8[s]'`,
+    /// `[('x', '<i2'), ('y', '<f8')]`; its bytes are UTF-8 in version 3.0, Latin-1 before. Of Blosc2 arrays the dtype, a
+    /// string without quotation marks: `<M8[s]`. `None` for other formats, for compressed entries of NPZ, and where the
+    /// file states none.
+    ///
+    /// Linear in the bytes of the header.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/npy/struct_nested_4.npy");
+    /// let file = tenslice::File::open(bytes)?;
+    /// if let Some(stated) = file.find("")?.stated_type() {
+    ///     println!("{}", stated.escape_ascii());
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stated_type(&self) -> Option<&'a [u8]> {
+        dispatch!(&self.file, file => file.stated_type(&self.record))
+    }
+
     /// Returns its shape, in the order of the file: the first dimension is the outermost of a row-major array, the
     /// innermost of a column-major one.
     #[must_use]

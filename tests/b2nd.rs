@@ -88,6 +88,7 @@ fn every_field() {
             assert_eq!(frame.block_shape().unwrap(), numbers(&known["blockshape"])[..], "{context}");
             assert_eq!(known["itemsize"], frame.item_size(), "{context}");
             assert_eq!(known["dtype"].as_str(), frame.dtype_text(), "{context}");
+            assert_eq!(tensor.stated_type(), frame.dtype_text().map(str::as_bytes), "{context}");
             assert_eq!(known["array_nbytes"].as_u64(), tensor.dense_length(), "{context}");
             let dtype = tensor.dtype();
             assert!(dtype.is_none_or(|dtype| dtype.size() == Some(frame.item_size())), "{context}");
@@ -105,6 +106,7 @@ fn every_field() {
         } else {
             assert_eq!(tensor.shape(), [defaults.decoded][..], "{context}");
             assert_eq!((tensor.dtype(), frame.dtype_text()), (Some(DType::U8), None), "{context}");
+            assert_eq!(tensor.stated_type(), None, "{context}");
         }
         compare_metalayers(&context, &frame, known);
         let trailing = file.warnings().contains(Warning::TrailingBytes);

@@ -26,6 +26,7 @@ fn accepted(descr: &str, shape: &str, length: usize) {
     let bytes = file(1, &header(descr, "False", shape), length);
     let opened = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
     assert!(!opened.warnings().contains(Warning::TrailingBytes), "{descr} {shape}");
+    assert_eq!(opened.find("").unwrap().stated_type(), Some(descr.as_bytes()), "{descr} {shape}");
     if length > 0 {
         let short = File::open(&bytes[..bytes.len() - 1]).unwrap_err();
         assert_eq!((short.kind(), short.item()), (ErrorKind::Truncated, Item::Data), "{descr} {shape}");
@@ -314,4 +315,15 @@ fn messages() {
     let mut long = file(1, "{}", 0);
     long[8] = 99;
     assert_eq!(message(&long), "npy 1.0: offset 10 + length 99 exceeds the file (12 bytes) [at byte 8]");
+}
+
+/// Before version 3.0 a header is Latin-1: its bytes are as they are in the file.
+#[test]
+fn stated_types_are_bytes_of_the_header() {
+    let mut text = header("[('x', '<i2')]", "False", "(1,)").into_bytes();
+    let at = text.iter().position(|byte| *byte == b'x').unwrap();
+    text[at] = 0xe9;
+    let bytes = [&b"\x93NUMPY\x01\0"[..], &(text.len() as u16).to_le_bytes(), &text, &[0; 2]].concat();
+    let opened = File::open(&bytes).unwrap();
+    assert_eq!(opened.find("").unwrap().stated_type(), Some(&b"[('\xe9', '<i2')]"[..]));
 }

@@ -730,3 +730,20 @@ fn names_with_backslashes() {
         assert_eq!(file.find(name).ok().map(|tensor| tensor.index()), expected, "{name}");
     }
 }
+
+/// That of a compressed entry is known to whoever decodes it.
+#[test]
+fn stated_types() {
+    let bytes = include_bytes!("fixtures/npz/mixed_methods.npz");
+    let file = File::open(bytes).unwrap();
+    assert_eq!(file.find("s").unwrap().stated_type(), Some(&b"'<f4'"[..]));
+    assert_eq!(file.find("d").unwrap().stated_type(), None);
+    let mut archive = Archive::default();
+    let header = "{'descr': [('x', '<M8[s]')], 'fortran_order': False, 'shape': (0,), }\n";
+    let array = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+    archive.add("b.npy", ARRAY).add("a.npy", &array);
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("a").unwrap().stated_type(), Some(&b"[('x', '<M8[s]')]"[..]));
+    assert_eq!(file.find("b").unwrap().stated_type(), Some(&b"'|u1'"[..]));
+}

@@ -79,6 +79,16 @@ pub extern "C" fn tenslice_tensor_dtype(tensor: Handle<tenslice_tensor>) -> u32 
     tensor.get().map_or(0, |tensor| to_code(tensor.dtype()))
 }
 
+/// Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times, records. Of
+/// NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in UTF-8 in version
+/// 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats, for compressed entries
+/// of NPZ, where the file states none, and for an invalid handle. Linear in the bytes of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_stated_type(tensor: Handle<tenslice_tensor>) -> tenslice_str {
+    let stated = tensor.get().ok().and_then(|tensor| tensor.stated_type());
+    stated.map_or(tenslice_str::NONE, tenslice_str::of_bytes)
+}
+
 /// Returns the number of dimensions of a tensor; 0 for a scalar, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_rank(tensor: Handle<tenslice_tensor>) -> u32 {

@@ -167,6 +167,7 @@ fn dense() {
         assert_eq!((call!(tenslice_tensor_rank(tensor)), call!(tenslice_tensor_dimension(tensor, 1))), (2, 3));
         assert_eq!((call!(tenslice_tensor_elements(tensor)), call!(tenslice_tensor_layout(tensor))), (6, 0));
         assert_eq!(call!(tenslice_tensor_dtype(tensor)), u32::from(DType::F64.code()));
+        assert!(call!(tenslice_tensor_stated_type(tensor)).data.is_null());
         places!(dimensions: [u64; 2], strides: [u64; 2], dst: [f64; 6]);
         ok!(tenslice_tensor_shape(tensor, dimensions.cast(), 2, rank));
         ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));

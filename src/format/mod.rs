@@ -174,6 +174,11 @@ pub(crate) trait FileFormat<'a>: Copy {
         Attributes::NONE
     }
 
+    /// The type of the elements as the file spells it, where that says more than a dtype.
+    fn stated_type(&self, _tensor: &TensorRecord<'a>) -> Option<&'a [u8]> {
+        None
+    }
+
     /// Reads the next component of a tensor into `part`, which is blank or holds the previous one; `false` after the
     /// last. The cursor advances on success.
     fn next_component(

@@ -572,6 +572,10 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         Ok(cursor.is_first())
     }
 
+    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<&'a [u8]> {
+        self.dtype_bytes().map(|text| text.bytes())
+    }
+
     fn next_component(
         &self,
         _: &TensorRecord<'a>,

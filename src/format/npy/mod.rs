@@ -93,6 +93,10 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         Ok(cursor.is_first())
     }
 
+    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<&'a [u8]> {
+        Some(self.descr())
+    }
+
     fn next_component(
         &self,
         _: &TensorRecord<'a>,

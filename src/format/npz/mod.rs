@@ -544,6 +544,13 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         Ok(checked)
     }
 
+    /// That of a stored entry. Reading it from a compressed one takes a decoder.
+    fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<&'a [u8]> {
+        let entry = self.entry(tensor.components).ok()??;
+        let (header, ..) = self.array(&entry).ok()??.stored?;
+        Some(header.descr)
+    }
+
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
