@@ -148,7 +148,7 @@ impl Arguments {
         let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
         let is_transposed =
             self.row_major && tensor.layout() == Layout::Dense && tensor.order() == Order::ColumnMajor;
-        if tensor.layout() == Layout::Chunked || is_compressed_array(tensor) || is_transposed {
+        if opened.file.as_b2nd().is_some() || is_compressed_array(tensor) || is_transposed {
             let mut values = Values::of(opened, tensor, budget)?;
             if self.row_major {
                 values.make_row_major(opened)?;

@@ -76,24 +76,21 @@ impl<'a> Values<'a> {
         };
         let is_converted = values.dtype.is_some_and(DType::is_packed)
             || matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling);
-        let found = match tensor.layout() {
+        let found = match (tensor.layout(), opened.file.as_b2nd()) {
+            (_, Some(frame)) => {
+                let order = tensor.components().next().map_or(ByteOrder::Little, |chunks| chunks.byte_order());
+                values.size = frame.item_size();
+                values.origin = Origin::Rows(frame, rows_at_once(&frame, tensor), order);
+                Ok(())
+            }
             _ if is_converted => values.convert(tensor),
-            Layout::Dense => {
+            (Layout::Dense, None) => {
                 let data =
                     tensor.data().and_then(|data| opened.with_shard(&data)).map_err(|error| opened.fail(error))?;
                 let in_shard = || Failure::new("InShard", "its bytes are in a shard that is not here");
                 values.take_dense(data.ok_or_else(in_shard)?)
             }
-            Layout::Other if is_compressed_array(tensor) => values.take_array(tensor),
-            Layout::Chunked => {
-                let frame = opened.file.as_b2nd();
-                let data = tensor.components().next();
-                if let (Some(frame), Some(data)) = (frame, data) {
-                    values.size = frame.item_size();
-                    values.origin = Origin::Rows(frame, rows_at_once(&frame, tensor), data.byte_order());
-                }
-                Ok(())
-            }
+            (Layout::Other, None) if is_compressed_array(tensor) => values.take_array(tensor),
             _ => match blz {
                 Some(blz) => values.take_train(*tensor, &blz),
                 None => values.materialize(tensor),
