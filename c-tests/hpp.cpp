@@ -691,6 +691,13 @@ void particulars(const char *fixtures)
     for (const tenslice_npz_entry entry : get(npz.npz_entries()))
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
+    const auto array = get(npy.find("")); // of 4 rows and 3 columns, column-major
+    CHECK(status_of([&] { return array.expect<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
+    CHECK(status_of([&] { return npy.expect<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);
+    CHECK(status_of([&] { return array.expect<std::byte>(tenslice::column_major({3, 4})); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(get(array.expect<std::byte>(tenslice::column_major({4, 3}))).size() == 24);
+    CHECK(get(npy.expect<std::byte>("", tenslice::column_major({4, 3}))).size() == 24);
+    CHECK(get(array.expect<std::byte>()).size() == 24);
     CHECK(get(npy.find("")).stated_type() == "'<i2'" && (*gguf.tensors().begin()).stated_type().empty());
     std::array<std::uint32_t, 4> scratch;
     CHECK(get(gguf.check(scratch)) == gguf.warnings() && !gguf.warning_tensor(TENSLICE_WARNING_REPEATED_NAME));

@@ -286,6 +286,40 @@ static void attributes(const char *folder)
     free(b.data);
 }
 
+/* A shape that is given is that of row-major elements, unless others are asked for. */
+static void orders(const char *folder)
+{
+    blob b = load(folder, "npy/v1_fortran.npy"); /* 4 rows of 3, column-major */
+    const uint64_t shape[2] = {4, 3}, transposed[2] = {3, 4};
+    const uint32_t column_major = TENSLICE_I16 | TENSLICE_COLUMN_MAJOR;
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    char text[200];
+
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_WRONG_ORDER, tenslice_file_expect(&file, "", 0, TENSLICE_I16, shape, 2, &bytes, &error));
+    EXPECT(TENSLICE_OK, tenslice_expect_text(&file, "", 0, TENSLICE_I16, shape, 2, &error, text, sizeof text, NULL));
+    CHECK(strcmp(text, "tensor \"\": expected i16 [4, 3] in row-major order; the file has it in column-major order: "
+                       "expect column-major order, or transpose a copy") == 0);
+    EXPECT(TENSLICE_WRONG_ORDER, tenslice_file_expect(&file, "", 0, TENSLICE_ANY, shape, 2, &bytes, NULL));
+    EXPECT(little_endian(), tenslice_file_expect(&file, "", 0, column_major, shape, 2, &bytes, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_file_expect(&file, "", 0, TENSLICE_ANY | TENSLICE_COLUMN_MAJOR, shape, 2, &bytes, NULL));
+    CHECK(bytes.length == 24);
+    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_file_expect(&file, "", 0, column_major, transposed, 2, &bytes, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE,
+           tenslice_file_expect(&file, "", 0, TENSLICE_F32 | TENSLICE_COLUMN_MAJOR, shape, 2, &bytes, NULL));
+    EXPECT(TENSLICE_INVALID_ARGUMENT,
+           tenslice_file_expect(&file, "", 0, 0xff | TENSLICE_COLUMN_MAJOR, shape, 2, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
+    EXPECT(TENSLICE_WRONG_ORDER, tenslice_tensor_expect(&tensor, TENSLICE_ANY, shape, 2, &bytes, NULL));
+    EXPECT(little_endian(), tenslice_tensor_expect(&tensor, column_major, shape, 2, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_expect(&tensor, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+    free(b.data);
+}
+
 /* What a program expects of tensors, and what it is told where they are something else. */
 static void expectations(const char *folder)
 {
@@ -329,6 +363,7 @@ static void expectations(const char *folder)
     CHECK(tenslice_tensor_rank(&tensor) == 1 && tenslice_tensor_dimension(&tensor, 0) == 4);
     CHECK(tenslice_tensor_elements(&tensor) == 4 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_DENSE);
 
+    orders(folder);
     memcpy(odd + 1, b.data, b.size);
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, odd + 1, b.size, NULL));
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -113,13 +113,20 @@ tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t
  * for `rank` it may have any shape, and `shape` is not read. Linear in the bytes of the metadata;
  * tenslice_index_find and tenslice_tensor_expect are not.
  *
+ * With a shape, the elements must be in row-major order; with TENSLICE_COLUMN_MAJOR, combined with `dtype` by `|`,
+ * in column-major order. Shapes of which fewer than two dimensions are longer than 1 are in both. With
+ * TENSLICE_ANY_SHAPE and without that bit they may be in either: tenslice_tensor_strides says where each element is.
+ *
  * Where it fails, tenslice_expect_text has a message that says what the file has instead.
  *
- * Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
- * UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
+ * Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
+ * ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
  */
 tenslice_status tenslice_file_expect(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
     const uint64_t *shape, size_t rank, tenslice_bytes *bytes, tenslice_error *error);
+
+/** Combined by | with the dtype that is expected: elements in column-major order, see tenslice_file_expect. */
+#define TENSLICE_COLUMN_MAJOR UINT32_C(0x80000000)
 
 /**
  * Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or

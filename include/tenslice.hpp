@@ -809,17 +809,28 @@ public:
     }
     /** In place of a shape: any will do. */
     static constexpr numbers any_shape() noexcept { return numbers(nullptr, TENSLICE_ANY_SHAPE); }
+    /** The same lengths, as the shape of elements that are expected in column-major order. */
+    constexpr numbers column_major() const noexcept { return numbers(data_, size_, TENSLICE_COLUMN_MAJOR); }
 
     constexpr const std::uint64_t *data() const noexcept { return data_; }
     /** TENSLICE_ANY_SHAPE for any shape. */
     constexpr std::size_t size() const noexcept { return size_; }
+    /** TENSLICE_COLUMN_MAJOR, or 0 for row-major order: a part of the dtype that is expected. */
+    constexpr std::uint32_t order() const noexcept { return order_; }
 
 private:
-    constexpr numbers(const std::uint64_t *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    constexpr numbers(const std::uint64_t *data, std::size_t size, std::uint32_t order = 0) noexcept
+        : data_(data), size_(size), order_(order)
+    {
+    }
 
     const std::uint64_t *data_;
     std::size_t size_;
+    std::uint32_t order_;
 };
+
+/** A shape that is expected of elements in column-major order: expect<float>("w", column_major({64, 32})). */
+constexpr numbers column_major(const numbers &shape) noexcept { return shape.column_major(); }
 
 /** In place of a shape that is expected: any will do. */
 inline constexpr numbers any_shape = numbers::any_shape();
@@ -1017,7 +1028,8 @@ public:
     result<span<const std::byte>> bytes() const { return expect<std::byte>(); }
     /**
      * The elements of a dense tensor, without a copy: of this type, as as() has them, and of this shape, as in
-     * expect<float>({64, 32}); any shape where it is left out. As std::byte, elements of any type.
+     * expect<float>({64, 32}); any shape where it is left out. As std::byte, elements of any type. With a shape, in
+     * row-major order; in the other with column_major({64, 32}).
      */
     template <class T> result<span<const T>> expect(const numbers &shape = any_shape) const
     {
@@ -1176,7 +1188,7 @@ private:
     tenslice_status expect_bytes(std::uint32_t dtype, const numbers &shape, tenslice_bytes &bytes,
                                  tenslice_error &why) const noexcept
     {
-        return tenslice_tensor_expect(&handle_, dtype, shape.data(), shape.size(), &bytes, &why);
+        return tenslice_tensor_expect(&handle_, dtype | shape.order(), shape.data(), shape.size(), &bytes, &why);
     }
     static std::optional<std::uint64_t> length(const tenslice_tensor *handle, bool is_dense) noexcept
     {
@@ -1196,8 +1208,8 @@ inline std::string_view explain(const tenslice_file *file, const error &why, spa
                                 std::uint32_t dtype, const numbers &shape) noexcept
 {
     std::size_t needed = 0;
-    const auto status = tenslice_expect_text(file, name.data(), name.size(), dtype, shape.data(), shape.size(),
-                                             &why.details(), dst.data(), dst.size(), &needed);
+    const auto status = tenslice_expect_text(file, name.data(), name.size(), dtype | shape.order(), shape.data(),
+                                             shape.size(), &why.details(), dst.data(), dst.size(), &needed);
     return status == TENSLICE_OK ? std::string_view(dst.data(), needed - 1) : std::string_view(why.what());
 }
 
@@ -1218,7 +1230,8 @@ result<span<const T>> expected(tenslice_status status, tenslice_error &why, cons
 {
     tenslice_bytes bytes{};
     if (status == TENSLICE_OK)
-        status = tenslice_tensor_expect(&handle, dtype ? *dtype : dtype_for<T>(tenslice_tensor_dtype(&handle)),
+        status = tenslice_tensor_expect(&handle,
+                                        (dtype ? *dtype : dtype_for<T>(tenslice_tensor_dtype(&handle))) | shape.order(),
                                         shape.data(), shape.size(), &bytes, &why);
     return finish(status, why, elements<T>(bytes), [&](span<char> dst) {
         return explain(file, error(status, why), dst, name, dtype ? *dtype : dtype_of<T>(), shape);
@@ -1651,7 +1664,8 @@ public:
     /**
      * The elements of the dense tensor of that name, without a copy: of this type, as tensor::as has them, and of this
      * shape, as in expect<float>("layer1.weight", {64, 32}); any shape where it is left out. As std::byte, elements of
-     * any type. Where it fails, explain has the message.
+     * any type. With a shape, in row-major order; in the other with column_major({64, 32}). Where it fails, explain has
+     * the message.
      */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
     {

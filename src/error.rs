@@ -99,6 +99,7 @@ kinds! {
         InShard = 112, "the bytes are in another file, a shard";
         NotInShard = 113, "the bytes are in the file itself, not in a shard";
         WrongShape = 114, "the tensor is of another shape than the one requested";
+        WrongOrder = 115, "the elements are in another order than the one requested";
 
         Truncated = 200, "unexpected end of input", ITEM FileSize;
         ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;

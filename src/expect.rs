@@ -12,9 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::explain::{Formatted, Out, kind_text, plain, quoted, shape};
 use crate::file::File;
 use crate::tensor::Tensor;
-use crate::vocab::{DType, Layout};
+use crate::vocab::{DType, Layout, Order};
 
-/// The name of a tensor, and what a program takes it to be: dense, of a dtype, of a shape. See [`File::expect`].
+/// The name of a tensor, and what a program takes it to be: dense, of a dtype, of a shape, in an order. See [`File::expect`].
 ///
 /// ```
 /// # #[cfg(feature = "ztensor")] {
@@ -35,6 +35,7 @@ pub struct Expected<'e> {
     name: &'e [u8],
     dtype: Option<DType>,
     shape: Option<&'e [u64]>,
+    order: Option<Order>,
 }
 
 impl<'e> Expected<'e> {
@@ -46,7 +47,7 @@ impl<'e> Expected<'e> {
 
     /// Expects a dense tensor whose name has these bytes, which need not be UTF-8: then there is none.
     pub(crate) const fn with_bytes(name: &'e [u8]) -> Self {
-        Self { name, dtype: None, shape: None }
+        Self { name, dtype: None, shape: None, order: None }
     }
 
     /// Expects elements of that dtype.
@@ -55,10 +56,22 @@ impl<'e> Expected<'e> {
         Self { dtype: Some(dtype), ..self }
     }
 
-    /// Expects that shape, in the order of the file; `&[]` for a scalar.
+    /// Expects that shape, in the order of the file; `&[]` for a scalar. Elements are then expected in row-major order,
+    /// unless another [`order`](Self::order) is asked for.
     #[must_use]
     pub const fn shape(self, shape: &'e [u64]) -> Self {
         Self { shape: Some(shape), ..self }
+    }
+
+    /// Expects elements in that order, where it makes a difference: if at least two dimensions are longer than 1.
+    #[must_use]
+    pub const fn order(self, order: Order) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    /// The order that is expected, if any.
+    fn expected_order(&self) -> Option<Order> {
+        self.order.or(self.shape.map(|_| Order::RowMajor))
     }
 
     /// Compares a tensor with what is expected, but for its name, and reads the component that holds it into
@@ -70,6 +83,9 @@ impl<'e> Expected<'e> {
         }
         if self.shape.is_some_and(|shape| tensor.shape() != *shape) {
             return Err(tensor.error(ErrorKind::WrongShape));
+        }
+        if self.expected_order().is_some_and(|order| order != tensor.order()) && tensor.shape().has_order() {
+            return Err(tensor.error(ErrorKind::WrongOrder));
         }
         Ok(())
     }
@@ -90,8 +106,8 @@ impl<'a> File<'a> {
     /// the metadata, as [`find`](Self::find) is.
     ///
     /// # Errors
-    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, for which [`Expected::explain`] has messages; another error where
-    /// the bytes have changed since the file was opened.
+    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`, for which [`Expected::explain`] has messages; another
+    /// error where the bytes have changed since the file was opened.
     pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let mut tensor = self.blank_tensor();
         self.find_into(expected.name, &mut tensor)?;
@@ -103,7 +119,7 @@ impl<'a> Tensor<'a> {
     /// Compares this tensor with what is expected, but for the name. Returns the component that holds it.
     ///
     /// # Errors
-    /// `NotDense`, `WrongType`, `WrongShape`.
+    /// `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`.
     pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let mut component = self.blank_component();
         expected.check_into(self, &mut component).map(|()| component)
@@ -139,7 +155,9 @@ impl Mismatch<'_, '_> {
         };
         name(out, "tensor \"", expected.name);
         out.text(": ");
-        if !matches!(error.kind(), ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape) {
+        let is_of_order = error.kind() == ErrorKind::WrongOrder;
+        if !matches!(error.kind(), ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape) && !is_of_order
+        {
             return kind_text(out, error.kind());
         }
         out.text("expected ");
@@ -147,13 +165,31 @@ impl Mismatch<'_, '_> {
         if let Some(lengths) = expected.shape {
             shape(out, lengths.iter().copied());
         }
+        if is_of_order {
+            in_order(out, expected.expected_order().unwrap_or(Order::RowMajor));
+            out.text("; the file has it");
+            in_order(out, tensor.order());
+            out.text(": expect ");
+            out.text(tensor.order().text());
+            return out.text(" order, or transpose a copy");
+        }
         out.text("; the file has ");
         out.text(tensor.dtype().map_or("numbers", DType::name_for_c));
         shape(out, tensor.shape().iter());
+        if tensor.order() == Order::ColumnMajor && tensor.shape().has_order() {
+            in_order(out, tensor.order());
+        }
         if tensor.layout() != Layout::Dense {
             quoted(out, " in the layout ", tensor.layout_name().into());
         }
     }
+}
+
+/// Writes ` in row-major order`.
+fn in_order(out: &mut impl Out, order: Order) {
+    out.text(" in ");
+    out.text(order.text());
+    out.text(" order");
 }
 
 /// Writes what comes `before`, then the name that was asked for, and a quotation mark: of one that is not UTF-8, what is.

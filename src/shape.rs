@@ -85,6 +85,11 @@ impl<'a> Shape<'a> {
         (lengths.left == 0).then_some(dims)
     }
 
+    /// Whether the order of the elements makes a difference: at least two dimensions are longer than 1.
+    pub(crate) fn has_order(&self) -> bool {
+        self.iter().filter(|length| *length > 1).nth(1).is_some()
+    }
+
     /// Returns the product of the lengths; `None` where it exceeds 64 bits, which a sparse tensor's may. With any
     /// length 0 it is 0, whatever the others are.
     #[must_use]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use support::{Cbor, file_1_2, fixture, tensor};
 use tenslice::sparse::Entry;
 use tenslice::{
-    BuiltIn, DType, DecodeError, Decoder, Encoding, ErrorKind, Expected, Extent, File, Opened, Source, Value,
+    BuiltIn, DType, DecodeError, Decoder, Encoding, ErrorKind, Expected, Extent, File, Opened, Order, Source, Value,
     ValueKind, b2nd, safetensors, ztensor,
 };
 
@@ -45,6 +45,55 @@ fn expected_tensors() {
     // An error of a later call, about the same tensor.
     let error = dense.data().unwrap().with_bytes(&[0]).unwrap_err();
     assert_eq!(expected.explain(&file, error).to_string(), format!("tensor \"fp8\": {}", error.kind().text()));
+}
+
+/// A shape says which element is where only together with the order.
+#[test]
+fn expected_order() {
+    let bytes = fixture("npy/v1_fortran.npy"); // 4 x 3, column-major
+    let file = File::open(&bytes).unwrap();
+    let of_shape = Expected::named("").dtype(DType::I16).shape(&[4, 3]);
+    let error = file.expect(&of_shape).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongOrder);
+    assert_eq!(
+        of_shape.explain(&file, error).to_string(),
+        "tensor \"\": expected i16 [4, 3] in row-major order; the file has it in column-major order: expect column-major \
+         order, or transpose a copy"
+    );
+    assert!(file.expect(&of_shape.order(Order::ColumnMajor)).is_ok());
+    let kind = |expected: &Expected<'_>| file.expect(expected).map(drop).map_err(|error| error.kind());
+    assert_eq!(kind(&of_shape.order(Order::RowMajor)), Err(ErrorKind::WrongOrder));
+    // Whoever asks for no shape reads it, and the order, from the tensor.
+    assert_eq!(kind(&Expected::named("").dtype(DType::I16)), Ok(()));
+    assert_eq!(kind(&Expected::named("").order(Order::RowMajor)), Err(ErrorKind::WrongOrder));
+    // The dtype and the shape are compared first.
+    let transposed = of_shape.shape(&[3, 4]);
+    let error = file.expect(&transposed).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongShape);
+    let message = transposed.explain(&file, error).to_string();
+    assert!(message.ends_with("the file has i16 [4, 3] in column-major order"), "{message}");
+
+    let bytes = fixture("npy/rank3.npy");
+    let file = File::open(&bytes).unwrap();
+    let shape: Vec<u64> = file.find("").unwrap().shape().iter().collect();
+    let expected = Expected::named("").shape(&shape);
+    assert!(file.expect(&expected).is_ok());
+    let column_major = expected.order(Order::ColumnMajor);
+    let error = file.expect(&column_major).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongOrder);
+    let message = column_major.explain(&file, error).to_string();
+    assert!(
+        message.contains(" in column-major order; the file has it in row-major order: expect row-major"),
+        "{message}"
+    );
+
+    // It makes no difference with one dimension that is longer than 1.
+    let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3, 1), }\n";
+    let bytes = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), b"abc"].concat();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("").unwrap().order(), Order::ColumnMajor);
+    let expected = Expected::named("").shape(&[1, 3, 1]);
+    assert!(file.expect(&expected).is_ok() && file.expect(&expected.order(Order::ColumnMajor)).is_ok());
 }
 
 #[test]

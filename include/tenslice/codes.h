@@ -34,6 +34,7 @@ enum {
     TENSLICE_IN_SHARD = 112, /**< the bytes are in another file, a shard */
     TENSLICE_NOT_IN_SHARD = 113, /**< the bytes are in the file itself, not in a shard */
     TENSLICE_WRONG_SHAPE = 114, /**< the tensor is of another shape than the one requested */
+    TENSLICE_WRONG_ORDER = 115, /**< the elements are in another order than the one requested */
     TENSLICE_TRUNCATED = 200, /**< unexpected end of input */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */

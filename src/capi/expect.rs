@@ -11,7 +11,10 @@ use super::status::{ApiError, Details, FfiResult, OK, answer, plain, tenslice_er
 use super::tensor::tenslice_tensor;
 use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
-use crate::{Expected, Tensor};
+use crate::{Expected, Order, Tensor};
+
+/// A bit of the `dtype` argument: TENSLICE_COLUMN_MAJOR.
+const COLUMN_MAJOR: u32 = 1 << 31;
 
 /// Finds the tensor named `name`, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
 /// this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY
@@ -19,9 +22,13 @@ use crate::{Expected, Tensor};
 /// may have any shape, and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and
 /// tenslice_tensor_expect are not.
 ///
+/// With a shape, the elements must be in row-major order; with TENSLICE_COLUMN_MAJOR, combined with `dtype` by `|`, in
+/// column-major order. Shapes of which fewer than two dimensions are longer than 1 are in both. With TENSLICE_ANY_SHAPE
+/// and without that bit they may be in either: tenslice_tensor_strides says where each element is.
+///
 /// Where it fails, tenslice_expect_text has a message that says what the file has instead.
 ///
-/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
+/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
 /// UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_expect(
@@ -98,10 +105,19 @@ pub extern "C" fn tenslice_expect_text(
 /// What the arguments of C state.
 fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResult<Expected<'a>> {
     let mut expected = Expected::with_bytes(name);
+    if dtype & COLUMN_MAJOR != 0 {
+        expected = expected.order(Order::ColumnMajor);
+    }
+    let dtype = of_elements(dtype);
     if dtype != 0 {
         expected = expected.dtype(of_code(dtype).ok_or(ApiError::new(ErrorKind::InvalidArgument))?);
     }
     Ok(shape.map_or(expected, |shape| expected.shape(shape)))
+}
+
+/// The dtype argument without its bit for the order.
+const fn of_elements(dtype: u32) -> u32 {
+    dtype & !COLUMN_MAJOR
 }
 
 fn expect(
@@ -114,6 +130,6 @@ fn expect(
     let bytes = bytes.writable()?;
     let mut data = tensor.blank_component();
     details.of(expected.check_into(tensor, &mut data))?;
-    bytes.set(details.of(typed_bytes(&data, dtype))?.into());
+    bytes.set(details.of(typed_bytes(&data, of_elements(dtype)))?.into());
     Ok(OK)
 }

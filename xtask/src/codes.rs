@@ -21,6 +21,11 @@ const MACROS: &[(&str, &str, &str)] = &[
     ),
     ("TENSLICE_ANY_SHAPE", "As the rank of a shape that is expected: any shape will do.", "SIZE_MAX"),
     (
+        "TENSLICE_COLUMN_MAJOR",
+        "Combined by | with the dtype that is expected: elements in column-major order, see tenslice_file_expect.",
+        "UINT32_C(0x80000000)",
+    ),
+    (
         "TENSLICE_INIT(info)",
         "Sets struct_size of a struct, before the call that fills it: TENSLICE_INIT(info);",
         "((info).struct_size = sizeof(info))",
