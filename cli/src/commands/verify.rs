@@ -16,7 +16,7 @@ use crate::common::model::files::MISSING_SHARD;
 use crate::common::model::{Mapped, Model, Opened, Target};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work, stored};
-use crate::common::text::{plural, size};
+use crate::common::text::{plural, printable, size};
 use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
@@ -114,6 +114,10 @@ fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> R
     }
     let ok = terminal.look.painted("32", "ok");
     writeln!(terminal.out, "{}: {ok} ({})", model.path.display(), parts.join(", "))?;
+    let files: Vec<String> = model.files.iter().filter_map(|opened| opened.name.map(printable)).collect();
+    if !files.is_empty() {
+        writeln!(terminal.out, "  files: {}", files.join(", "))?;
+    }
     warn(terminal, model, readings)
 }
 

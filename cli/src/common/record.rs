@@ -255,7 +255,8 @@ fn of_b2nd(b2nd: &b2nd::Frame<'_>) -> Json {
     })
 }
 
-fn attributes(all: Attributes<'_>) -> Json {
+/// Attributes as an object.
+pub fn attributes(all: Attributes<'_>) -> Json {
     let key = |key: Option<Value<'_>>| match key {
         Some(Value::Text(text)) => text.to_string(),
         other => other.map(|key| line(&key)).unwrap_or_default(),

@@ -7,6 +7,7 @@ pub mod histogram;
 pub mod number;
 mod row_major;
 pub mod slice;
+pub mod stated;
 pub mod statistics;
 mod train;
 
@@ -36,6 +37,8 @@ pub struct Values<'a> {
     pub count: u64,
     pub shape: Vec<u64>,
     pub order: Order,
+    /// The type in the words of NumPy, if it was not known before the elements were decoded.
+    descr: Option<String>,
     origin: Origin<'a>,
     budget: &'a Budget,
     /// Elements that have been read: the number of the first one, and their bytes.
@@ -70,6 +73,7 @@ impl<'a> Values<'a> {
                 .ok_or_else(|| Failure::new("ShapeOverflow", "there are more elements than 64 bits count"))?,
             shape: tensor.shape().iter().collect(),
             order: tensor.order(),
+            descr: None,
             origin: Origin::Whole,
             budget,
             window: (0, budget.empty()),
@@ -151,6 +155,7 @@ impl<'a> Values<'a> {
             self.dtype = array.dtype();
             self.shape = array.shape().iter().collect();
             self.order = array.order();
+            self.descr = stated::descr_of(&array);
             self.count = array.shape().element_count().unwrap_or(0);
             self.size = array.dtype().and_then(DType::size).unwrap_or(extent.length / self.count.max(1));
             Ok::<_, Stop>((extent, data.byte_order()))

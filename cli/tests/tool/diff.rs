@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::support::{Folder, fixture, out, run};
+use crate::support::{Folder, fixture, npy, npz, out, run};
 
 #[test]
 fn the_same_in_other_formats() {
@@ -71,6 +71,210 @@ fn integers_of_64_bits_are_compared_exactly() {
     let least = folder.write("c.npy", &array(i64::MIN));
     let differing = run(&["diff", &a, &least]);
     assert!(differing.out.contains("the most by 18446744073709551615 at"), "{}", differing.out);
+}
+
+/// The differences between two arrays, which are NPY files.
+fn compared(a: &[u8], b: &[u8], options: &[&str]) -> (i32, String) {
+    let folder = Folder::new();
+    let [a, b] = [("a.npy", a), ("b.npy", b)].map(|(name, bytes)| folder.write(name, bytes));
+    let run = run(&["diff", &a, &b].iter().copied().chain(options.iter().copied()).collect::<Vec<_>>());
+    assert_eq!(run.err, "");
+    (run.status, run.out)
+}
+
+/// The same bytes are other elements if their types differ.
+#[test]
+fn what_the_elements_are_is_compared() {
+    let bytes = [7_u8, 0, 0, 0, 0, 0, 0, 0];
+    let record = "[('x', '<i4'), ('y', '<f4')]";
+    let others = [
+        ("'<M8[D]'", "'<M8[s]'"),
+        ("'<m8[s]'", "'<M8[s]'"),
+        ("'<U2'", "'|S8'"),
+        ("'|V8'", "'|S8'"),
+        (record, "[('y', '<i4'), ('x', '<f4')]"),
+        (record, "[('x', '<f4'), ('y', '<i4')]"),
+        (record, "[('x', '<i4'), ('z', '<f4')]"),
+        (record, "'|V8'"),
+    ];
+    for (a, b) in others {
+        let arrays = [a, b].map(|descr| npy(descr, false, "(1,)", &bytes));
+        let archives = [false, true].map(|is_deflated| {
+            let [a, b] = [0, 1].map(|i| npz(&[("x", &arrays[i], is_deflated)]));
+            (a, b)
+        });
+        for options in [&[][..], &["--no-values"]] {
+            let [(a1, b1), (a2, b2)] = &archives;
+            for (x, y) in [(&arrays[0], &arrays[1]), (a1, b1), (a2, b2), (a1, a2)] {
+                let (status, text) = compared(x, y, options);
+                let is_same = std::ptr::eq(x, a1) && std::ptr::eq(y, a2);
+                let named = [a, b].map(|descr| text.contains(descr.trim_matches('\'')));
+                assert_eq!((status, named), (i32::from(!is_same), [!is_same; 2]), "{a} {b} {options:?}: {text}");
+            }
+            assert_eq!(compared(&arrays[0], &arrays[0], options).0, 0);
+        }
+    }
+    // A Blosc2 frame states its type in the same words.
+    let folder = Folder::new();
+    let frame = fixture("b2nd/good/dt_dt_us_lz4_0.b2nd");
+    let path = folder.path("x.bin");
+    out(&["extract", &frame, "-o", &path]);
+    let items = fs::read(&path).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", &frame])).unwrap();
+    let shape = record["tensors"][0]["shape"].to_string().replace('[', "(").replace(']', ",)");
+    for (unit, status) in [("us", 0), ("ns", 1)] {
+        let array = folder.write("x.npy", &npy(&format!("'<M8[{unit}]'"), false, &shape, &items));
+        assert_eq!(run(&["diff", &frame, &array]).status, status, "{unit}");
+        assert_eq!(run(&["diff", &array, &frame, "--no-values"]).status, status, "{unit}");
+    }
+}
+
+/// Byte order is no difference, whatever the elements are.
+#[test]
+fn byte_order_is_no_difference() {
+    let types = [
+        ("M8[ms]", 8, vec![8]),
+        ("U2", 8, vec![4, 4]),
+        ("f4", 4, vec![4]),
+        ("c8", 8, vec![4, 4]),
+        ("[('a', '|S3'), ('b', '*i2', (2,)), ('c', '*f8')]", 15, vec![1, 1, 1, 2, 2, 8]),
+    ];
+    for (descr, size, lanes) in types {
+        let little: Vec<u8> = (1..=2 * size).collect();
+        let mut big = little.clone();
+        for element in big.chunks_mut(size.into()) {
+            let mut rest = element;
+            for lane in &lanes {
+                rest[..*lane].reverse();
+                rest = &mut rest[*lane..];
+            }
+        }
+        let array = |order: &str, items: &[u8]| {
+            let descr = if descr.contains('*') { descr.replace('*', order) } else { format!("'{order}{descr}'") };
+            npy(&descr, false, "(2,)", items)
+        };
+        let (a, b) = (array("<", &little), array(">", &big));
+        assert_eq!(compared(&a, &b, &[]), (0, "1 tensor the same, 0 differ\n".into()), "{descr}");
+        let (status, text) = compared(&a, &array(">", &little), &[]);
+        assert!(status == 1 && text.contains("2 of 2 values differ"), "{descr}: {text}");
+    }
+}
+
+/// Quantized blocks of different types are different elements, even if the numbers are equal.
+#[test]
+fn quantized_types_are_compared() {
+    let folder = Folder::new();
+    let file = |ggml: u32, length: usize, name: &str| {
+        let mut bytes = [&b"GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0"[..], &[0; 8], &[1, 0, 0, 0, 0, 0, 0, 0], b"w"].concat();
+        bytes.extend([&1_u32.to_le_bytes()[..], &32_u64.to_le_bytes(), &ggml.to_le_bytes(), &[0; 8]].concat());
+        bytes.resize(bytes.len().next_multiple_of(32) + length, 0);
+        folder.write(name, &bytes)
+    };
+    let [q4_0, q4_1, iq4_nl, f32] = [(2, 18, "a"), (3, 20, "b"), (20, 18, "c"), (0, 128, "d")]
+        .map(|(ggml, length, name)| file(ggml, length, name));
+    for (other, name) in [(&q4_1, "gguf.q4_1"), (&iq4_nl, "gguf.iq4_nl"), (&f32, "f32")] {
+        for options in [&[][..], &["--no-values"]] {
+            let arguments = ["diff", &q4_0, other];
+            let differing = run(&arguments.iter().chain(options).collect::<Vec<_>>());
+            let expected = format!("! w: dtype gguf.q4_0, {name}\n0 tensors the same");
+            assert!(differing.status == 1 && differing.out.starts_with(&expected), "{}", differing.out);
+        }
+    }
+    assert_eq!(run(&["diff", &q4_0, &q4_0]).status, 0);
+}
+
+/// Attributes of tensors say what the numbers mean.
+#[test]
+fn attributes_are_compared() {
+    let folder = Folder::new();
+    let changed = |name: &str, from: &[u8], to: &[u8]| {
+        let mut bytes = fs::read(fixture(name)).unwrap();
+        let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+        bytes[at..at + from.len()].copy_from_slice(to);
+        folder.write("x.zt", &bytes)
+    };
+    let cases = [
+        ("v0.1/custom_fields.zt", &b"eepoch\x03"[..], &b"eepoch\x04"[..], "attribute \"epoch\" 3, 4"),
+        ("v0.1/custom_fields.zt", b"blr\xf9\x30", b"blr\xf9\x34", "attribute \"lr\" 0.125, 0.25"),
+        ("v0.1/custom_fields.zt", b"eepoch\x03", b"eApoch\x03", "attribute \"Apoch\" none, 3"),
+        ("v1.2/objects_sparse_quant_logical.zt", b"dbits\x04", b"dbits\x08", "attribute \"bits\" 4, 8"),
+    ];
+    for (name, from, to, expected) in cases {
+        let other = changed(name, from, to);
+        for options in [&[][..], &["--no-values"]] {
+            let original = fixture(name);
+            let arguments = ["diff", &original, &other];
+            let differing = run(&arguments.iter().chain(options).collect::<Vec<_>>());
+            assert_eq!(differing.status, 1, "{name}: {}", differing.out);
+            assert!(differing.out.contains(expected), "{name}: {}", differing.out);
+        }
+    }
+    // A format without attributes has none to compare, unless they say what the numbers stand for.
+    let bytes = fs::read(fixture("v0.1/custom_fields.zt")).unwrap();
+    let arrays = [npy("'<f4'", false, "(2, 2)", &bytes[64..80]), npy("'|u1'", false, "(1,)", &bytes[128..129])];
+    let archive = folder.write("x.npz", &npz(&[("with_custom", &arrays[0], false), ("plain", &arrays[1], false)]));
+    let text = out(&["diff", &fixture("v0.1/custom_fields.zt"), &archive]);
+    assert!(text.starts_with("note: 1 tensor with attributes in one file;"), "{text}");
+    let scaled = changed("v0.1/custom_fields.zt", b"eepoch\x03", b"escale\x03");
+    let differing = run(&["diff", &archive, &scaled]);
+    assert!(differing.status == 1 && differing.out.contains("attribute \"scale\" none, 3"), "{}", differing.out);
+}
+
+/// Elements are compared by index, in whatever order they are stored.
+#[test]
+fn orders_are_compared_by_index() {
+    let column = |numbers: &[u16]| {
+        npy("'<u2'", true, "(2, 3)", &numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
+    };
+    let row = |numbers: &[u16]| {
+        npy("'>u2'", false, "(2, 3)", &numbers.iter().flat_map(|x| x.to_be_bytes()).collect::<Vec<_>>())
+    };
+    let same = row(&[0, 1, 2, 3, 4, 5]);
+    let note = "note: 1 tensor row-major in one file and column-major in the other: compared by index\n";
+    let by_column = column(&[0, 3, 1, 4, 2, 5]);
+    assert_eq!(compared(&by_column, &same, &[]), (0, format!("{note}1 tensor the same, 0 differ\n")));
+    assert_eq!(compared(&same, &by_column, &[]).0, 0);
+    assert_eq!(compared(&by_column, &by_column, &[]), (0, "1 tensor the same, 0 differ\n".into()));
+    let (status, text) = compared(&by_column, &row(&[0, 1, 9, 3, 5, 5]), &[]);
+    let expected = "! \"\": 2 of 6 values differ, first at [0, 2] (2, 9), the most by 7.0 at [0, 2] (2, 9)\n";
+    assert!(status == 1 && text.starts_with(expected), "{text}");
+    // The same bytes in other orders are other elements.
+    let (status, text) = compared(&column(&[0, 1, 2, 3, 4, 5]), &same, &[]);
+    assert!(status == 1 && text.contains("4 of 6 values differ, first at [0, 1] (2, 1)"), "{text}");
+    // In archives, compressed or not.
+    for is_deflated in [false, true] {
+        let [a, b] = [&by_column, &same].map(|array| npz(&[("x", array, is_deflated)]));
+        assert_eq!(compared(&a, &b, &[]).0, 0, "{is_deflated}");
+    }
+}
+
+/// More than is held at a time.
+#[test]
+fn large_arrays_of_both_orders() {
+    const SHAPE: [u32; 3] = [300, 7, 9000];
+    let number = |i: u32, j: u32, k: u32| (i * SHAPE[1] + j) * SHAPE[2] + k;
+    let mut column = Vec::new();
+    for (k, j) in (0..SHAPE[2]).flat_map(|k| (0..SHAPE[1]).map(move |j| (k, j))) {
+        column.extend((0..SHAPE[0]).flat_map(|i| number(i, j, k).to_le_bytes()));
+    }
+    let mut row: Vec<u8> = (0..SHAPE.iter().product()).flat_map(u32::to_le_bytes).collect();
+    let shape = "(300, 7, 9000)";
+    let column = npy("'<u4'", true, shape, &column);
+    assert_eq!(compared(&column, &npy("'<u4'", false, shape, &row), &[]).0, 0);
+    let at = number(299, 3, 17) as usize * 4;
+    row[at] ^= 1;
+    let (status, text) = compared(&column, &npy("'<u4'", false, shape, &row), &[]);
+    assert!(status == 1 && text.contains("1 of 18900000 values differ, first at [299, 3, 17] ("), "{text}");
+}
+
+/// Tensors whose bytes are in a shard that is missing are not the same as anything.
+#[test]
+fn a_missing_shard_is_no_match() {
+    let folder = Folder::new();
+    let [a, b] = ["a.zt", "b.zt"].map(|name| folder.write(name, &fs::read(fixture("v2/shards.zt")).unwrap()));
+    let differing = run(&["diff", &a, &b]);
+    assert!(differing.status == 1 && differing.out.contains("base.w: not compared: "), "{differing:?}");
+    assert!(differing.out.ends_with("1 tensor the same, 0 differ, 2 not compared\n"), "{differing:?}");
 }
 
 #[test]

@@ -46,6 +46,14 @@ fn work_is_limited_for_the_command() {
     assert_eq!((problems.len(), &problems[1]["kind"]), (30, &"limit".into()));
     let all = run(&["verify", "--no-limit", &file]);
     assert!(all.status == 1 && !all.err.contains("limit") && all.err.lines().count() == 30, "{}", all.err);
+    let compared = run(&["diff", &file, &file]);
+    assert_eq!(compared.status, 1);
+    assert!(
+        compared.out.contains("! t01: not compared: ") && compared.out.contains("work limit"),
+        "{}",
+        compared.out
+    );
+    assert!(compared.out.ends_with("0 tensors the same, 0 differ, 30 not compared\n"), "{}", compared.out);
 }
 
 /// The limit is one for all files.

@@ -1,5 +1,6 @@
 //! The tool as its users run it: on real files, by its output and its exit status.
 
+mod checksums;
 mod diff;
 mod embed;
 mod explain;

@@ -128,8 +128,13 @@ fn missing_files_are_all_named_and_hide_no_other() {
     assert_eq!((refused.status, &record["error"]["kind"]), (1, &"MissingFile".into()));
     assert_eq!(names(&record), ["a"]);
     assert_eq!(run_of(&["show", &index, "a"]).status, 0);
-    let run = run_of(&["show", &index, "c"]);
-    assert!(run.status == 1 && run.err.contains("2.safetensors: the file is missing"), "{}", run.err);
+    let shown = run_of(&["show", &index, "c"]);
+    assert!(shown.status == 1 && shown.err.contains("2.safetensors: the file is missing"), "{}", shown.err);
+    let compared = run_of(&["diff", &index, &index]);
+    let summary = compared.out.lines().last().unwrap();
+    assert_eq!((compared.status, summary), (1, "1 tensor the same, 0 differ, 8 not compared"), "{}", compared.out);
+    let embedded = run_of(&["embed", &index, "-o", &folder.path("m.S")]);
+    assert_eq!((embedded.status, folder.names().len()), (1, 3), "{}", embedded.err);
 }
 
 #[test]
@@ -143,16 +148,17 @@ fn parts_are_known_by_their_content() {
     let path = folder.as_path().to_str().unwrap();
     let text = out(&["verify", path]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 6, "{text}");
+    assert_eq!(lines.len(), 7, "{text}");
+    assert_eq!(lines[1], "  files: m-00002-of-00003.gguf, m-00001-of-00003.gguf, rest");
     assert!(
         lines[0].ends_with("m-00002-of-00003.gguf: ok (3 tensors, 96 bytes, nothing to verify: no checksums)"),
         "{text}"
     );
-    for (line, name) in lines[1..].iter().zip(["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"]) {
+    for (line, name) in lines[2..].iter().zip(["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"]) {
         assert!(line.contains("warning:") && line.contains(name), "{text}");
     }
-    assert!(lines[4].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
-    assert!(lines[5].contains("no part of a model, though its name says part 2 of 3"), "{text}");
+    assert!(lines[5].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
+    assert!(lines[6].contains("no part of a model, though its name says part 2 of 3"), "{text}");
     // The first part by its content or by its name stands for all, any other for itself.
     for first in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"] {
         let record = json(&["list", "--json", &folder.path(first)]);
@@ -207,5 +213,5 @@ fn models_in_one_folder_are_told_apart() {
         }
     }
     let text = out(&["verify", folder.as_path().to_str().unwrap()]);
-    assert_eq!((text.lines().count(), text.matches("ok (2 tensors").count()), (2, 2), "{text}");
+    assert_eq!((text.lines().count(), text.matches("ok (2 tensors").count()), (4, 2), "{text}");
 }

@@ -171,10 +171,8 @@ fn a_few_elements_of_a_tensor_train() {
         // All of them are more than is decoded.
         let extracted = run(&["extract", &file, "-o", &folder.path("x.npy")]);
         assert!(extracted.status == 1 && extracted.err.contains("--no-limit"), "{}", extracted.err);
-        assert_eq!(out(&["diff", &file, &file]), "1 tensor the same, 0 differ\n");
-        let other = folder.write("y.blz", &blz(dimensions, rank, [scale, 2.5 * scale]));
-        let differing = run(&["diff", &file, &other]);
-        assert!(differing.status == 1 && differing.out.contains("the stored bytes differ"), "{}", differing.out);
+        let differing = run(&["diff", &file, &file]);
+        assert!(differing.status == 1 && differing.out.contains("--no-limit"), "{}", differing.out);
     }
 }
 

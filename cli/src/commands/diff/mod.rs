@@ -1,0 +1,310 @@
+//! `tenslice diff`
+
+mod elements;
+mod metadata;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use tenslice::{ErrorKind, Tensor};
+
+use self::elements::Differing;
+use self::metadata::{attribute_differences, stored_differences};
+
+use crate::common::budget::Budget;
+use crate::common::failure::Failure;
+use crate::common::model::{Mapped, Model, Opened, Target};
+use crate::common::reading::{is_compressed_array, verify_whole};
+use crate::common::text::{dtype, plural, printable};
+use crate::options::{Checks, Limits};
+use crate::progress;
+use crate::terminal::Terminal;
+use crate::values::Values;
+use crate::values::number::text;
+use crate::values::slice::index_of;
+use crate::values::stated::Stated;
+
+/// The differences between two files: names, shapes, dtypes, attributes of tensors, values
+///
+/// Tensors are compared by name and as dense arrays, whatever the formats, the compression, the byte order or the element
+/// order. What elements are is compared as well: units of times, fields of records, quantized types. Exit status: 0 no
+/// difference, 1 differences or tensors that cannot be read, 2 wrong usage, or a file was refused.
+#[derive(clap::Args)]
+pub struct Arguments {
+    a: PathBuf,
+    b: PathBuf,
+
+    /// Values that differ by no more than that are the same
+    #[arg(long, value_name = "DIFFERENCE", default_value_t = 0.0)]
+    tolerance: f64,
+
+    /// Compare names, shapes, dtypes and attributes alone
+    #[arg(long)]
+    no_values: bool,
+
+    #[command(flatten)]
+    checks: Checks,
+
+    #[command(flatten)]
+    limits: Limits,
+}
+
+type Found<'f, 'm> = (&'f Opened<'m>, Tensor<'m>);
+
+impl Arguments {
+    pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
+        let [a, b] = [&self.a, &self.b].map(|path| Mapped::new(&Target::File(path.clone())));
+        let [a, b] = match (a, b) {
+            (Ok(a), Ok(b)) => [a, b],
+            (a, b) => return self.refuse(terminal, a.err(), b.err()),
+        };
+        match (a.open(), b.open()) {
+            (Ok(a), Ok(b)) => self.compare(terminal, &a, &b).map(|is_same| u8::from(!is_same)),
+            (a, b) => self.refuse(terminal, a.err(), b.err()),
+        }
+    }
+
+    fn refuse(&self, terminal: &mut Terminal, a: Option<Failure>, b: Option<Failure>) -> io::Result<u8> {
+        for (path, failure) in [(&self.a, a), (&self.b, b)] {
+            if let Some(failure) = failure {
+                terminal.refuse(path, failure)?;
+            }
+        }
+        Ok(2)
+    }
+
+    /// Prints all differences; returns whether there are none.
+    fn compare(&self, terminal: &mut Terminal, a: &Model<'_>, b: &Model<'_>) -> io::Result<bool> {
+        let budget = self.limits.budget();
+        budget.add_file(a.length().saturating_add(b.length()));
+        let (of_a, of_b) = (Tensors::of(a), Tensors::of(b));
+        let (mut same, mut different, mut unread) = (0_u64, 0_u64, 0_u64);
+        let mut notes = Notes::default();
+        let total = of_a.all.iter().filter_map(|(_, tensor)| tensor.dense_length()).fold(0, u64::saturating_add);
+        let bar = progress::bar(if self.no_values { 0 } else { total });
+        for (path, model) in [(&self.a, a), (&self.b, b)] {
+            for problem in &model.problems {
+                writeln!(terminal.out, "{} {}: {}", terminal.look.yellow("!"), path.display(), problem.line())?;
+                unread += 1;
+            }
+        }
+        for found in &of_a.all {
+            let name = found.1.name().to_string();
+            let shown = if name.is_empty() { "\"\"".into() } else { printable(&name) };
+            let Some(other) = of_b.get(&name) else {
+                bar.suspend(|| self.only(terminal, "-", &shown, &found.1))?;
+                different += 1;
+                continue;
+            };
+            let differences = self.differences(*found, other, &budget, &mut notes);
+            bar.inc(found.1.dense_length().unwrap_or(0));
+            match &differences {
+                Ok(differences) if differences.is_empty() => same += 1,
+                Ok(_) => different += 1,
+                Err(_) => unread += 1,
+            }
+            for difference in differences.unwrap_or_else(|why| vec![format!("not compared: {why}")]) {
+                bar.suspend(|| writeln!(terminal.out, "{} {shown}: {difference}", terminal.look.yellow("!")))?;
+            }
+        }
+        for (_, tensor) in &of_b.all {
+            let name = tensor.name().to_string();
+            if of_a.get(&name).is_none() {
+                bar.suspend(|| self.only(terminal, "+", &printable(&name), tensor))?;
+                different += 1;
+            }
+        }
+        bar.finish_and_clear();
+        notes.print(&mut terminal.out)?;
+        let what = if self.no_values { " by name, shape, dtype and attributes" } else { "" };
+        let (s, verb) = (plural(same), if different == 1 { "s" } else { "" });
+        let not_compared = if unread > 0 { format!(", {unread} not compared") } else { String::new() };
+        writeln!(terminal.out, "{same} tensor{s} the same{what}, {different} differ{verb}{not_compared}")?;
+        Ok(different + unread == 0)
+    }
+
+    /// Prints a tensor that only one of the files has.
+    fn only(&self, terminal: &mut Terminal, sign: &str, name: &str, tensor: &Tensor<'_>) -> io::Result<()> {
+        let file = if sign == "-" { &self.a } else { &self.b };
+        let sign = terminal.look.painted(if sign == "-" { "31" } else { "32" }, sign);
+        let (dtype, shape) = (dtype(tensor.dtype(), false), tensor.shape());
+        writeln!(terminal.out, "{sign} {name}: {dtype} {shape}, only in {}", file.display())
+    }
+
+    /// The differences between two tensors, in words; or why one of them cannot be read.
+    fn differences(
+        &self,
+        a: Found<'_, '_>,
+        b: Found<'_, '_>,
+        budget: &Budget,
+        notes: &mut Notes,
+    ) -> Result<Vec<String>, String> {
+        let (of_a, of_b) = (self.elements(a, budget)?, self.elements(b, budget)?);
+        // Shape and type of what is compressed are known once it has been decoded.
+        let prepared = |values: &Elements<'_>, found: Found<'_, '_>| {
+            let values = if let Elements::Decoded(values) = values { Some(&**values) } else { None };
+            let shape = values.map_or_else(|| found.1.shape().iter().collect(), |values| values.shape.clone());
+            (Stated::of(&found.1, values), shape)
+        };
+        let ((type_a, shape_a), (type_b, shape_b)) = (prepared(&of_a, a), prepared(&of_b, b));
+        let mut found = Vec::new();
+        if type_a != type_b {
+            found.push(format!("dtype {}, {}", type_a.text, type_b.text));
+        }
+        if shape_a != shape_b {
+            found.push(format!("shape {shape_a:?}, {shape_b:?}"));
+        }
+        found.extend(attribute_differences(a, b, notes));
+        match (of_a, of_b) {
+            _ if self.no_values || shape_a != shape_b => {}
+            (Elements::Decoded(mut of_a), Elements::Decoded(mut of_b)) => {
+                let are_numbers = of_a.dtype.is_some() && of_b.dtype.is_some();
+                if type_a == type_b || are_numbers {
+                    let (x, y) = ((a.0, &mut *of_a, &type_a), (b.0, &mut *of_b, &type_b));
+                    found.extend(self.values(x, y, notes).map_err(|failure| reason(a.0, failure))?);
+                }
+            }
+            (Elements::Unsupported(why), _) | (_, Elements::Unsupported(why)) => {
+                found.extend(stored_differences(a, b, &why));
+            }
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    /// The elements of a tensor, if they are wanted or if they must be decoded to know what they are.
+    fn elements<'f, 'm: 'f>(
+        &self,
+        (opened, tensor): Found<'f, 'm>,
+        budget: &'f Budget,
+    ) -> Result<Elements<'f>, String> {
+        if self.no_values && !is_compressed_array(&tensor) {
+            return Ok(Elements::Unwanted);
+        }
+        let read = || {
+            verify_whole(opened, &tensor, budget, self.checks.are_compared())?;
+            let mut values = Values::of(opened, &tensor, budget)?;
+            values.expect_all().map_err(|stop| opened.fail(stop))?;
+            Ok(Elements::Decoded(Box::new(values)))
+        };
+        read().or_else(|failure: Failure| match failure {
+            Failure::Refused(kind, message, _) if is_unsupported(kind) => Ok(Elements::Unsupported(message)),
+            failure => Err(reason(opened, failure)),
+        })
+    }
+
+    /// What differs between the elements of two tensors of one shape.
+    fn values(
+        &self,
+        (opened_a, a, type_a): (&Opened<'_>, &mut Values<'_>, &Stated),
+        (opened_b, b, type_b): (&Opened<'_>, &mut Values<'_>, &Stated),
+        notes: &mut Notes,
+    ) -> Result<Option<String>, Failure> {
+        if a.order != b.order && a.shape.len() > 1 {
+            notes.orders += 1;
+            a.make_row_major(opened_a)?;
+            b.make_row_major(opened_b)?;
+        }
+        let mut differing = Differing::default();
+        let (mut bytes_a, mut bytes_b) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        let step = a.at_once().min(b.at_once());
+        while at < a.count {
+            let count = step.min(a.count - at);
+            a.read(at, count, &mut bytes_a).map_err(|error| opened_a.fail(error))?;
+            b.read(at, count, &mut bytes_b).map_err(|error| opened_b.fail(error))?;
+            type_a.to_native(&mut bytes_a);
+            type_b.to_native(&mut bytes_b);
+            if a.dtype != b.dtype || bytes_a != bytes_b {
+                differing.add(at, (a, &bytes_a), (b, &bytes_b), self.tolerance);
+            }
+            at += count;
+        }
+        let Some(first) = differing.first else { return Ok(None) };
+        let total = a.count;
+        let mut place = |element: u64| -> Result<String, Failure> {
+            a.read(element, 1, &mut bytes_a).map_err(|error| opened_a.fail(error))?;
+            b.read(element, 1, &mut bytes_b).map_err(|error| opened_b.fail(error))?;
+            type_a.to_native(&mut bytes_a);
+            type_b.to_native(&mut bytes_b);
+            let shown = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
+                Some(dtype) => text(dtype, bytes),
+                None => crate::common::text::hex(bytes),
+            };
+            let index = index_of(element, &a.shape, a.order);
+            Ok(format!("{index:?} ({}, {})", shown(a, &bytes_a), shown(b, &bytes_b)))
+        };
+        let Differing { count, most, .. } = differing;
+        let s = plural(total);
+        let mut text = format!("{count} of {} value{s} differ, first at {}", total, place(first)?);
+        if let Some((difference, element)) = most {
+            text += &format!(", the most by {} at {}", difference.text(), place(element)?);
+        }
+        Ok(Some(text))
+    }
+}
+
+/// The tensors of a model, by their names.
+struct Tensors<'f, 'm> {
+    all: Vec<Found<'f, 'm>>,
+    by_name: HashMap<String, usize>,
+}
+
+impl<'f, 'm> Tensors<'f, 'm> {
+    fn of(model: &'f Model<'m>) -> Self {
+        let all: Vec<_> = model.tensors().collect();
+        // Of a name that is there twice, as 0.1 allows, the first one counts.
+        let by_name = all.iter().enumerate().rev().map(|(i, (_, tensor))| (tensor.name().to_string(), i)).collect();
+        Self { all, by_name }
+    }
+
+    fn get(&self, name: &str) -> Option<Found<'f, 'm>> {
+        self.by_name.get(name).and_then(|i| self.all.get(*i)).copied()
+    }
+}
+
+/// The elements of a tensor, as far as they can be compared.
+enum Elements<'f> {
+    Decoded(Box<Values<'f>>),
+    /// There is no code that reads them, for this reason: their stored bytes can be compared.
+    Unsupported(String),
+    Unwanted,
+}
+
+/// Whether nothing is wrong with a tensor that was not read for such a kind of error.
+fn is_unsupported(kind: &str) -> bool {
+    let kind = ErrorKind::ALL.iter().find(|one| one.name() == kind);
+    kind.is_some_and(|kind| {
+        let is_unsupported = kind.code() / 100 == 3 && *kind != ErrorKind::NoValues;
+        is_unsupported || matches!(kind, ErrorKind::ForeignEndian | ErrorKind::NotDense)
+    })
+}
+
+/// What is said in the end of all tensors together.
+#[derive(Default)]
+struct Notes {
+    /// Tensors whose elements are in different orders.
+    orders: u64,
+    /// Tensors that have attributes in one file, while the format of the other one has none.
+    attributes: u64,
+}
+
+impl Notes {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let notes = [
+            (self.orders, "row-major in one file and column-major in the other: compared by index"),
+            (self.attributes, "with attributes in one file; the format of the other has none: not compared"),
+        ];
+        for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
+            writeln!(out, "note: {count} tensor{} {what}", plural(count))?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a tensor of that file was not read.
+fn reason(opened: &Opened<'_>, failure: Failure) -> String {
+    let why = if let Failure::Refused(_, message, _) = failure { message } else { String::new() };
+    format!("{}: {why}", opened.path.display())
+}
