@@ -115,11 +115,14 @@ impl Arguments {
             verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
             self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor, &budget)?;
         }
+        // A header that cannot be written leaves no assembly behind.
+        let header_path = self.output.with_extension("h");
+        drop(Output::create(&header_path, self.force)?);
         let mut assembly = Output::create(&self.output, self.force)?;
         let written = self.write_assembly(&mut BufWriter::new(&mut assembly), &arrays);
         written.map_err(|error| assembly.fail(&error))?;
         assembly.finish()?;
-        let mut header = Output::create(&self.output.with_extension("h"), self.force)?;
+        let mut header = Output::create(&header_path, self.force)?;
         let written = self.write_header(&mut BufWriter::new(&mut header), &prefix, &arrays);
         written.map_err(|error| header.fail(&error))?;
         header.finish()

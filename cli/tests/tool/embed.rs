@@ -90,6 +90,10 @@ fn what_is_written_is_stated() {
         assert_eq!(run(&arguments).status, 1, "{wrong:?}");
     }
     assert_eq!(folder.names(), ["weights.S", "weights.h"]);
+    // A header that is there already leaves nothing behind.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(run(&["embed", &source, "-o", &path]).status, 1);
+    assert_eq!(folder.names(), ["weights.h"]);
 }
 
 /// The header says in which order the elements are; on request they are put into row-major order.
