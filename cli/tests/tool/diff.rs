@@ -114,6 +114,15 @@ fn what_the_elements_are_is_compared() {
             assert_eq!(compared(&arrays[0], &arrays[0], options).0, 0);
         }
     }
+    // The type is found in an archive, although the name of a field looks like the beginning of a header.
+    let [a, b] = ["<i8", "<M8[s]"].map(|descr| {
+        let mut array = npy(&format!("[('xNUMPY', '{descr}')]"), false, "(1,)", &bytes);
+        let at = array.windows(6).position(|window| window == b"xNUMPY").unwrap();
+        array[at] = 0x93;
+        npz(&[("x", &array, false)])
+    });
+    let (status, text) = compared(&a, &b, &[]);
+    assert!(status == 1 && text.contains("<M8[s]"), "{text}");
     // A Blosc2 frame states its type in the same words.
     let folder = Folder::new();
     let frame = fixture("b2nd/good/dt_dt_us_lz4_0.b2nd");
