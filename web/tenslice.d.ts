@@ -81,6 +81,8 @@ export declare class Tensor {
     }>;
     /** All elements: refused where that takes more than 256 MiB, unless they are stored plain. */
     whole(): Promise<Numbers>;
+    /** How many chunks of a Blosc2 array were never written, and read as zeros; null where that is not known. */
+    uninitialisedChunks(): Promise<number | null>;
     /**
      * The tensor itself; of a compressed entry of an NPZ archive (layout `npy`), whose dtype and shape are compressed with
      * it, the array inside.

@@ -295,7 +295,7 @@ export class HeatMap {
         this.caption.textContent = `R${part.slice(1)}${of}. ${lane}${help}`;
         this.canvas.setAttribute(
             "aria-label",
-            `Heat map of ${part}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`,
+            `Heat map of ${part}${of}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`,
         );
         const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }),
             strip = new ImageData(128, 1);

@@ -17,21 +17,24 @@ export async function sampleOf(tensor, isRemote) {
     return { parts, isAll: false };
 }
 
-/** Least, greatest, mean, standard deviation and what is not finite, and the counts of a histogram. */
+/**
+ * Least, greatest, mean, standard deviation and what is not finite, and the counts of a histogram. Least and greatest are
+ * elements as they are: bigints where the elements are, since no other number has 64 bits of an integer.
+ */
 export function statisticsOf(parts) {
     const found = { count: 0, finite: 0, nan: 0, infinite: 0, zeros: 0, min: Infinity, max: -Infinity, mean: 0, deviation: 0 };
     let squares = 0; // sums of squared distances from the mean so far
     for (const part of parts) {
         for (let index = 0; index < part.length; index++) {
-            const value = Number(part[index]);
+            const element = part[index], value = Number(element);
             found.count += 1;
             if (Number.isNaN(value)) found.nan += 1;
             else if (!Number.isFinite(value)) found.infinite += 1;
             else {
                 found.finite += 1;
                 if (value === 0) found.zeros += 1;
-                if (value < found.min) found.min = value;
-                if (value > found.max) found.max = value;
+                if (element < found.min) found.min = element;
+                if (element > found.max) found.max = element;
                 const distance = value - found.mean;
                 found.mean += distance / found.finite;
                 squares += distance * (value - found.mean);
@@ -44,12 +47,14 @@ export function statisticsOf(parts) {
 }
 
 function histogramOf(parts, { min, max, finite }) {
-    const counts = new Array(BINS).fill(0), width = (max - min) / BINS;
-    if (finite === 0 || !(width > 0) || !Number.isFinite(width)) return null;
+    if (finite === 0) return null;
+    // Bigints are subtracted as such: near 2^63 they are rounded to the same number.
+    const counts = new Array(BINS).fill(0), width = Number(max - min) / BINS;
+    if (!(width > 0) || !Number.isFinite(width)) return null;
     for (const part of parts) {
         for (let index = 0; index < part.length; index++) {
-            const value = Number(part[index]);
-            if (Number.isFinite(value)) counts[Math.min(BINS - 1, Math.floor((value - min) / width))] += 1;
+            const element = part[index];
+            if (Number.isFinite(Number(element))) counts[Math.min(BINS - 1, Math.floor(Number(element - min) / width))] += 1;
         }
     }
     return counts;

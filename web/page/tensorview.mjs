@@ -8,6 +8,7 @@ import {
     h,
     nameText,
     numberText,
+    plural,
     roundText,
     shapeText,
     valueText,
@@ -54,7 +55,11 @@ export async function showTensor(view, file, listed, isCurrent) {
     view.replaceChildren(title, factsOf(listed, tensor), componentsOf(listed));
     const rest = h("div");
     view.append(rest);
-    await Promise.all([addAttributes(view, listed, isCurrent), addNumbers(rest, file, tensor, isCurrent)]);
+    await Promise.all([
+        addAttributes(view, listed, isCurrent),
+        addUnwritten(rest, tensor, isCurrent),
+        addNumbers(rest, file, tensor, isCurrent),
+    ]);
 }
 
 function factsOf(listed, tensor) {
@@ -109,6 +114,14 @@ async function addAttributes(view, tensor, isCurrent) {
     );
 }
 
+/** A warning about chunks that were never written. */
+async function addUnwritten(rest, tensor, isCurrent) {
+    const chunks = await tensor.uninitialisedChunks().catch(() => null); // reading them says why
+    if (!(chunks > 0) || !isCurrent()) return;
+    const were = chunks === 1 ? "was never written; it reads" : "were never written; they read";
+    rest.prepend(h("p", { className: "warning" }, `Warning: ${plural(chunks, "chunk")} ${were} as zeros.`));
+}
+
 async function addNumbers(rest, file, tensor, isCurrent) {
     const busy = h("p", { className: "busy" }, "reading values…");
     rest.append(busy);
@@ -159,30 +172,32 @@ function statisticsView(found, tensor, isAll) {
         : `of a sample: ${countText(found.count)} numbers from all over the tensor`;
     const isDouble = tensor.numberType === "f64";
     const shown = (value) => (found.finite ? numberText(value, isDouble) : "-");
+    const sample = isAll ? "" : " (sample)";
     return h(
         "section",
         {},
         h("h3", {}, "Statistics ", h("span", { className: "quiet" }, of)),
         facts([
-            ["least", shown(found.min)],
-            ["greatest", shown(found.max)],
-            ["mean", found.finite ? roundText(found.mean) : "-"],
-            ["standard deviation", found.finite ? roundText(found.deviation) : "-"],
+            [`least${sample}`, shown(found.min)],
+            [`greatest${sample}`, shown(found.max)],
+            [`mean${sample}`, found.finite ? roundText(found.mean) : "-"],
+            [`standard deviation${sample}`, found.finite ? roundText(found.deviation) : "-"],
             [
-                "zeros",
+                `zeros${sample}`,
                 found.zeros ? `${countText(found.zeros)} (${roundText((100 * found.zeros) / found.count)} %)` : "none",
             ],
-            ["NaN", found.nan ? countText(found.nan) : null],
-            ["infinite", found.infinite ? countText(found.infinite) : null],
+            [`NaN${sample}`, found.nan ? countText(found.nan) : null],
+            [`infinite${sample}`, found.infinite ? countText(found.infinite) : null],
         ]),
-        histogramView(found),
+        histogramView(found, isAll),
     );
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function histogramView({ histogram, min, max }) {
+function histogramView({ histogram, min: least, max: greatest }, isAll) {
     if (!histogram) return "";
+    const [min, max] = [Number(least), Number(greatest)];
     const most = Math.max(...histogram),
         svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("class", "bars");
@@ -190,10 +205,10 @@ function histogramView({ histogram, min, max }) {
     svg.setAttribute("preserveAspectRatio", "none");
     svg.setAttribute("role", "img");
     const peak = histogram.indexOf(most),
-        width = (max - min) / BINS;
+        width = Number(greatest - least) / BINS;
     svg.setAttribute(
         "aria-label",
-        `Histogram from ${roundText(min)} to ${roundText(max)}; most values are from ` +
+        `Histogram${isAll ? "" : " of a sample"} from ${roundText(min)} to ${roundText(max)}; most values are from ` +
             `${roundText(min + peak * width)} to ${roundText(min + (peak + 1) * width)}`,
     );
     histogram.forEach((count, bin) => {

@@ -59,9 +59,10 @@ export function elementText({ numberType, lanes, dtype }, values, index) {
     return `(${parts.join(", ")})`;
 }
 
-/** A number for people: six digits. */
+/** A number for people: six digits. Of large ones, no digits follow that would look exact. */
 export function roundText(value) {
-    return String(Number(Number(value).toPrecision(6)));
+    const rounded = Number(Number(value).toPrecision(6));
+    return Math.abs(rounded) >= 1e15 && Number.isFinite(rounded) ? rounded.toExponential() : String(rounded);
 }
 
 /** A name with its control characters shown. */

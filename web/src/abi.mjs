@@ -22,6 +22,7 @@ export const STATUS = {
     IN_SHARD: 112,
     NOT_IN_SHARD: 113,
     WRONG_SHAPE: 114,
+    WRONG_ORDER: 115,
     TRUNCATED: 200,
     MANIFEST_SIZE: 201,
     MALFORMED: 202,
@@ -102,6 +103,7 @@ export const STATUS = {
     UNSUPPORTED_FILTER: 310,
     UNSUPPORTED_CHUNK: 311,
     SPARSE_FRAME: 312,
+    NO_VALUES: 313,
     DIGEST_MISMATCH: 400,
     INVALID_DIGEST: 401,
     CORRUPT_STREAM: 402,
@@ -207,6 +209,7 @@ export const WARNING_TEXTS = {
     8388608: "an entry of the archive is not an array",
     16777216: "too many unsorted byte ranges to compare without memory; check does",
     33554432: "too many unsorted keys to compare without memory; check does",
+    67108864: "chunks were never written; they read as zeros",
 };
 
 /** The structs: sizes, and the offset, the kind and the count of each field, on wasm32. */

@@ -12,6 +12,8 @@ const MOST_CHUNKS = 1024;
 const MOST_WORK = 2 ** 29;
 /** What a region takes, and a chunk, at most. */
 const LARGEST = 2 ** 28;
+/** Chunks that were never written are counted among at most so many: in a table of a length that a second suffices for. */
+const MOST_COUNTED = 2 ** 22;
 /** What is read of a chunk to learn its length: small chunks are read at once. */
 const HEAD = 2 ** 14;
 
@@ -38,6 +40,20 @@ export class Chunks {
         const isSmall = ranges.length <= (ranges.isRemote ? WHOLE_REMOTE : WHOLE);
         const values = isSmall ? await this.#inMemory(start, stop) : await this.#byChunks(start, stop, box);
         return picked(values, { first: 0, runs: [...runs(box, box.map(() => 0), box, step)] }, lanes);
+    }
+
+    /** How many chunks were never written, and read as zeros; null where counting them takes long. */
+    async uninitialised() {
+        const table = await this.#chunkTable();
+        if (table.count > MOST_COUNTED) return null;
+        const session = await this.#file.sessionWith([table.data].filter(Boolean)), { library, file } = session;
+        try {
+            const count = library.allocate(8), scratch = library.allocate(table.scratch);
+            session.call("tenslice_b2nd_uninitialised_chunks", file, scratch, table.scratch, count);
+            return library.u64(count);
+        } finally {
+            session.close();
+        }
     }
 
     async #inMemory(start, stop) {
@@ -88,7 +104,7 @@ export class Chunks {
         const { table_offset: offset, table_length: length, table_scratch: scratch } = about.info;
         if (length > LARGEST) throw new RangeError("the table of chunks is too large");
         const data = length > 0 ? { offset, bytes: await this.#file.ranges.read(offset, length) } : null;
-        this.#table = { lengths: about.lengths, data, scratch: scratch <= LARGEST ? Number(scratch) : 0 };
+        this.#table = { lengths: about.lengths, count: Number(about.info.chunk_count), data, scratch: scratch <= LARGEST ? Number(scratch) : 0 };
         return this.#table;
     }
 

@@ -20,6 +20,10 @@ const AT_ONCE = 6;
 /** The byte order of this machine, as a TENSLICE_BYTE_ORDER_ code. */
 const BIG_ENDIAN = 1;
 
+/** Blosc2 arrays whose values are elsewhere: a proxy has those that it has fetched, the others have none. */
+const PROXY = "b2nd.proxy",
+    WITHOUT_VALUES = new Set(["b2nd.lazy", "b2nd.object"]);
+
 /** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
 export class Tensor {
     #file;
@@ -51,8 +55,8 @@ export class Tensor {
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
         this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
-        const isChunked = this.layoutCode === LAYOUT.CHUNKED && this.dtype !== null;
-        this.#chunks = isChunked ? new Chunks(file, this) : null;
+        const isChunked = this.layoutCode === LAYOUT.CHUNKED || this.layout === PROXY;
+        this.#chunks = isChunked && this.dtype !== null ? new Chunks(file, this) : null;
         library.release(mark);
     }
 
@@ -197,7 +201,13 @@ export class Tensor {
         return Number(this.elements) * (this.bits / 8 || 4) <= LARGEST_WHOLE;
     }
 
+    /** How many chunks were never written, and read as zeros: 0 for other tensors, null where that is not known. */
+    async uninitialisedChunks() {
+        return this.#chunks ? this.#chunks.uninitialised() : 0;
+    }
+
     async #decodeWhole() {
+        if (WITHOUT_VALUES.has(this.layout)) return this.#refused();
         if (this.isDirect) return this.#readStored(0, this.elements);
         if (!this.#canBeWhole() || this.storedBytes > LARGEST_WHOLE) {
             throw new RangeError(
@@ -214,6 +224,17 @@ export class Tensor {
         } finally {
             session.close();
         }
+    }
+
+    /** Throws the library's error about values that are not in the file. */
+    async #refused() {
+        const session = await this.#file.sessionWith([]);
+        try {
+            session.call("tenslice_tensor_read_into", session.tensor(this.index), 0, 0, 0, 0, 0, 0);
+        } finally {
+            session.close();
+        }
+        throw new TypeError(`the values of ${this.layout} are not in the file`);
     }
 
     #howStored() {

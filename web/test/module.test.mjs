@@ -8,6 +8,8 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { statisticsOf } from "../page/statistics.mjs";
+import { numberText, roundText } from "../page/text.mjs";
 import { LongList, open, version } from "../../target/web/tenslice/tenslice.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -215,6 +217,50 @@ test("chunks are read one by one, where the file is not in memory", async () => 
         const count = Math.min(5, near.elements - middle);
         assert.deepEqual(await far.read(middle, count), await near.read(middle, count), name);
     }
+});
+
+test("no value is invented of arrays whose values are not in the file", async () => {
+    const tensorOf = async (name) => (await open(await fixture(`b2nd/no_values/${name}`))).find("");
+    const cases = [
+        ["lazyexpr.b2nd", /it is a lazy expression/],
+        ["lazyarray.b2nd", /it is a lazy expression/],
+        ["object.b2nd", /its metalayer b2o/],
+        ["proxy_blocks.b2nd", /with parts of its chunks/],
+        ["c2array.b2nd", /this chunk was not fetched/],
+        ["proxy_part.b2nd", /this chunk was not fetched/],
+    ];
+    for (const [name, message] of cases) {
+        const tensor = await tensorOf(name);
+        assert.match(tensor.layout, /^b2nd\./);
+        assert.deepEqual([...tensor.shape], [6, 4]);
+        for (const read of [() => tensor.read(0, 4), () => tensor.whole(), () => tensor.region([0, 0], [1, 1])])
+            await assert.rejects(read, (error) => error.status === 313 && message.test(error.message), name);
+    }
+    const part = await tensorOf("proxy_part.b2nd");
+    assert.deepEqual([...(await part.read(8, 8))], [9, 10, 11, 12, 13, 14, 15, 16]);
+    const all = await tensorOf("proxy_all.b2nd");
+    assert.deepEqual([...(await all.whole())], Array.from({ length: 24 }, (_, index) => index + 1));
+    assert.equal(await (await tensorOf("uninit.b2nd")).uninitialisedChunks(), 2);
+    assert.equal(await all.uninitialisedChunks(), 0);
+    assert.equal(await (await open(await fixture("npy/rank3.npy"))).find("").uninitialisedChunks(), 0);
+});
+
+test("least and greatest of 64-bit integers are exact", () => {
+    const [least, greatest] = [-(2n ** 63n), 2n ** 63n - 1n];
+    const found = statisticsOf([new BigInt64Array([greatest - 1n, greatest, 0n]), new BigInt64Array([least])]);
+    assert.deepEqual([found.min, found.max, found.zeros], [least, greatest, 1]);
+    assert.equal(numberText(found.max), "9223372036854775807");
+    assert.equal(numberText(statisticsOf([new BigUint64Array([2n ** 64n - 1n])]).min), "18446744073709551615");
+    assert.equal(found.histogram.reduce((sum, count) => sum + count), 4);
+    // So near each other that they are one number where they are rounded.
+    const near = statisticsOf([new BigInt64Array(Array.from({ length: 96 }, (_, index) => greatest - BigInt(index)))]);
+    assert.ok(near.histogram.every((count) => count > 0), String(near.histogram));
+    const floats = statisticsOf([new Float32Array([NaN, Infinity, -1, 2.5])]);
+    assert.deepEqual([floats.min, floats.max, floats.nan, floats.infinite], [-1, 2.5, 1, 1]);
+    assert.equal(statisticsOf([new Float32Array([NaN])]).histogram, null);
+    // Rounded ones do not look exact.
+    assert.equal(roundText(greatest), "9.22337e+18");
+    assert.equal(roundText(123456789), "123457000");
 });
 
 test("column-major arrays are shown as NumPy shows them", async () => {

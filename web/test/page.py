@@ -208,6 +208,39 @@ class PageTest(unittest.TestCase):
                 self.open(file)
                 self.choose("")
 
+    def test_exact_numbers(self):
+        """Least and greatest of 64-bit integers as they are; statistics of a sample say so."""
+        with tempfile.TemporaryDirectory() as folder:
+            small, large = pathlib.Path(folder, "small.npy"), pathlib.Path(folder, "large.npy")
+            header = lambda shape: f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({shape},), }}".ljust(117) + "\n"
+            head = lambda shape: b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + header(shape).encode()
+            small.write_bytes(head(3) + struct.pack("<3q", 2**63 - 1, -2**63, 0))
+            self.open(small).choose("")
+            self.page.wait_for_selector("svg.bars")
+            shown = self.page.inner_text("#view")
+            self.assertIn("9223372036854775807", shown)
+            self.assertIn("-9223372036854775808", shown)
+            self.assertNotIn("922337203685477600", shown)
+            self.assertNotIn("(sample)", shown)
+            large.write_bytes(head(3_000_000) + bytes(8 * 3_000_000 - 8) + struct.pack("<q", 2**53 + 1))
+            self.page.goto(PAGE)
+            self.open(large).choose("")
+            self.page.wait_for_selector("dt:text('greatest (sample)')")
+            shown = self.page.inner_text("#view")
+            self.assertIn("of a sample", shown)
+            self.assertIn("9007199254740993", shown)
+            for term in ("least", "mean", "zeros"):
+                self.assertIn(f"{term} (sample)", shown)
+
+    def test_without_values(self):
+        """A lazy expression has no values; chunks that were never written are counted."""
+        self.open(FIXTURES / "b2nd/no_values/lazyexpr.b2nd").choose("")
+        self.page.wait_for_selector("p.warning:has-text('it is a lazy expression')")
+        self.assertEqual(self.page.locator("table.values").count(), 0)
+        self.page.goto(PAGE)
+        self.open(FIXTURES / "b2nd/no_values/uninit.b2nd").choose("")
+        self.page.wait_for_selector("p.warning:has-text('2 chunks were never written')")
+
     def test_compressed_npz(self):
         self.open(FIXTURES / "npz/deflated.npz").choose("w")
         deflated = self.values()
