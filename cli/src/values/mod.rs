@@ -169,7 +169,7 @@ impl<'a> Values<'a> {
 
     /// A tensor train.
     fn take_train(&mut self, tensor: Tensor<'a>, blz: &BlzFile<'a>) -> Result<(), Stop> {
-        let elements = Elements::new(blz.train()?, &self.shape, self.size);
+        let elements = Elements::new(blz, &self.shape, self.size)?;
         self.order = Order::RowMajor;
         self.origin = Origin::Train(tensor, Box::new(elements));
         Ok(())
@@ -236,8 +236,9 @@ impl<'a> Values<'a> {
 
     /// Prepares to read all elements: of a tensor train they share so many products that it is decoded as a whole.
     pub fn expect_all(&mut self) -> Result<(), Stop> {
-        if let Origin::Train(tensor, _) = &self.origin {
+        if let Origin::Train(tensor, elements) = &self.origin {
             let tensor = *tensor;
+            self.budget.work(elements.work_of_all())?;
             self.materialize(&tensor)?;
             (self.origin, self.window.0) = (Origin::Whole, 0);
         }

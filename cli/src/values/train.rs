@@ -9,6 +9,8 @@ pub struct Elements<'a> {
     shape: Vec<u64>,
     /// Bytes of an element.
     size: u64,
+    /// The largest bond dimension.
+    bond: u64,
     scratch: Vec<u8>,
     /// Dimensions of a block, the last ones; the first indices of the block that is held, and its elements.
     free: usize,
@@ -17,9 +19,16 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    pub fn new(train: blz::Train<'a>, shape: &[u64], size: u64) -> Self {
+    pub fn new(blz: &blz::BlzFile<'a>, shape: &[u64], size: u64) -> Result<Self, Error> {
+        let train = blz.train()?;
         let scratch = vec![0; usize::try_from(train.slice_scratch()).unwrap_or(usize::MAX)];
-        Self { train, shape: shape.into(), size, scratch, free: 0, held: None, block: Vec::new() }
+        let bond = blz.bond_dimensions().max().unwrap_or(1);
+        Ok(Self { train, shape: shape.into(), size, bond, scratch, free: 0, held: None, block: Vec::new() })
+    }
+
+    /// The work of computing all elements: each is a sum along a bond.
+    pub fn work_of_all(&self) -> u64 {
+        self.shape.iter().fold(self.size, |product, length| product.saturating_mul(*length)).saturating_mul(self.bond)
     }
 
     /// Chooses blocks for reading so many indices in each dimension: as large as fit in `most` bytes, unless three quarters

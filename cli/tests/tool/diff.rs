@@ -286,6 +286,13 @@ fn a_missing_shard_is_no_match() {
     assert!(differing.out.ends_with("1 tensor the same, 0 differ, 2 not compared\n"), "{differing:?}");
 }
 
+/// Of several tensors of one name each is compared with the one in its place.
+#[test]
+fn a_name_may_be_there_twice() {
+    let file = fixture("v0.1/duplicate_names.zt");
+    assert!(out(&["diff", &file, &file]).ends_with("tensors the same, 0 differ\n"));
+}
+
 #[test]
 fn a_refused_file_is_2() {
     let bad = fixture("bad/v1.2/end_past_eof.zt");

@@ -81,7 +81,7 @@ impl Arguments {
         let (of_a, of_b) = (Tensors::of(a), Tensors::of(b));
         let (mut same, mut different, mut unread) = (0_u64, 0_u64, 0_u64);
         let mut notes = Notes::default();
-        let total = of_a.all.iter().filter_map(|(_, tensor)| tensor.dense_length()).fold(0, u64::saturating_add);
+        let total = of_a.all.iter().filter_map(|(_, (_, tensor))| tensor.dense_length()).fold(0, u64::saturating_add);
         let bar = progress::bar(if self.no_values { 0 } else { total });
         for (path, model) in [(&self.a, a), (&self.b, b)] {
             for problem in &model.problems {
@@ -89,10 +89,10 @@ impl Arguments {
                 unread += 1;
             }
         }
-        for found in &of_a.all {
-            let name = found.1.name().to_string();
-            let shown = if name.is_empty() { "\"\"".into() } else { printable(&name) };
-            let Some(other) = of_b.get(&name) else {
+        let shown = |name: &str| if name.is_empty() { "\"\"".into() } else { printable(name) };
+        for (key, found) in &of_a.all {
+            let shown = shown(&key.0);
+            let Some(other) = of_b.get(key) else {
                 bar.suspend(|| self.only(terminal, "-", &shown, &found.1))?;
                 different += 1;
                 continue;
@@ -108,10 +108,9 @@ impl Arguments {
                 bar.suspend(|| writeln!(terminal.out, "{} {shown}: {difference}", terminal.look.yellow("!")))?;
             }
         }
-        for (_, tensor) in &of_b.all {
-            let name = tensor.name().to_string();
-            if of_a.get(&name).is_none() {
-                bar.suspend(|| self.only(terminal, "+", &printable(&name), tensor))?;
+        for (key, (_, tensor)) in &of_b.all {
+            if of_a.get(key).is_none() {
+                bar.suspend(|| self.only(terminal, "+", &shown(&key.0), tensor))?;
                 different += 1;
             }
         }
@@ -162,7 +161,7 @@ impl Arguments {
                 let are_numbers = of_a.dtype.is_some() && of_b.dtype.is_some();
                 if type_a == type_b || are_numbers {
                     let (x, y) = ((a.0, &mut *of_a, &type_a), (b.0, &mut *of_b, &type_b));
-                    found.extend(self.values(x, y, notes).map_err(|failure| reason(a.0, failure))?);
+                    found.extend(self.values(x, y, notes)?);
                 }
             }
             (Elements::Unsupported(why), _) | (_, Elements::Unsupported(why)) => {
@@ -200,11 +199,11 @@ impl Arguments {
         (opened_a, a, type_a): (&Opened<'_>, &mut Values<'_>, &Stated),
         (opened_b, b, type_b): (&Opened<'_>, &mut Values<'_>, &Stated),
         notes: &mut Notes,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, String> {
         if a.order != b.order && a.shape.len() > 1 {
             notes.orders += 1;
-            a.make_row_major(opened_a)?;
-            b.make_row_major(opened_b)?;
+            a.make_row_major(opened_a).map_err(|failure| reason(opened_a, failure))?;
+            b.make_row_major(opened_b).map_err(|failure| reason(opened_b, failure))?;
         }
         let mut differing = Differing::default();
         let (mut bytes_a, mut bytes_b) = (Vec::new(), Vec::new());
@@ -212,8 +211,8 @@ impl Arguments {
         let step = a.at_once().min(b.at_once());
         while at < a.count {
             let count = step.min(a.count - at);
-            a.read(at, count, &mut bytes_a).map_err(|error| opened_a.fail(error))?;
-            b.read(at, count, &mut bytes_b).map_err(|error| opened_b.fail(error))?;
+            a.read(at, count, &mut bytes_a).map_err(|stop| reason(opened_a, opened_a.fail(stop)))?;
+            b.read(at, count, &mut bytes_b).map_err(|stop| reason(opened_b, opened_b.fail(stop)))?;
             type_a.to_native(&mut bytes_a);
             type_b.to_native(&mut bytes_b);
             if a.dtype != b.dtype || bytes_a != bytes_b {
@@ -223,9 +222,9 @@ impl Arguments {
         }
         let Some(first) = differing.first else { return Ok(None) };
         let total = a.count;
-        let mut place = |element: u64| -> Result<String, Failure> {
-            a.read(element, 1, &mut bytes_a).map_err(|error| opened_a.fail(error))?;
-            b.read(element, 1, &mut bytes_b).map_err(|error| opened_b.fail(error))?;
+        let mut place = |element: u64| -> Result<String, String> {
+            a.read(element, 1, &mut bytes_a).map_err(|stop| reason(opened_a, opened_a.fail(stop)))?;
+            b.read(element, 1, &mut bytes_b).map_err(|stop| reason(opened_b, opened_b.fail(stop)))?;
             type_a.to_native(&mut bytes_a);
             type_b.to_native(&mut bytes_b);
             let shown = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
@@ -245,22 +244,31 @@ impl Arguments {
     }
 }
 
+/// The name of a tensor; zTensor 0.1 allows several tensors of one name, which are numbered.
+type Key = (String, u64);
+
 /// The tensors of a model, by their names.
 struct Tensors<'f, 'm> {
-    all: Vec<Found<'f, 'm>>,
-    by_name: HashMap<String, usize>,
+    all: Vec<(Key, Found<'f, 'm>)>,
+    by_name: HashMap<Key, usize>,
 }
 
 impl<'f, 'm> Tensors<'f, 'm> {
     fn of(model: &'f Model<'m>) -> Self {
-        let all: Vec<_> = model.tensors().collect();
-        // Of a name that is there twice, as 0.1 allows, the first one counts.
-        let by_name = all.iter().enumerate().rev().map(|(i, (_, tensor))| (tensor.name().to_string(), i)).collect();
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        let numbered = |found: Found<'f, 'm>| {
+            let name = found.1.name().to_string();
+            let count = counts.entry(name.clone()).or_default();
+            *count += 1;
+            ((name, *count), found)
+        };
+        let all: Vec<_> = model.tensors().map(numbered).collect();
+        let by_name = all.iter().enumerate().map(|(i, (key, _))| (key.clone(), i)).collect();
         Self { all, by_name }
     }
 
-    fn get(&self, name: &str) -> Option<Found<'f, 'm>> {
-        self.by_name.get(name).and_then(|i| self.all.get(*i)).copied()
+    fn get(&self, key: &Key) -> Option<Found<'f, 'm>> {
+        self.by_name.get(key).and_then(|i| self.all.get(*i)).map(|(_, found)| *found)
     }
 }
 
