@@ -798,6 +798,11 @@ int main(int argc, char **argv)
 
     EXPECT(HANDLE, tenslice_file_warning_tensor(NULL, 1, dims));
     EXPECT(BAD, tenslice_file_warning_tensor(&file, 1, NULL));
+    EXPECT(HANDLE, tenslice_file_check_length(NULL, &needed));
+    EXPECT(BAD, tenslice_file_check_length(&file, NULL));
+    needed = 7;
+    EXPECT(TENSLICE_OK, tenslice_file_check_length(&file, &needed));
+    CHECK(needed == 0); /* opening has compared all */
     EXPECT(HANDLE, tenslice_file_check(NULL, scratch, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check(&file, NULL, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check(&file, scratch, SIZE_MAX, NULL, NULL));

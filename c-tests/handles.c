@@ -83,6 +83,7 @@ static size_t rank_of_tens; /* of the tensor of TENS */
     X(ZTENSOR, tenslice_file, file_get_info, 0, tenslice_file_get_info(h, INFO(0, tenslice_file_info)))                \
     X(ZTENSOR, tenslice_file, file_warning_tensor, TENSLICE_NOT_FOUND,                                                 \
       tenslice_file_warning_tensor(h, 1, OUT(0, uint64_t)))                                                            \
+    X(ZTENSOR, tenslice_file, file_check_length, 0, tenslice_file_check_length(h, OUT(0, size_t)))                     \
     X(ZTENSOR, tenslice_file, file_check, 0, tenslice_file_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint32_t), ERR)) \
     X(ZTENSOR, tenslice_file, file_expect, 0,                                                                          \
       tenslice_file_expect(h, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, OUT(0, tenslice_bytes), ERR))               \

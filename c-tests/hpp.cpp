@@ -700,6 +700,7 @@ void particulars(const char *fixtures)
     CHECK(get(array.expect<std::byte>()).size() == 24);
     CHECK(get(npy.find("")).stated_type() == "'<i2'" && (*gguf.tensors().begin()).stated_type().empty());
     std::array<std::uint32_t, 4> scratch;
+    CHECK(get(gguf.check_length()) == 0);
     CHECK(get(gguf.check(scratch)) == gguf.warnings() && !gguf.warning_tensor(TENSLICE_WARNING_REPEATED_NAME));
     CHECK(get(index.check(scratch)) && !index.metadata().error());
     CHECK(status_of([&] { return npz.gguf_info(); }) == TENSLICE_INVALID_ARGUMENT);

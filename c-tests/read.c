@@ -217,7 +217,7 @@ static void names_unchecked(void)
 {
     enum { COUNT = 1100, ROOM = 64 * COUNT };
     char *bytes = (char *)malloc(ROOM);
-    size_t length = 8, last = 0, i;
+    size_t length = 8, last = 0, words = 77, i;
     tenslice_file file;
     tenslice_file_info info;
     uint32_t scratch[COUNT], bits = 77;
@@ -236,6 +236,11 @@ static void names_unchecked(void)
     EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
     CHECK(info.tensor_count == COUNT && info.warnings == TENSLICE_WARNING_NAMES_UNCHECKED);
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check(&file, NULL, 0, &bits, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_check_length(&file, &words));
+    CHECK(bits == 77 && words == COUNT);
+    /* An eighth is enough, with as many passes; less is not. */
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check(&file, scratch, (COUNT - 1) / 8, &bits, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, (COUNT + 7) / 8, NULL, NULL));
     CHECK(bits == 77);
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, COUNT, &bits, NULL));
     CHECK(bits == 0);

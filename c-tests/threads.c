@@ -68,6 +68,8 @@ static void tensors(result *r, const tenslice_file *file)
     EXPECT(TENSLICE_OK, tenslice_file_get_info(file, &of_file));
     add_number(r, of_file.tensor_count);
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(file, 1, &length));
+    EXPECT(TENSLICE_OK, tenslice_file_check_length(file, &count));
+    add_number(r, count);
     EXPECT(TENSLICE_OK, tenslice_file_check(file, slots, 13, &rank, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_verify(file, &verified, NULL));
     add_number(r, verified.verified);

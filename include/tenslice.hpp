@@ -1624,9 +1624,15 @@ public:
         const auto status = tenslice_file_warning_tensor(&handle_, warning, &index);
         return status == TENSLICE_OK ? std::optional<std::uint64_t>(index) : std::nullopt;
     }
+    /** How many words check() uses at most, and which are always enough: 0 if opening has left nothing to compare. */
+    result<std::size_t> check_length() const
+    {
+        std::size_t count = 0;
+        return detail::finish(tenslice_file_check_length(&handle_, &count), detail::no_details, count);
+    }
     /**
-     * Compares all names and roles exactly, where opening could not without memory; returns warnings() as they are
-     * afterwards. `scratch` has at least one element; with as many as there are tensors it is fastest.
+     * Compares names, roles, keys and places exactly, where opening could not without memory; returns warnings() as they
+     * are afterwards. `scratch` has check_length() words; with less than an eighth of them, OUT_OF_SCRATCH.
      */
     result<std::uint32_t> check(span<std::uint32_t> scratch) const
     {

@@ -2,8 +2,8 @@
 //! memory that the caller gives.
 //!
 //! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
-//! every other item is looked up in the block: on the order of n log n comparisons per block, and no hashes, so no file
-//! can be crafted to take long. Where a file is opened, names are told apart by hashes first: items whose hashes are
+//! every other item is looked up in the block: on the order of n log n comparisons per block, at most [`MAX_PASSES`]
+//! blocks, and no hashes, so no file can be crafted to take long. Where a file is opened, names are told apart by hashes first: items whose hashes are
 //! equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of hashes instead, and take
 //! one comparison per pair: still linear in the bytes of names, since no more than [`MAX_COMPARED`] of them are compared
 //! this way.
@@ -22,6 +22,10 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// How many unsorted items are compared without memory from the caller.
 pub(crate) const MAX_COMPARED: u32 = 1024;
+
+/// How many times items are read to be compared with the caller's memory: with little of it, a file of many items would
+/// take the square of the time.
+const MAX_PASSES: u32 = 8;
 
 /// How many of them are compared in one pass: stack is scarce on a microcontroller.
 const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
@@ -157,17 +161,25 @@ impl Memory for Stack {
     }
 }
 
-/// The caller's memory, of any size but empty.
+/// The caller's memory: for up to [`MAX_PASSES`] times as many items as it has words.
 #[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
         items: &mut D,
         start: D::Place,
-        _count: u32,
+        count: u32,
     ) -> Result<Compared> {
+        check_room(count.into(), self.len())?;
         clash(items, start, self).map(Compared::of)
     }
+}
+
+/// Fails with `OutOfScratch` if so many items cannot be compared with so many positions in [`MAX_PASSES`]: before any of
+/// them is read.
+pub(crate) fn check_room(count: u64, positions: usize) -> Result<()> {
+    let is_room = count <= to_u64(positions).saturating_mul(MAX_PASSES.into());
+    if is_room { Ok(()) } else { Err(Error::new(ErrorKind::OutOfScratch)) }
 }
 
 /// The index and the position of an item that clashes with an earlier one, if there is any.
@@ -351,53 +363,71 @@ fn word_hash(name: &[u8]) -> (u32, bool) {
     (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
-/// Compares all items using `scratch`, which must have room for the position of one. The item that clashes with an earlier
-/// one is read last.
+/// Compares all items using `scratch`, which must have room for the position of one. With room for all of them they are
+/// read once; with less they are read once for each part that fits, at most [`MAX_PASSES`] times. The item that clashes
+/// with an earlier one is read last. Of several equal names it is the first that was there before, with any memory.
 pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash<D::Position>> {
     let slots = D::Position::slots(scratch);
+    let (mut next, mut found) = (start, None);
     if slots.is_empty() {
         return Err(Error::new(ErrorKind::OutOfScratch));
     }
-    let room = to_u64(slots.len());
-    let (mut next, mut is_only) = (start, true);
-    loop {
-        let mut filled = 0_u64;
+    for pass in 0..MAX_PASSES {
+        let mut filled = 0_usize;
         for slot in slots.iter_mut() {
             let Some((_, at)) = items.next(&mut next) else { break };
             *slot = at;
             filled = filled.saturating_add(1);
         }
-        let sorted = to_usize(filled).and_then(|filled| slots.get_mut(..filled)).unwrap_or_default();
-        let (first, last) = (sorted.first().copied(), sorted.last().copied());
-        sort_by(sorted, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
-        // Of two that clash the later one in the file is reported.
-        let clashing = sorted.windows(2).filter_map(|two| {
-            let [a, b] = two else { return None };
-            items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
-        });
-        let mut later = clashing.min();
-        // Of two that clash, the one that is first in their order is looked up in the block of the other: what that takes
-        // to read is read once with the item, and not again for each that it is compared with.
-        let has_others = filled > 0 && !(is_only && filled < room);
-        let mut place = start;
-        while later.is_none() && has_others {
-            let Some((item, at)) = items.next(&mut place) else { break };
-            if first <= Some(at) && Some(at) <= last {
-                continue; // it is in the block
-            }
-            let after = sorted.partition_point(|&other| items.at(other).order(item).is_lt());
-            let clashing = sorted.get(after).filter(|&&other| item.clashes_with(items.at(other)));
-            later = clashing.map(|&other| other.max(at));
+        let is_last = filled < slots.len() || items.next(&mut { next }).is_none();
+        let block = slots.get_mut(..filled).unwrap_or_default();
+        // No item of a later block comes before the one that was found.
+        if found.is_some() && found < block.first().copied() {
+            break;
         }
+        let later = clash_with_block(items, (pass > 0 || !is_last).then_some(start), block);
         items.check()?;
-        if let Some(position) = later {
-            return Ok(Some((index_of(items, start, position), position)));
+        found = [found, later].into_iter().flatten().min();
+        if is_last {
+            return Ok(found.map(|position| (index_of(items, start, position), position)));
         }
-        if filled < room {
-            return Ok(None);
-        }
-        is_only = false;
     }
+    match found {
+        Some(position) => Ok(Some((index_of(items, start, position), position))),
+        None => Err(Error::new(ErrorKind::OutOfScratch)),
+    }
+}
+
+/// Compares the items of a block with each other, and with the others of the file, if `start` is where those begin. Puts
+/// the block in order.
+#[inline]
+fn clash_with_block<D: Distinct>(
+    items: &mut D,
+    start: Option<D::Place>,
+    block: &mut [D::Position],
+) -> Option<D::Position> {
+    let (first, last) = (block.first().copied(), block.last().copied());
+    sort_by(block, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
+    // Of two that clash the later one in the file is reported.
+    let clashing = block.windows(2).filter_map(|two| {
+        let [a, b] = two else { return None };
+        items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
+    });
+    let later = clashing.min();
+    let Some(mut place) = start.filter(|_| later.is_none()) else { return later };
+    // Of two that clash, the one that is first in their order is looked up in the block of the other: what that takes
+    // to read is read once with the item, and not again for each that it is compared with.
+    while let Some((item, at)) = items.next(&mut place) {
+        if first <= Some(at) && Some(at) <= last {
+            continue; // it is in the block
+        }
+        let after = block.partition_point(|&other| items.at(other).order(item).is_lt());
+        let clashing = block.get(after).filter(|&&other| item.clashes_with(items.at(other)));
+        if let Some(other) = clashing {
+            return Some(*other.max(&at));
+        }
+    }
+    None
 }
 
 /// Returns the index of the item at that position.
@@ -454,156 +484,4 @@ fn swap<P: Copy>(items: &mut [P], a: u64, b: u64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::prelude::v1::*;
-
-    use super::{Distinct, Extent, Item, Ordering, Result, clash, clash_of_few, sort_by};
-    #[cfg(feature = "gguf")]
-    use super::{MAX_COMPARED, Seen};
-
-    #[test]
-    fn sorts_every_order() {
-        let mut seed = 1_u32;
-        for length in 0..200 {
-            let mut items: Vec<u32> = (0..length)
-                .map(|_| {
-                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    seed >> 26
-                })
-                .collect();
-            let mut expected = items.clone();
-            expected.sort_unstable();
-            sort_by(&mut items, |a, b| a < b);
-            assert_eq!(items, expected);
-        }
-    }
-
-    /// An extent that others may have, too, as in zTensor 2.
-    #[derive(Clone, Copy)]
-    struct Shared(Extent);
-
-    impl Item for Shared {
-        fn order(self, other: Self) -> Ordering {
-            self.0.order(other.0)
-        }
-
-        fn clashes_with(self, other: Self) -> bool {
-            self.0 != other.0 && self.0.clashes_with(other.0)
-        }
-
-        fn hash(self) -> u32 {
-            0
-        }
-    }
-
-    /// Ranges as a file may have them, found by their index plus 1.
-    struct Places<I>(Vec<I>);
-
-    impl<I: Item> Distinct for Places<I> {
-        type Item = I;
-        type Place = u32;
-        type Position = u32;
-
-        fn next(&mut self, place: &mut u32) -> Option<(I, u32)> {
-            *place += 1;
-            self.0.get(*place as usize - 1).map(|item| (*item, *place))
-        }
-
-        fn at(&self, position: u32) -> I {
-            self.0[position as usize - 1]
-        }
-
-        fn check(&self) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn overlaps_are_found_with_any_memory() {
-        let mut seed = 7_u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
-        let mut clashing = [0; 2];
-        for round in 0..2000 {
-            let longest = if round % 2 == 0 { 4 } else { 30 };
-            let places: Vec<_> = (0..random(20)).map(|_| Extent::new(random(200), 1 + random(longest))).collect();
-            // Few of them, so that many are the same.
-            let few: Vec<_> = (0..random(20)).map(|_| Extent::new(8 * random(6), 8 + random(12) / 11)).collect();
-            clashing[0] += u32::from(overlaps_are_found(&places, false, |extent| extent));
-            clashing[1] += u32::from(overlaps_are_found(&few, true, Shared));
-        }
-        assert!(clashing.iter().all(|count| (200..1800).contains(count)), "{clashing:?}");
-    }
-
-    /// Compares what is found of `places` with any memory with what comparing all pairs finds: whether any clash.
-    fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
-        let is_apart = |a: &Extent, b: &Extent| {
-            a.offset + a.length <= b.offset || b.offset + b.length <= a.offset || may_be_same && a == b
-        };
-        let clashes = |i: usize| places[..i].iter().any(|other| !is_apart(other, &places[i]));
-        let expected = (0..places.len()).any(clashes);
-        let mut items = Places(places.iter().copied().map(item).collect());
-        let check = |found: Option<(u32, u32)>, memory: usize| {
-            assert_eq!(found.is_some(), expected, "{places:?} with {memory}");
-            assert!(found.is_none_or(|(index, _)| clashes(index as usize)), "{places:?} with {memory}");
-        };
-        check(clash_of_few(&mut items, 0), 0);
-        for memory in 1..24 {
-            check(clash(&mut items, 0, &mut vec![0; memory]).unwrap(), memory);
-        }
-        expected
-    }
-
-    #[cfg(feature = "gguf")]
-    #[test]
-    fn names_are_distinct_only_if_they_are() {
-        let mut seed = 3_u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
-        let mut proven = 0;
-        for _ in 0..3000 {
-            // Short names of few letters, so that some are equal, begin alike, or differ in their length alone.
-            let name = |random: &mut dyn FnMut(u64) -> u64| {
-                let length = random(20);
-                (0..length).map(|_| b"ab\0\xc3\xa9"[random(if length < 9 { 5 } else { 2 }) as usize]).collect()
-            };
-            let count = random(30);
-            let mut names: Vec<Vec<u8>> = (0..count).map(|_| name(&mut random)).collect();
-            let mut seen = Seen::new();
-            seen.add(b"names before");
-            seen.begin();
-            for name in &names {
-                assert_eq!(seen.add(name), core::str::from_utf8(name).is_ok(), "{name:?}");
-            }
-            let is_sorted = names.windows(2).all(|two| two[0] < two[1]);
-            let are_proven = seen.are_distinct();
-            names.sort();
-            let are_distinct = names.windows(2).all(|two| two[0] != two[1]);
-            assert!(are_distinct || !are_proven, "{names:?}");
-            assert!(!is_sorted || are_proven, "{names:?}");
-            proven += u32::from(are_proven && !is_sorted);
-        }
-        // Hashes of so few names are nearly never equal.
-        assert_eq!(proven > 1000, cfg!(target_pointer_width = "64"), "{proven}");
-    }
-
-    /// Of more names than are compared without memory, nothing is known; names in order need none.
-    #[cfg(feature = "gguf")]
-    #[test]
-    fn too_many_names() {
-        let name = |i: u32| std::format!("{i:07}").into_bytes();
-        let distinct = |count: u32, last: u32| {
-            let names: Vec<Vec<u8>> = (0..count).map(name).chain([name(last)]).collect();
-            let mut seen = Seen::new();
-            names.iter().for_each(|name| assert!(seen.add(name)));
-            seen.are_distinct()
-        };
-        assert!(distinct(MAX_COMPARED * 3, MAX_COMPARED * 3));
-        assert!(!distinct(MAX_COMPARED * 3 + 1, MAX_COMPARED * 3));
-        assert!(!distinct(MAX_COMPARED - 2, 5));
-    }
-}
+mod tests;

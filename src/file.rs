@@ -177,20 +177,46 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.attributes())
     }
 
-    /// Compares all names exactly, all roles within each tensor, and the extents of all components, where
-    /// [`open`](Self::open) could not without memory ([`NamesUnchecked`](crate::Warning::NamesUnchecked),
-    /// [`RolesUnchecked`](crate::Warning::RolesUnchecked), [`PlacesUnchecked`](crate::Warning::PlacesUnchecked)).
-    /// Returns the warnings as they are afterwards.
+    /// Returns how many words [`check`](Self::check) uses at most; so many are always enough. 0 if
+    /// [`open`](Self::open) has left nothing to compare.
     ///
-    /// `scratch` may be of any size but empty. With more elements than there are tensors, and than any tensor has
-    /// components, all are sorted and looked up once; in zTensor 2 with more than twice as many as there are components.
-    /// With fewer the metadata is read once for each part that fits.
+    /// That is one word for each item of the kind of which there are most among those that are left: names of tensors,
+    /// roles of one tensor, keys of a GGUF file, places of data in safetensors, entries of an NPZ archive. In zTensor 2 it
+    /// is two words for each component or each shard, whichever are more. `None` if this machine could not address so
+    /// many. Linear in the bytes of the metadata.
+    #[must_use]
+    pub fn check_length(&self) -> Option<usize> {
+        usize::try_from(dispatch!(&self.inner, file => file.check_length(&self.summary))).ok()
+    }
+
+    /// Compares what [`open`](Self::open) could not without memory: names
+    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked)), the roles within a tensor
+    /// ([`RolesUnchecked`](crate::Warning::RolesUnchecked)), keys ([`KeysUnchecked`](crate::Warning::KeysUnchecked)), and
+    /// the places of components, entries of an archive, and shards
+    /// ([`PlacesUnchecked`](crate::Warning::PlacesUnchecked)). All are compared exactly. Returns the warnings as they are
+    /// afterwards.
+    ///
+    /// With [`check_length`](Self::check_length) words the items are sorted and read once. With fewer they are read once
+    /// for each part that fits, at most eight times: time is linear in the bytes of the metadata with any memory. A file
+    /// that needs more than eight times as many words as `scratch` has is refused. The shards of a zTensor 2 file are
+    /// looked up with two words for each of them, not with fewer (on 32 bits without memory).
     ///
     /// # Errors
-    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role, `Overlap`; in zTensor 2 `UnknownShard` and
-    /// `OutOfShard`; `OutOfScratch`.
+    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role or a key, `Overlap`; in zTensor 2
+    /// `UnknownShard` and `OutOfShard`. `OutOfScratch` if `scratch` is too short, never if it has as many words as
+    /// [`check_length`](Self::check_length) says.
+    ///
+    /// ```
+    /// # #[cfg(feature = "ztensor")] {
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let mut words = vec![0; file.check_length().unwrap_or(0)];
+    /// assert!(file.check(&mut words)?.is_empty());
+    /// # }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
     pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
-        dispatch!(&self.inner, file => file.check(self.summary.warnings, scratch))
+        dispatch!(&self.inner, file => file.check(&self.summary, scratch))
     }
 
     /// Verifies all tensors, as [`Tensor::verify`] does. Reads every byte of the components that have a digest,

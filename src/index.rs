@@ -31,9 +31,9 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
 use crate::distinct::sort_by;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, Cursor, FileFormat, Named, TensorRecord, dispatch};
+use crate::format::{AnyFile, Cursor, FileFormat, Named, Summary, TensorRecord, dispatch};
 use crate::tensor::Tensor;
-use crate::warning::Warnings;
+use crate::warning::{Warning, Warnings};
 
 /// How many slots a name may be in.
 const MAX_STEPS: usize = 128;
@@ -72,7 +72,10 @@ impl<'m, 'a> Index<'m, 'a> {
         let words = words.ok_or(Error::new(ErrorKind::OutOfScratch))?;
         // What the names of a file could not be made to collide with.
         let salt = to_u64(words.as_ptr().addr());
-        let order = dispatch!(&file, file => fill(file, warnings, words, salt))?;
+        // What else opening has left is not compared.
+        let warnings = warnings.only(Warning::NamesUnchecked);
+        let summary = Summary { warnings, tensor_count: count };
+        let order = dispatch!(&file, file => fill(file, &summary, words, salt))?;
         Ok(Self { file, words, order })
     }
 
@@ -168,7 +171,7 @@ impl Candidate {
 }
 
 /// Fills the words with an index of the file. The seed of the second hash depends on the salt, too.
-fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32], salt: u64) -> Result<Order> {
+fn fill<'a, F: FileFormat<'a>>(file: &F, summary: &Summary, words: &mut [u32], salt: u64) -> Result<Order> {
     let mut seed = 0;
     if !F::HAS_NAMES || words.is_empty() {
         return Ok(Order::Slots(seed));
@@ -185,7 +188,7 @@ fn fill<'a, F: FileFormat<'a>>(file: &F, warnings: Warnings, words: &mut [u32], 
     };
     if is_repeated {
         // Only the format can tell whether it forbids that, and where the fault is.
-        file.check(warnings, words)?;
+        file.check(summary, words)?;
         fill_sorted(file, words)?;
     }
     Ok(Order::Sorted)

@@ -111,6 +111,11 @@ impl Warnings {
         self
     }
 
+    /// Returns `warning` alone, if it is among these.
+    pub(crate) fn only(self, warning: Warning) -> Self {
+        Self::from_bits(self.bits & warning.bit())
+    }
+
     /// Adds the warnings of tensor `index`, given as their [`Warning::bit`]s.
     pub(crate) fn add_tensor(&mut self, bits: u32, index: u32) {
         let new = bits & !self.bits;

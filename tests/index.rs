@@ -77,7 +77,7 @@ fn every_name_is_found(file: &File<'_>) -> usize {
         let error = file.index(&mut words[..length - less]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfScratch);
     }
-    let index = match (file.index(&mut words), file.check(&mut vec![0; length.max(1)])) {
+    let index = match (file.index(&mut words), file.check(&mut vec![0; file.check_length().unwrap()])) {
         (Ok(index), Ok(_)) => index,
         (Err(a), Err(b)) => {
             assert_eq!((a.kind(), a.offset()), (ErrorKind::RepeatedName, b.offset()));

@@ -75,7 +75,9 @@ const FIND: Work = ("find", find);
 const INDEX: Work = ("index", index);
 const FIND_ALL: Work = ("find all by the index", find_all);
 const CHECK: Work = ("check", check);
-const CHECK_IN_PARTS: Work = ("check with half the memory", check_in_parts);
+const CHECK_IN_PARTS: Work = ("check with an eighth of the memory", check_in_parts);
+const CHECK_IN_LITTLE: Work = ("check with memory of a fixed size", check_in_little);
+const CHECK_LENGTH: Work = ("how much memory to check with", check_length);
 const ROLES: Work = ("find roles", find_roles);
 const WALK: Work = ("walk", walk);
 const VERIFY: Work = ("verify", verify);
@@ -91,9 +93,9 @@ const ALL: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN,
 /// That but for opening in parts: an archive of a few kilobytes is fetched in more parts, the larger it is.
 const IN_MEMORY: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN];
 /// What opening compares, or leaves to be compared.
-const CHECKED: &[Work] = &[OPEN, CHECK, CHECK_IN_PARTS];
+const CHECKED: &[Work] = &[OPEN, CHECK, CHECK_IN_PARTS, CHECK_IN_LITTLE, CHECK_LENGTH];
 /// The work on many tensors that have to be compared.
-const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS];
+const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, CHECK_IN_LITTLE, CHECK_LENGTH];
 /// The work on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
@@ -110,7 +112,7 @@ const CASES: &[Case] = &[
     Case("tensors", "npz", "ascending", 250, npz::entries, IN_MEMORY),
     Case("unsorted names", "zt1", "falling", 450, zt1::falling_names, COMPARED),
     Case("unsorted names", "zt1", "more than are compared", 1100, zt1::falling_names, COMPARED),
-    Case("unsorted names", "zt1", "beginning alike", 250, zt1::names_alike, COMPARED),
+    Case("unsorted names", "zt1", "beginning alike", 1100, zt1::names_alike, COMPARED),
     Case("unsorted names", "zt1", "one behind much else", 450, zt1::name_behind, &[INDEX, FIND_ALL]),
     Case("unsorted names", "zt1", "one again and again", 450, zt1::one_name, &[INDEX]),
     Case("unsorted names", "safetensors", "falling", 450, st::falling_names, COMPARED),
@@ -120,37 +122,37 @@ const CASES: &[Case] = &[
     Case("unsorted names", "index", "of lists", 2200, st::index_of_lists, &[CHECK_INDEX]),
     Case("unsorted names", "gguf", "falling", 450, gguf::falling_tensors, COMPARED),
     Case("unsorted names", "gguf", "more than are compared", 1100, gguf::falling_tensors, COMPARED),
-    Case("unsorted names", "gguf", "beginning alike", 250, gguf::tensors_alike, COMPARED),
+    Case("unsorted names", "gguf", "beginning alike", 1100, gguf::tensors_alike, COMPARED),
     Case("unsorted names", "npz", "falling", 450, npz::falling_entries, COMPARED),
     Case("unsorted places", "zt2", "falling", 450, zt2::falling_blobs, &[OPEN, CHECK]),
-    Case("unsorted places", "zt2", "more than are compared", 2100, zt2::falling_blobs, &[OPEN, CHECK]),
+    Case("unsorted places", "zt2", "more than are compared", 2100, zt2::falling_blobs, CHECKED),
     Case("unsorted places", "zt2", "beside many keys", 2100, zt2::long_part, CHECKED),
     Case("unsorted places", "zt2", "in a shard, beside many keys", 450, zt2::long_part_in_a_shard, CHECKED),
     Case("unsorted places", "zt2", "more in a shard", 1100, zt2::long_part_in_a_shard, CHECKED),
     Case("unsorted places", "safetensors", "falling", 450, st::falling_places, &[OPEN, CHECK]),
-    Case("unsorted places", "safetensors", "one with much space", 450, st::spaced_place, CHECKED),
-    Case("unsorted places", "safetensors", "one with much space inside", 450, st::spaced_end, CHECKED),
+    Case("unsorted places", "safetensors", "one with much space", 1100, st::spaced_place, CHECKED),
+    Case("unsorted places", "safetensors", "one with much space inside", 1100, st::spaced_end, CHECKED),
     Case("unsorted places", "npz", "more than are compared", 1100, npz::falling_entries, COMPARED),
-    Case("long texts", "zt1", "one as long as all others", 450, zt1::long_name, COMPARED),
+    Case("long texts", "zt1", "one as long as all others", 1100, zt1::long_name, COMPARED),
     Case("long texts", "zt1", "a name", 1 << 12, zt1::one_long_name, &[OPEN, FIND, EXPLAIN]),
     Case("long texts", "zt2", "a digest", 1 << 17, zt2::long_digest, &[OPEN, LIST]),
-    Case("long texts", "safetensors", "one as long as all others", 450, st::long_name, COMPARED),
+    Case("long texts", "safetensors", "one as long as all others", 1100, st::long_name, COMPARED),
     Case("long texts", "index", "a file as long as all others", 450, st::long_file_name, &[FILES]),
     Case("long texts", "gguf", "a hundred strings", 1 << 12, gguf::long_strings, &[OPEN, WALK]),
-    Case("long texts", "npz", "one as long as all others", 450, npz::long_name, COMPARED),
+    Case("long texts", "npz", "one half as long as the directory", 1100, npz::long_name, COMPARED),
     Case("long texts", "tens", "symmetries", 1 << 10, tens::wide_symmetries, &[OPEN, LIST_TENS]),
     Case("components", "zt1", "ascending", 250, zt1::components, &[OPEN, LIST, ROLES, VERIFY, EXPLAIN]),
     Case("components", "zt2", "ascending", 250, zt2::components, &[OPEN, LIST, ROLES, VERIFY, EXPLAIN]),
     Case("components", "blz", "cores", 60, blz::dimensions, &[OPEN, LIST, ROLES, READ, EXPLAIN]),
     Case("unsorted roles", "zt1", "falling", 200, zt1::falling_roles, &[OPEN, LIST, CHECK]),
-    Case("unsorted roles", "zt1", "more than are compared", 1100, zt1::falling_roles, &[OPEN, CHECK]),
+    Case("unsorted roles", "zt1", "more than are compared", 1100, zt1::falling_roles, CHECKED),
     Case("attributes", "zt1", "texts", 1000, zt1::attributes, &[OPEN, WALK, GET]),
     Case("attributes", "zt2", "texts", 1000, zt2::attributes, &[OPEN, WALK, GET]),
     Case("attributes", "safetensors", "texts", 1000, st::metadata, &[OPEN, WALK, GET]),
     Case("attributes", "index", "texts", 1000, st::index_metadata, &[OPEN_INDEX, WALK_INDEX]),
     Case("attributes", "gguf", "numbers", 1000, gguf::pairs, &[OPEN, WALK, GET]),
     Case("attributes", "gguf", "falling", 500, gguf::falling_keys, &[OPEN]),
-    Case("attributes", "gguf", "more than are compared", 1100, gguf::falling_keys, &[OPEN, CHECK]),
+    Case("attributes", "gguf", "more than are compared", 1100, gguf::falling_keys, CHECKED),
     Case("attributes", "gguf", "falling, of lists", 450, gguf::lists_and_falling_keys, &[OPEN]),
     Case("attributes", "b2nd", "metalayers", 1 << 10, b2nd::metalayers, &[OPEN, METALAYERS]),
     Case("nesting", "zt1", "deep lists", 100, zt1::deep_attributes, &[OPEN, WALK]),
@@ -168,10 +170,10 @@ const CASES: &[Case] = &[
     Case("rank", "tens", "lengths", 2000, tens::dimensions, ONE),
     Case("unknown parts", "zt1", "keys", 500, zt1::unknown_keys, &[OPEN, LIST, FIND, EXPLAIN]),
     Case("unknown parts", "safetensors", "fields", 1000, st::unknown_fields, &[OPEN, LIST, FIND, EXPLAIN]),
-    Case("unknown parts", "npz", "entries that are not named so", 250, npz::unnamed_entries, COMPARED),
+    Case("unknown parts", "npz", "entries that are not named so", 1100, npz::unnamed_entries, COMPARED),
     Case("unknown parts", "npz", "no end", 1 << 12, npz::no_end, &[REFUSE]),
     Case("unknown parts", "tens", "chunks", 1000, tens::chunks, &[OPEN, LIST_TENS]),
-    Case("escapes", "safetensors", "names that begin alike", 450, st::escapes_alike, &[CHECK, FIND_ALL]),
+    Case("escapes", "safetensors", "names that begin alike", 1100, st::escapes_alike, &[CHECK, FIND_ALL]),
     Case("escapes", "safetensors", "a name", 1 << 10, st::name_of_escapes, &[OPEN, LIST, FIND, EXPLAIN]),
     Case("escapes", "safetensors", "a value", 1 << 10, st::attribute_of_escapes, &[OPEN, WALK]),
     Case("escapes", "index", "names and files", 450, st::index_of_escapes, &[FILES]),
@@ -221,11 +223,11 @@ const CASES: &[Case] = &[
     Case("blocks", "b2nd", "of a chunk", 1 << 9, b2nd::blocks, &[REGION, WORK, MEMORY]),
     Case("filters", "b2nd", "six", 1 << 11, b2nd::filters, &[READ]),
     Case("shards", "zt2", "looked up", 450, zt2::shards, &[OPEN, LIST, CHECK]),
-    Case("shards", "zt2", "looked up with memory", 1100, zt2::shards, &[OPEN, CHECK]),
+    Case("shards", "zt2", "looked up with memory", 1100, zt2::shards, CHECKED),
     Case("shards", "zt2", "with other keys", 450, zt2::long_shards, &[OPEN, LIST, CHECK]),
     Case("shards", "zt2", "more than there is memory for", 2050, zt2::long_shards_of_many, CHECKED),
-    Case("extra fields", "npz", "as long as all entries", 300, npz::extra_fields, &[OPEN, CHECK]),
-    Case("extra fields", "npz", "behind those of zip64", 300, npz::wide_extra_fields, CHECKED),
+    Case("extra fields", "npz", "half as long as the directory", 1100, npz::extra_fields, &[OPEN, CHECK]),
+    Case("extra fields", "npz", "behind those of zip64", 1100, npz::wide_extra_fields, CHECKED),
     Case("comments", "npz", "of entries and the archive", 250, npz::comments, &[OPEN, LIST]),
     Case("fields", "npz", "that entries share", 250, npz::shared_head, &[OPEN]),
     Case("fields", "npy", "of a record", 1000, npy::fields, ONE),
@@ -304,17 +306,34 @@ fn find_all(bytes: &[u8]) {
     assert!(measured_work(|| names.iter().all(|name| index.find(name).is_ok())));
 }
 
-/// Compares what has to differ, with memory for all of it.
+/// Compares what has to differ, with memory for all of it, and no more.
 fn check(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
-    let mut memory = vec![0; 4096.max(2 * file.tensor_count() as usize + 2)]; // room for one more than there are
+    let mut memory = vec![0; file.check_length().unwrap()];
     assert!(measured_work(|| file.check(&mut memory).is_ok()));
 }
 
+/// Compares it with as little memory as will do, so that it is read eight times. (Shards are not read in parts.)
 fn check_in_parts(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
-    let mut memory = vec![0; file.tensor_count() as usize / 2 + 1];
+    let shards = file.as_ztensor2().map_or(0, |file| file.shards().count());
+    let mut memory = vec![0; (file.check_length().unwrap().div_ceil(8) + 1).max(2 * shards)];
     assert!(measured_work(|| file.check(&mut memory).is_ok()));
+}
+
+/// Compares it, or refuses to, with memory of a size that does not grow with the file. More than eight times as much is
+/// not compared.
+fn check_in_little(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let (mut one, mut some) = ([0], [0; 40]);
+    let compared = measured_work(|| [file.check(&mut one).is_ok(), file.check(&mut some).is_ok()]);
+    let length = file.check_length().unwrap();
+    assert!([1, 40].into_iter().zip(compared).all(|(words, is_compared)| is_compared || length > words));
+}
+
+fn check_length(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    assert!(measured_work(|| file.check_length().is_some()));
 }
 
 /// Finds the last component of the last tensor, and one that is not there.

@@ -119,9 +119,17 @@ fn same(whole: &File<'_>, in_parts: &File<'_>, bytes: &[u8]) {
     assert!(tensors.next().is_none() && others.next().is_none());
     assert_eq!((tensors.error(), others.error()), (None, None));
     assert_eq!(count, whole.tensor_count());
-    let checked = whole.check(&mut [0; 5]);
-    assert_eq!(checked, in_parts.check(&mut [0; 5]));
-    assert_eq!(checked.err(), whole.check(&mut [0; 512]).err());
+    let enough = whole.check_length().unwrap();
+    assert_eq!(Some(enough), in_parts.check_length());
+    let checked = whole.check(&mut vec![0; enough]);
+    assert_eq!(checked, in_parts.check(&mut vec![0; enough]));
+    assert_ne!(checked.err().map(|error| error.kind()), Some(ErrorKind::OutOfScratch));
+    for words in [5, 512] {
+        match whole.check(&mut vec![0; words]) {
+            Err(error) if error.kind() == ErrorKind::OutOfScratch => assert!(words < enough),
+            found => assert_eq!(found.map_err(|error| error.kind()), checked.map_err(|error| error.kind())),
+        }
+    }
 }
 
 /// A tensor is found by its name: it or, where the name appears twice, an earlier one.

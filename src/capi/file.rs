@@ -126,15 +126,32 @@ pub extern "C" fn tenslice_file_warning_tensor(
     })
 }
 
-/// Compares all names exactly, all roles within each tensor, and the extents of all components, where opening could not
-/// without memory (TENSLICE_WARNING_NAMES_UNCHECKED, TENSLICE_WARNING_ROLES_UNCHECKED,
-/// TENSLICE_WARNING_PLACES_UNCHECKED). `scratch` is an array of `count` elements, at least 1. With more elements than
-/// there are tensors, and than any tensor has components, all are sorted and looked up once; in zTensor 2 with more than
-/// twice as many as there are components. With fewer the metadata is read once for each part that fits. `warnings` (may
-/// be NULL) is set to the file's warnings as they are afterwards.
+/// Sets `count` to how many words tenslice_file_check uses at most; so many are always enough. 0 if opening has left
+/// nothing to compare. That is one word for each item of the kind of which there are most among those that are left:
+/// names of tensors, roles of one tensor, keys of a GGUF file, places of data in safetensors, entries of an NPZ archive.
+/// In zTensor 2 it is two words for each component or each shard, whichever are more. Linear in the bytes of the
+/// metadata.
 ///
-/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role, OVERLAP; in zTensor 2 UNKNOWN_SHARD and
-/// OUT_OF_SHARD; OUT_OF_SCRATCH.
+/// Errors: TOO_MANY if this machine could not address so many.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
+    plain(|| {
+        let (file, count) = (file.get()?, count.writable()?);
+        count.set(file.check_length().ok_or(Error::new(ErrorKind::TooMany))?);
+        Ok(OK)
+    })
+}
+
+/// Compares what opening could not without memory, exactly: names (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a
+/// tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components,
+/// entries of an archive, and shards (TENSLICE_WARNING_PLACES_UNCHECKED). `scratch` is an array of `count` elements: with
+/// tenslice_file_check_length of them the items are sorted and read once. With fewer they are read once for each part
+/// that fits, at most eight times; a file that needs more than eight times as many is refused. The shards of a zTensor 2
+/// file are looked up with two elements for each of them, not with fewer (on 32 bits without memory). `warnings` (may be
+/// NULL) is set to the file's warnings as they are afterwards.
+///
+/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
+/// UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, never with as many elements as tenslice_file_check_length says.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check(
     file: Handle<tenslice_file>,

@@ -47,9 +47,10 @@ pub extern "C" fn tenslice_safetensors_index_count(
 }
 
 /// Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
-/// `scratch` has `count` elements, at least one; as many as there are tensors are fastest.
+/// `scratch` has `count` elements; as many as there are tensors are always enough. With fewer the names are read once for
+/// each part that fits, at most eight times.
 ///
-/// Errors: REPEATED_NAME, OUT_OF_SCRATCH.
+/// Errors: REPEATED_NAME; OUT_OF_SCRATCH if there are more than eight times as many names as elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_check(
     index: Handle<tenslice_safetensors_index>,

@@ -119,6 +119,9 @@ fn dense() {
         assert_eq!((about_file.read().tensor_count, text(about_file.read().version)), (13, b"1.2.0".to_vec()));
         assert_eq!(verified.read().verified + verified.read().without_digest, 13);
         assert_eq!(call!(tenslice_file_warning_tensor(file, 1, length)), code(ErrorKind::NotFound));
+        places!(check_count: usize);
+        ok!(tenslice_file_check_length(file, check_count));
+        assert_eq!(check_count.read(), 0);
         ok!(tenslice_file_check(file, words.cast(), 13, rank, error));
         assert_eq!(rank.read(), about_file.read().warnings);
 

@@ -164,9 +164,15 @@ pub(crate) trait FileFormat<'a>: Copy {
     }
 
     /// Completes, with the caller's memory, the checks that opening could not do without any and that its warnings
-    /// report as not done: names, roles, extents. `warnings` are those of opening; returns what remains of them.
-    fn check(&self, warnings: Warnings, _scratch: &mut [u32]) -> Result<Warnings> {
-        Ok(warnings)
+    /// report as not done: names, roles, keys, extents. `summary` is that of opening; returns what remains of its warnings.
+    fn check(&self, summary: &Summary, _scratch: &mut [u32]) -> Result<Warnings> {
+        Ok(summary.warnings)
+    }
+
+    /// How many words [`check`](Self::check) uses at most; 0 if nothing is left to be checked. With so many, it reads
+    /// the items once.
+    fn check_length(&self, _summary: &Summary) -> u64 {
+        0
     }
 
     /// The attributes of a tensor.

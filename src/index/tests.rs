@@ -8,7 +8,7 @@ use std::prelude::v1::*;
 use super::*;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::error::Result;
-use crate::format::{ComponentRecord, Context, Name, Summary};
+use crate::format::{ComponentRecord, Context, Name};
 use crate::place::Format;
 
 /// Names, and how often they are read.
@@ -67,8 +67,8 @@ impl<'n> FileFormat<'n> for Names<'n> {
         Name::Plain(self.at((position % 1_000_000).into()).unwrap().as_bytes())
     }
 
-    fn check(&self, warnings: Warnings, _: &mut [u32]) -> Result<Warnings> {
-        if self.may_repeat { Ok(warnings) } else { Err(Error::new(ErrorKind::RepeatedName)) }
+    fn check(&self, summary: &Summary, _: &mut [u32]) -> Result<Warnings> {
+        if self.may_repeat { Ok(summary.warnings) } else { Err(Error::new(ErrorKind::RepeatedName)) }
     }
 
     fn next_component(&self, _: &TensorRecord<'n>, _: &mut Cursor, _: &mut ComponentRecord<'n>) -> Result<bool> {
@@ -86,7 +86,7 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
     let read = Cell::new(0);
     let file = Names { names, read: &read, are_apart, may_repeat };
     let mut words = vec![0xaaaa_aaaa; length(names.len() as u64).unwrap()];
-    let order = fill(&file, Warnings::default(), &mut words, 0)?;
+    let order = fill(&file, &Summary::default(), &mut words, 0)?;
     let made = read.replace(0);
     let find = |name: &str| {
         let (slots, sorted);

@@ -9,7 +9,7 @@ pub mod ztensor2;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tenslice::{ByteOrder, Error, File, Opened, Source};
+use tenslice::{ByteOrder, Error, ErrorKind, File, Opened, Source, Warnings};
 
 /// A file with its side-car.
 pub struct Case {
@@ -222,9 +222,37 @@ pub fn open_in_parts<'s, 'a>(
 pub fn open_and_check(bytes: &[u8]) -> Result<File<'_>, Error> {
     let file = File::open(bytes)?;
     if file.warnings().iter().any(|warning| warning.text().ends_with("check does")) {
-        file.check(&mut vec![0; file.tensor_count() as usize + 1])?;
+        file.check(&mut vec![0; file.check_length().unwrap()])?;
     }
     Ok(file)
+}
+
+/// What `check` returns with enough memory, as `check_length` has it. With less it is the same, down to an eighth; with
+/// less than that it may also be `OutOfScratch`. Of shards, which take two words each, nothing is left out.
+pub fn check_with_any_memory(file: &File<'_>) -> Result<Warnings, Error> {
+    let enough = file.check_length().unwrap();
+    let checked = file.check(&mut vec![0; enough]);
+    #[cfg(feature = "ztensor2")]
+    let shards = file.as_ztensor2().map_or(0, |file| 2 * file.shards().count());
+    #[cfg(not(feature = "ztensor2"))]
+    let shards = 0;
+    let least = (enough.div_ceil(8) + 1).max(shards); // in zTensor 2, two words are one position
+    for words in
+        [0, 1, 2, 7, 100, enough / 8, least, enough / 2, enough.saturating_sub(1), enough + 1, 2 * enough + 5]
+    {
+        let found = file.check(&mut vec![0; words]);
+        let is_refused = found.err().is_some_and(|error| error.kind() == ErrorKind::OutOfScratch);
+        assert!(!is_refused || words < least, "{words} of {enough}");
+        assert!(is_refused || words > 0 || enough == 0, "{words} of {enough}");
+        if !is_refused {
+            assert_eq!(
+                found.map_err(|error| error.kind()),
+                checked.map_err(|error| error.kind()),
+                "{words} of {enough}"
+            );
+        }
+    }
+    checked
 }
 
 /// Everything that can be read of a file, as text: files with the same text are equal to a user.

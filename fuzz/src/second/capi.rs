@@ -142,6 +142,7 @@ mod c {
         ) -> i32;
         pub fn tenslice_file_get_info(file: *const file, info: *mut file_info) -> i32;
         pub fn tenslice_file_warning_tensor(file: *const file, warning: u32, index: *mut u64) -> i32;
+        pub fn tenslice_file_check_length(file: *const file, count: *mut usize) -> i32;
         pub fn tenslice_file_check(
             file: *const file, scratch: *mut u32, count: usize, warnings: *mut u32, error: *mut error,
         ) -> i32;
@@ -379,8 +380,10 @@ fn same_file(rust: &File<'_>, file: *const c::file) {
     assert_eq!(tensors.error(), None);
     assert_eq!(call!(tenslice_tensors_next(cursor.as_mut_ptr(), tensor.as_mut_ptr(), error.as_mut_ptr())), END);
 
-    let mut warnings = 0;
-    for count in [0, 1, 300] {
+    let (mut warnings, mut enough) = (0, 0);
+    assert_eq!(call!(tenslice_file_check_length(file, &mut enough)), OK);
+    assert_eq!(Some(enough), rust.check_length());
+    for count in [0, 1, 300, enough] {
         let (mut scratch, mut other) = (vec![0; count], vec![0; count]);
         let pointer = scratch.as_mut_ptr();
         let status = call!(tenslice_file_check(file, pointer, count, &mut warnings, error.as_mut_ptr()));

@@ -236,6 +236,15 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
+    /// The file with only that to compare which opening has left.
+    fn left_by(&self, summary: &Summary) -> Self {
+        Self {
+            are_keys_distinct: !summary.warnings.contains(Warning::KeysUnchecked),
+            are_names_distinct: !summary.warnings.contains(Warning::NamesUnchecked),
+            ..*self
+        }
+    }
+
     /// Looks for equal keys and names, with the caller's memory or the little that is available on opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_keys_distinct {
@@ -509,10 +518,16 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         Name::Plain(self.reader(&opening, position).string().unwrap_or_default())
     }
 
-    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::KeysUnchecked);
-        self.compare(&mut checked, scratch)?;
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::KeysUnchecked);
+        self.left_by(summary).compare(&mut checked, scratch)?;
         Ok(checked)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        let left = self.left_by(summary);
+        let keys = if left.are_keys_distinct { 0 } else { self.pairs };
+        u64::from(if left.are_names_distinct { keys } else { keys.max(self.tensors) })
     }
 
     fn next_component(
@@ -555,12 +570,11 @@ mod tests {
         let end = bytes.len();
         bytes.resize(end.next_multiple_of(32), 0);
         let mut file = GgufFile::open(&ParseContext::of(bytes[..].into())).unwrap();
-        (file.are_keys_distinct, file.are_names_distinct) = (false, false); // as if they were many
-        assert!(file.check(Warnings::from_bits(0), &mut [0; 2]).is_ok());
-        for (are_keys_distinct, cut) in [(false, infos_at - 1), (true, end - 1)] {
-            file.are_keys_distinct = are_keys_distinct;
+        let (keys, names) = (Warning::KeysUnchecked.bit(), Warning::NamesUnchecked.bit()); // as if they were many
+        assert!(file.check(&Summary::of_one(keys | names), &mut [0; 2]).is_ok());
+        for (unchecked, cut) in [(keys | names, infos_at - 1), (names, end - 1)] {
             file.input = bytes[..cut].into();
-            let error = file.check(Warnings::from_bits(0), &mut [0; 2]).unwrap_err();
+            let error = file.check(&Summary::of_one(unchecked), &mut [0; 2]).unwrap_err();
             assert_eq!((error.kind(), error.offset()), (ErrorKind::Truncated, Some(cut as u64)));
         }
         assert!(file.next_name(&mut Cursor { index: 2, ..Cursor::START }).unwrap().is_none());

@@ -82,9 +82,9 @@ impl Distinct for Places<'_, '_> {
 mod tests {
     use crate::bytes::source::ParseContext;
     use crate::error::ErrorKind;
-    use crate::format::FileFormat as _;
     use crate::format::npz::NpzFile;
-    use crate::warning::Warnings;
+    use crate::format::{FileFormat as _, Summary};
+    use crate::warning::Warning;
 
     /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
     #[test]
@@ -93,12 +93,14 @@ mod tests {
         let mut file = NpzFile::open(&ParseContext::of(bytes[..].into())).ok().unwrap();
         let (whole, count) = (file.directory.bytes, file.entries().count());
         assert!(count > 1);
-        (file.are_names_sorted, file.are_places_sorted) = (false, false); // as if they were not
-        assert!(file.check(Warnings::from_bits(0), &mut [0; 8]).is_ok());
+        let check = |file: &NpzFile<'_>, warnings: &[Warning]| {
+            let bits = warnings.iter().fold(0, |bits, warning| bits | warning.bit());
+            file.check(&Summary::of_one(bits), &mut [0; 8])
+        };
+        assert!(check(&file, &[Warning::NamesUnchecked, Warning::PlacesUnchecked]).is_ok());
         file.directory.bytes = &whole[..whole.len() - 1];
-        for are_names_sorted in [false, true] {
-            (file.are_names_sorted, file.are_places_sorted) = (are_names_sorted, !are_names_sorted);
-            let error = file.check(Warnings::from_bits(0), &mut [0; 8]).unwrap_err();
+        for unchecked in [Warning::NamesUnchecked, Warning::PlacesUnchecked] {
+            let error = check(&file, &[unchecked]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Truncated);
         }
         let mut entries = file.entries();

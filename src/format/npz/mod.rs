@@ -393,6 +393,15 @@ impl<'a> NpzFile<'a> {
         Ok(None)
     }
 
+    /// The file with only that to compare which opening has left.
+    fn left_by(&self, summary: &Summary) -> Self {
+        Self {
+            are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
+            are_places_sorted: !summary.warnings.contains(Warning::PlacesUnchecked),
+            ..*self
+        }
+    }
+
     /// Looks for duplicate names and overlapping extents, with the caller's memory or the little that is available on
     /// opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
@@ -538,13 +547,19 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         Name::Plain(array_name(record.map(|record| record.name).unwrap_or_default()))
     }
 
-    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
-        self.compare(&mut checked, scratch)?;
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        self.left_by(summary).compare(&mut checked, scratch)?;
         Ok(checked)
     }
 
-    /// That of a stored entry. Reading it from a compressed one takes a decoder.
+    fn check_length(&self, summary: &Summary) -> u64 {
+        let left = self.left_by(summary);
+        let places = if left.are_places_sorted { 0 } else { self.entries };
+        u64::from(if left.are_names_sorted { places } else { places.max(self.arrays) })
+    }
+
+    /// The `descr` of a stored entry. A compressed one has to be decoded first.
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<&'a [u8]> {
         let entry = self.entry(tensor.components).ok()??;
         let (header, ..) = self.array(&entry).ok()??.stored?;

@@ -173,7 +173,7 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::format::safetensors::{START, SafetensorsFile};
     use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary, TensorRecord};
-    use crate::warning::Warnings;
+    use crate::warning::Warning;
 
     /// A file of tensors with these places, and so many spaces before the end of each.
     fn file(places: &[(u64, u64, usize)]) -> Vec<u8> {
@@ -230,7 +230,8 @@ mod tests {
         let mut summary = Summary::default();
         file.read(&mut summary).unwrap();
         assert!(!file.are_names_sorted && !file.are_places_sorted && summary.tensor_count == 2);
-        assert!(file.check(Warnings::from_bits(0), &mut [0; 2]).is_ok());
+        let (names, places) = (Warning::NamesUnchecked.bit(), Warning::PlacesUnchecked.bit()); // as if they were many
+        assert!(file.check(&Summary::of_one(names | places), &mut [0; 2]).is_ok());
         let whole = file.header.bytes;
         let mut tensor = TensorRecord::blank();
         assert!(file.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
@@ -239,10 +240,9 @@ mod tests {
         assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
         file.header.bytes = &whole[..20]; // in its entry
         assert_eq!(file.tensor_at(START, 0, &mut TensorRecord::blank()).unwrap_err().kind(), ErrorKind::Malformed);
-        for are_names_sorted in [false, true] {
+        for unchecked in [names | places, places] {
             file.header.bytes = &whole[..whole.len() - 3];
-            file.are_names_sorted = are_names_sorted;
-            let error = file.check(Warnings::from_bits(0), &mut [0; 2]).unwrap_err();
+            let error = file.check(&Summary::of_one(unchecked), &mut [0; 2]).unwrap_err();
             assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
         }
     }

@@ -185,10 +185,11 @@ impl<'a> Index<'a> {
     }
 
     /// Compares all names exactly, where [`open`](Self::open) could not without memory, and returns what remains of the
-    /// warnings. `scratch` may be of any size but empty; with one element per tensor it is fastest.
+    /// warnings. One element for each tensor in `scratch` is always enough. With fewer the names are read once for each
+    /// part that fits, at most eight times.
     ///
     /// # Errors
-    /// `RepeatedName`, `OutOfScratch`.
+    /// `RepeatedName`; `OutOfScratch` if there are more than eight times as many names as elements.
     pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
         self.compare(scratch)
     }

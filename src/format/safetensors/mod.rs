@@ -211,6 +211,15 @@ impl<'a> SafetensorsFile<'a> {
         Ok(cursor.is_first())
     }
 
+    /// The file with only that to compare which opening has left.
+    fn left_by(&self, summary: &Summary) -> Self {
+        Self {
+            are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
+            are_places_sorted: !summary.warnings.contains(Warning::PlacesUnchecked),
+            ..*self
+        }
+    }
+
     /// Looks for equal names and overlapping data, with the caller's memory or the little that is available on opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
@@ -330,10 +339,15 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.any_at(position, index, tensor)
     }
 
-    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
-        self.compare(&mut checked, scratch)?;
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        self.left_by(summary).compare(&mut checked, scratch)?;
         Ok(checked)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        let left = self.left_by(summary);
+        if left.are_names_sorted && left.are_places_sorted { 0 } else { self.tensors.into() }
     }
 
     fn next_component(

@@ -16,6 +16,7 @@
 //! its last 8 bytes has a 1.0 footer, but keeps its tensors under another key, and is refused.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod entry;
 mod explain;
 mod layout;
@@ -26,6 +27,7 @@ mod v1;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use self::compare::Keys;
 use self::layout::Role;
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
@@ -36,7 +38,7 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::is_before;
 use crate::codec::cbor::{Fault, Left, Reader};
-use crate::distinct::{self, Clash, Distinct};
+use crate::distinct::{self, Clash};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::place::{Format, Item};
 use crate::vocab::Layout;
@@ -225,36 +227,6 @@ impl Key {
     fn store(self, cursor: &mut Cursor) {
         let index = cursor.index.wrapping_add(1); // each takes at least one byte of the manifest
         *cursor = Cursor { at: self.at.into(), left: self.left.bits(), index };
-    }
-}
-
-/// The keys of a map that must be distinct: the names of the tensors, or the roles of the components of one tensor.
-struct Keys<'r, 'a> {
-    manifest: &'r Manifest<'a>,
-    reader: &'r mut Reader<'a>,
-}
-
-impl<'a> Distinct for Keys<'_, 'a> {
-    type Item = &'a [u8];
-    type Place = Key;
-    type Position = u32;
-
-    fn next(&mut self, place: &mut Key) -> Option<(&'a [u8], u32)> {
-        self.reader.go_to(place.at);
-        if !self.manifest.more_parts(self.reader, &mut place.left) {
-            return None;
-        }
-        let found = self.manifest.name(self.reader);
-        place.at = self.reader.position();
-        Some(found)
-    }
-
-    fn at(&self, position: u32) -> &'a [u8] {
-        Reader::text_bytes_at(self.manifest.region.bytes, position)
-    }
-
-    fn check(&self) -> Result<()> {
-        self.manifest.check(self.reader)
     }
 }
 
@@ -554,33 +526,12 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         Name::Plain(Reader::text_bytes_at(self.manifest.region.bytes, position))
     }
 
-    /// Compares all names and roles, exactly. `scratch` may have any size; more of it takes less time, up to one word
-    /// per tensor.
-    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
-        let mut reader = self.manifest.reader(self.entries);
-        if warnings.contains(Warning::NamesUnchecked) {
-            let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-            let repeated = distinct::clash(&mut keys, self.first_name(), scratch)?;
-            self.judge_names(repeated, &mut reader, &mut checked);
-            self.manifest.check(&reader)?;
-        }
-        if warnings.contains(Warning::RolesUnchecked) {
-            let mut cursor = Cursor::START;
-            let mut tensor = TensorRecord::blank();
-            while self.next_tensor(&mut cursor, &mut tensor)? {
-                reader = self.reader_in(&tensor, tensor.components);
-                let left = reader.map();
-                let first = Key { at: reader.position(), left };
-                let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-                if let Some((_, at)) = distinct::clash(&mut keys, first, scratch)? {
-                    reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
-                }
-                self.manifest.check(&reader)?;
-                tensor = TensorRecord::blank();
-            }
-        }
-        self.manifest.check(&reader).map(|()| checked)
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        self.compare(summary, scratch)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        self.compared(summary)
     }
 
     fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {

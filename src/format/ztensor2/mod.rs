@@ -43,7 +43,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
-use crate::distinct::{self, MAX_COMPARED};
+use crate::distinct::{self, Distinct as _, MAX_COMPARED};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::place::{Format, Item};
 use crate::warning::{Warning, Warnings};
@@ -559,14 +559,13 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
     }
 
-    /// Compares all extents, exactly, and looks up all shards. `scratch` may have any size but 0; more of it takes less
-    /// time, up to two words per component.
-    fn check(&self, warnings: Warnings, scratch: &mut [u32]) -> Result<Warnings> {
-        let checked = warnings.without(Warning::PlacesUnchecked);
-        if !warnings.contains(Warning::PlacesUnchecked) {
+    /// Compares all extents, exactly, and looks up all shards.
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        let checked = summary.warnings.without(Warning::PlacesUnchecked);
+        if !summary.warnings.contains(Warning::PlacesUnchecked) {
             return Ok(checked);
         }
-        if scratch.is_empty() {
+        if scratch.is_empty() || self.table().length() > to_u64(scratch.len()) {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
         let mut reader = self.manifest.reader(0);
@@ -575,9 +574,22 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         read.ok_or_else(|| self.manifest.error(&reader))?;
         if !seen.are_apart() {
             let scratch = if scratch.len() < 2 { &mut [0; 2] } else { scratch }; // one position takes two words
+            distinct::check_room(seen.count.into(), scratch.len().wrapping_shr(1))?;
             self.compare(scratch)?;
         }
         Ok(checked)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        if !summary.warnings.contains(Warning::PlacesUnchecked) {
+            return 0;
+        }
+        let mut places = Places::of(self);
+        let (mut place, mut count) = (places.start(), 0_u64);
+        while places.next(&mut place).is_some() {
+            count = count.saturating_add(1);
+        }
+        count.saturating_mul(2).max(self.table().length()).max(1)
     }
 
     fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {

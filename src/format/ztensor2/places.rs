@@ -263,7 +263,7 @@ impl<'s, 'a> Pass<'s, 'a> {
     }
 
     /// Whether the shards are few enough to be looked up on opening.
-    pub(super) const fn are_shards_few(&self) -> bool {
+    pub(super) fn are_shards_few(&self) -> bool {
         self.shards.is_fine()
     }
 

@@ -8,7 +8,7 @@ use core::iter::FusedIterator;
 use super::{Keys, SMALLEST, entry};
 use crate::bytes::extent::Region;
 use crate::bytes::keywords::keywords;
-use crate::bytes::num::{count_of, to_u64, to_usize};
+use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
 use crate::codec::digest::{self, Spelled};
@@ -24,14 +24,11 @@ const DEPTH: usize = 2;
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many shards are looked up on opening: no more than their positions are remembered.
-const MAX_FOUND: u32 = 1024;
-
 /// How many bytes the table of shards that are looked up on opening may have on chips, where nothing is remembered: as few as
 /// can be passed over for each component.
 pub(super) const MAX_PASSED: usize = 1 << 12;
 
-/// How many positions are remembered on opening: two of each shard.
+/// How many positions are remembered on opening, two of each shard: more shards are looked up with the caller's memory.
 pub(super) const SLOTS: usize = 2048;
 
 /// Whether the positions of shards are remembered.
@@ -135,16 +132,16 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
 impl<'a> Table<'a> {
     /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
     pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
-        let at = self.find_from(self.keys(), u32::MAX, name)?;
+        let at = self.position_of(name)?;
         let mut reader = Reader::new(self.region.bytes, at);
         Some((shard(&mut reader, &mut &[][..])?, at))
     }
 
-    /// Finds the position of the shard of that name among those, before `end`.
-    fn find_from(&self, keys: Keys, end: u32, name: &[u8]) -> Option<u32> {
-        let mut reader = Reader::new(self.region.bytes, keys.at);
-        let mut left = keys.left;
-        while left > 0 && (!IS_INDEXED || reader.position() < end) {
+    /// Finds the position of the shard of that name.
+    fn position_of(&self, name: &[u8]) -> Option<u32> {
+        let Keys { at, mut left } = self.keys();
+        let mut reader = Reader::new(self.region.bytes, at);
+        while left > 0 {
             left = left.saturating_sub(1);
             let at = reader.position();
             if reader.text_bytes()? == name {
@@ -153,6 +150,11 @@ impl<'a> Table<'a> {
             reader.pass_over_value()?;
         }
         None
+    }
+
+    /// How many words it takes to remember all shards: two positions of each. None on chips, which have no flash for that.
+    pub(super) fn length(&self) -> u64 {
+        if IS_INDEXED { u64::from(self.keys().left).saturating_mul(2) } else { 0 }
     }
 
     /// Reads the table at the reader's position.
@@ -173,12 +175,9 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The shards by name: they are in order, and some of them are remembered.
+/// The shards by name, all of which are remembered. They are in order.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
-    keys: Keys,
-    /// The position after the last one, where they are remembered.
-    end: u32,
     /// Where the names are, and the sizes: other keys of a record may be long.
     names: &'s [u32],
     sizes: &'s [u32],
@@ -186,24 +185,22 @@ pub(super) struct Index<'s, 'a> {
 }
 
 impl<'s, 'a> Index<'s, 'a> {
-    /// Fills `slots` with positions, two of each shard. Where there are more shards, those are remembered that have many
-    /// bytes or come after many: looking up any other takes no more than a small part of the table, as small as `slots` are
-    /// many. Chips have no flash for that.
+    /// Fills `slots` with positions, if there are as many as [`Table::length`].
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
-        let mut index = Self { table, keys: Keys::NONE, end: 0, names: &[], sizes: &[], last: None };
-        if IS_INDEXED {
-            index.keys = table.keys();
-            index.end = keys_end(table.region.bytes, index.keys);
-            let (names, sizes) = slots.split_at_mut_checked(slots.len().wrapping_shr(1)).unwrap_or_default();
-            let filled = fill(table.region.bytes, index.keys, index.end, names, sizes);
-            (index.names, index.sizes) = (names.get(..filled).unwrap_or_default(), sizes);
+        let mut index = Self { table, names: &[], sizes: &[], last: None };
+        if IS_INDEXED && table.length() <= to_u64(slots.len()) {
+            let keys = table.keys();
+            let count = to_usize(keys.left.into()).unwrap_or(0);
+            let (names, sizes) = slots.split_at_mut_checked(count).unwrap_or_default();
+            fill(table.region.bytes, keys.at, names, sizes);
+            (index.names, index.sizes) = (names, sizes);
         }
         index
     }
 
-    /// Whether there are so few that finding one costs little.
-    pub(super) const fn is_fine(&self) -> bool {
-        !IS_INDEXED || self.keys.left <= MAX_FOUND
+    /// Whether finding one costs little.
+    pub(super) fn is_fine(&self) -> bool {
+        !IS_INDEXED || self.table.length() == to_u64(self.names.len()).saturating_mul(2)
     }
 
     /// Returns the size of the file that is the shard of that name; `None` where there is none.
@@ -215,64 +212,26 @@ impl<'s, 'a> Index<'s, 'a> {
             return Some(size);
         }
         let bytes = self.table.region.bytes;
-        // From the last one that is remembered and does not come after it, to the next that is.
         let name_at = |at: u32| Reader::new(bytes, at).text_bytes().unwrap_or_default();
-        let before = self.names.partition_point(|at| key_order(name_at(*at), name.bytes()).is_le());
-        let end = self.names.get(before).copied().unwrap_or(self.end);
-        let (mut keys, mut found) = (self.keys, None);
-        if let Some((at, size_at)) = before.checked_sub(1).and_then(|k| self.names.get(k).zip(self.sizes.get(k))) {
-            keys.at = *at;
-            found = (name_at(*at) == name.bytes()).then_some(*size_at);
+        let before = self.names.partition_point(|at| key_order(name_at(*at), name.bytes()).is_lt());
+        let (at, size_at) = self.names.get(before).zip(self.sizes.get(before))?;
+        if name_at(*at) != name.bytes() {
+            return None;
         }
-        let at = match found {
-            Some(at) => at,
-            None => size_at(bytes, self.table.find_from(keys, end, name.bytes())?)?,
-        };
-        let size = Reader::new(bytes, at).unsigned()?;
+        let size = Reader::new(bytes, *size_at).unsigned()?;
         self.last = Some((name, size));
         Some(size)
     }
 }
 
-/// Remembers some of those keys, which end at `end`, and where the sizes are. Returns how many.
-fn fill(bytes: &[u8], keys: Keys, end: u32, names: &mut [u32], sizes: &mut [u32]) -> usize {
-    let room = to_u64(names.len());
-    let are_all = u64::from(keys.left) <= room;
-    // No more than half of what there is room for are as long, and no more come after as much.
-    let long = count_of(u64::from(end.saturating_sub(keys.at)).saturating_mul(2), room).saturating_add(1);
-    let (mut filled, mut last) = (0_usize, None);
-    let mut reader = Reader::new(bytes, keys.at);
-    let mut left = keys.left;
-    let mut slots = names.iter_mut().zip(sizes);
-    while left > 0 {
-        left = left.saturating_sub(1);
-        let at = reader.position();
-        let _ = pass_over(&mut reader);
-        let is_long = |from: u32, to: u32| u64::from(to.saturating_sub(from)) >= long;
-        if are_all || last.is_none_or(|last| is_long(last, at)) || is_long(at, reader.position()) {
-            let Some((name, size)) = slots.next() else { break };
-            (*name, *size) = (at, size_at(bytes, at).unwrap_or(0));
-            filled = filled.saturating_add(1);
-            last = Some(at);
-        }
+/// Remembers where the names are from `at` on, and where the sizes are.
+fn fill(bytes: &[u8], at: u32, names: &mut [u32], sizes: &mut [u32]) {
+    let mut reader = Reader::new(bytes, at);
+    for (name, size) in names.iter_mut().zip(sizes) {
+        *name = reader.position();
+        *size = size_at(bytes, *name).unwrap_or(0);
+        let _ = reader.text_bytes().and_then(|_| reader.pass_over_value());
     }
-    filled
-}
-
-/// The position after those keys and their values, which have been read before.
-fn keys_end(bytes: &[u8], keys: Keys) -> u32 {
-    let mut reader = Reader::new(bytes, keys.at);
-    let mut left = keys.left;
-    while left > 0 && pass_over(&mut reader).is_some() {
-        left = left.saturating_sub(1);
-    }
-    reader.position()
-}
-
-/// Moves past a key and its value.
-fn pass_over(reader: &mut Reader<'_>) -> Option<()> {
-    reader.text_bytes()?;
-    reader.pass_over_value()
 }
 
 /// The shards that a file lists. See [`Ztensor2File::shards`](super::Ztensor2File::shards).
@@ -328,21 +287,15 @@ mod tests {
 
     use super::*;
 
-    /// Which shards are remembered in how much memory, and that every one is found, and no other: also not what follows the
-    /// table.
+    /// With memory for all shards every one is found, and no other: also not what follows the table.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn shards_are_found_with_any_memory() {
-        let mut lists =
-            std::vec![std::vec![0; 1], std::vec![0; 7], std::vec![0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0]];
-        lists.extend((24..300).map(|length| std::vec![0, length, 0, 0, 0, 0])); // also just as long as it takes
-        for lengths in lists {
+    fn shards_are_found_with_memory_for_all() {
+        for lengths in [&[][..], &[0; 1], &[0; 7], &[0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0], &[0, 299, 0]] {
             // Those of the shards, by turns with others.
             let names: Vec<String> = (0..2 * lengths.len()).map(|i| std::format!("{i:02}")).collect();
             let mut bytes = std::vec![0, 0xa0 | lengths.len() as u8];
-            let mut places = Vec::new();
             for (i, length) in lengths.iter().enumerate() {
-                places.push(bytes.len());
                 // A key that nobody knows, whose value has so many bytes.
                 let head = match *length {
                     0 => &[0x40][..],
@@ -353,27 +306,15 @@ mod tests {
                 bytes.extend(std::vec![0; *length]);
                 bytes.extend([&b"\x64size\x18"[..], &[100 + i as u8], b"\x66digest\x67xxh3:00"].concat());
             }
-            places.push(bytes.len());
             bytes.extend(b"\x6299\xa2\x64size\x18\x63\x66digest\x67xxh3:00");
             let table = Table { region: Region { bytes: &bytes, start: 4096 }, position: 1 };
+            assert_eq!(table.length(), 2 * lengths.len() as u64);
             for memory in 0..30 {
                 let mut slots = std::vec![0; memory];
                 let mut index = Index::new(table, &mut slots);
-                let room = memory / 2;
-                let long = (2 * (places[lengths.len()] - places[0])).div_ceil(room.max(1)) + 1;
-                let (mut remembered, mut last) = (Vec::new(), None);
-                for place in places.windows(2) {
-                    let is_long = place[1] - place[0] >= long || last.is_none_or(|last| place[0] - last >= long);
-                    if lengths.len() <= room || room > 0 && is_long {
-                        remembered.push(place[0] as u32);
-                        last = Some(place[0]);
-                    }
-                }
-                assert_eq!(index.names, remembered, "{lengths:?} with {memory}");
-                for (i, at) in remembered.iter().enumerate() {
-                    let size = Reader::new(&bytes, index.sizes[i]).unsigned();
-                    let number = places.iter().position(|place| *place as u32 == *at).unwrap();
-                    assert_eq!(size, Some(100 + number as u64));
+                assert_eq!(index.is_fine(), memory >= 2 * lengths.len());
+                if !index.is_fine() {
+                    continue;
                 }
                 for _ in 0..2 {
                     for (i, name) in names.iter().enumerate() {

@@ -80,7 +80,7 @@ pub fn unnamed_entries(size: usize) -> Vec<u8> {
     archive(&(0..size).map(|i| Entry::new(format!("{i:06}.dat"))).collect::<Vec<_>>(), (0..size).rev(), &[])
 }
 
-/// Entries of which the second has extra fields as long as all others, in an order that compares it with half of them.
+/// Entries of which the second has extra fields half as long as the directory, in an order that compares it with half of them.
 pub fn extra_fields(size: usize) -> Vec<u8> {
     with_extra_fields(size, false)
 }
@@ -93,7 +93,7 @@ pub fn wide_extra_fields(size: usize) -> Vec<u8> {
 fn with_extra_fields(size: usize, is_wide: bool) -> Vec<u8> {
     let ranks = half_sorted(size);
     let mut entries: Vec<_> = (0..size).map(|i| Entry::new(format!("{i:06}.npy"))).collect();
-    entries[ranks[1]].extra = b"xx\0\0".repeat(20 * size);
+    entries[ranks[1]].extra = b"xx\0\0".repeat(7 * size); // 64 KiB at most
     entries[ranks[1]].is_wide = is_wide;
     archive(&entries, ranks.into_iter(), &[])
 }
@@ -153,9 +153,9 @@ pub fn deflated(size: usize) -> Vec<u8> {
     archive(&[Entry { content, stored: Some(stored), ..Entry::new("a.npy".into()) }], 0..1, &[])
 }
 
-/// Entries of which the second has a name as long as all others, in an order that compares it with half of them.
+/// Entries of which the second has a name half as long as the directory, in an order that compares it with half of them.
 pub fn long_name(size: usize) -> Vec<u8> {
     let ranks = half_sorted(size).into_iter().enumerate();
-    let name = |(place, rank)| format!("{rank:06}{}.npy", "x".repeat(if place == 1 { 60 * size } else { 0 }));
+    let name = |(place, rank)| format!("{rank:06}{}.npy", "x".repeat(if place == 1 { 28 * size } else { 0 }));
     archive(&ranks.map(|one| Entry::new(name(one))).collect::<Vec<_>>(), 0..size, &[])
 }

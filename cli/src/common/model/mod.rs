@@ -353,16 +353,5 @@ fn names_of_index(text: &[u8]) -> Result<Vec<String>, Error> {
 
 /// The warnings of a file, once what it has too many of to compare without memory has been compared with some.
 pub fn checked(file: &File<'_>) -> Result<Warnings, Error> {
-    let warnings = file.warnings();
-    let unchecked =
-        [Warning::NamesUnchecked, Warning::RolesUnchecked, Warning::PlacesUnchecked, Warning::KeysUnchecked];
-    if !unchecked.into_iter().any(|warning| warnings.contains(warning)) {
-        return Ok(warnings);
-    }
-    let roles = file.tensors().map(|tensor| tensor.components().count()).max().unwrap_or(0);
-    let entries = file.as_npz().map_or(0, |npz| npz.entries().count());
-    let components: usize = file.as_ztensor2().map_or(0, |_| file.tensors().map(|t| t.components().count()).sum());
-    let places = 2 * components; // two words each
-    let most = [roles, entries, places, file.attributes().count()].into_iter().max().unwrap_or(0);
-    file.check(&mut scratch(file.tensor_count().max(most as u64) + 2)) // more than there are: all are sorted at once
+    file.check(&mut vec![0; file.check_length().unwrap_or(0)])
 }

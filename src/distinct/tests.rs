@@ -1,0 +1,227 @@
+//! Items that clash are found with any memory that may do, and no other; how often they are read.
+#![forbid(unsafe_code)]
+
+use std::prelude::v1::*;
+
+use super::{Distinct, ErrorKind, Extent, Item, Ordering, Result, clash, clash_of_few, sort_by};
+#[cfg(feature = "gguf")]
+use super::{MAX_COMPARED, Seen};
+
+#[test]
+fn sorts_every_order() {
+    let mut seed = 1_u32;
+    for length in 0..200 {
+        let mut items: Vec<u32> = (0..length)
+            .map(|_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                seed >> 26
+            })
+            .collect();
+        let mut expected = items.clone();
+        expected.sort_unstable();
+        sort_by(&mut items, |a, b| a < b);
+        assert_eq!(items, expected);
+    }
+}
+
+/// An extent that others may have, too, as in zTensor 2.
+#[derive(Clone, Copy)]
+struct Shared(Extent);
+
+impl Item for Shared {
+    fn order(self, other: Self) -> Ordering {
+        self.0.order(other.0)
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        self.0 != other.0 && self.0.clashes_with(other.0)
+    }
+
+    fn hash(self) -> u32 {
+        0
+    }
+}
+
+/// Ranges as a file may have them, found by their index plus 1.
+struct Places<I>(Vec<I>);
+
+impl<I: Item> Distinct for Places<I> {
+    type Item = I;
+    type Place = u32;
+    type Position = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(I, u32)> {
+        *place += 1;
+        self.0.get(*place as usize - 1).map(|item| (*item, *place))
+    }
+
+    fn at(&self, position: u32) -> I {
+        self.0[position as usize - 1]
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn overlaps_are_found_with_any_memory() {
+    let mut seed = 7_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut clashing = [0; 2];
+    for round in 0..2000 {
+        let longest = if round % 2 == 0 { 4 } else { 30 };
+        let places: Vec<_> = (0..random(20)).map(|_| Extent::new(random(200), 1 + random(longest))).collect();
+        // Few of them, so that many are the same.
+        let few: Vec<_> = (0..random(20)).map(|_| Extent::new(8 * random(6), 8 + random(12) / 11)).collect();
+        clashing[0] += u32::from(overlaps_are_found(&places, false, |extent| extent));
+        clashing[1] += u32::from(overlaps_are_found(&few, true, Shared));
+    }
+    assert!(clashing.iter().all(|count| (200..1800).contains(count)), "{clashing:?}");
+}
+
+/// Compares what is found of `places` with any memory with what comparing all pairs finds: whether any clash.
+fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
+    let is_apart = |a: &Extent, b: &Extent| {
+        a.offset + a.length <= b.offset || b.offset + b.length <= a.offset || may_be_same && a == b
+    };
+    let clashes = |i: usize| places[..i].iter().any(|other| !is_apart(other, &places[i]));
+    let expected = (0..places.len()).any(clashes);
+    let mut items = Places(places.iter().copied().map(item).collect());
+    let check = |found: Option<(u32, u32)>, memory: usize| {
+        assert_eq!(found.is_some(), expected, "{places:?} with {memory}");
+        assert!(found.is_none_or(|(index, _)| clashes(index as usize)), "{places:?} with {memory}");
+    };
+    check(clash_of_few(&mut items, 0), 0);
+    for memory in 1..24 {
+        match clash(&mut items, 0, &mut vec![0; memory]) {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::OutOfScratch);
+                assert!(places.len() > 8 * memory, "{places:?} with {memory}");
+            }
+            // With too little memory for all, some may clash still.
+            found if places.len() > 8 * memory => check(Some(found.unwrap().unwrap()), memory),
+            found => check(found.unwrap(), memory),
+        }
+    }
+    expected
+}
+
+/// Names, found by their index plus 1, and how many have been read.
+struct Names(Vec<&'static [u8]>, usize);
+
+impl Distinct for Names {
+    type Item = &'static [u8];
+    type Place = u32;
+    type Position = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(&'static [u8], u32)> {
+        let name = self.0.get(*place as usize)?;
+        self.1 += 1;
+        *place += 1;
+        Some((name, *place))
+    }
+
+    fn at(&self, position: u32) -> &'static [u8] {
+        self.0[position as usize - 1]
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Of several names that are there twice, the first that was there before is reported, with any memory. No file makes
+/// its names be read more often than eight times, and once more for the index of what clashes.
+#[test]
+fn the_first_repeated_name_is_reported_with_any_memory() {
+    const ALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    let mut seed = 3_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let (mut several, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        let mut names: Vec<_> = ALL.chunks(1).skip(random(20)).collect();
+        for _ in 0..random(4) {
+            let (from, to) = (random(names.len()), random(names.len()));
+            names[to] = names[from];
+        }
+        let by = random(names.len());
+        names.rotate_left(by);
+        let is_repeated = |i: &usize| names[..*i].contains(&names[*i]);
+        let expected = (0..names.len()).find(is_repeated).map(|index| (index as u32, index as u32 + 1));
+        several += u32::from((0..names.len()).filter(is_repeated).count() > 1);
+        for memory in 1..40 {
+            let mut items = Names(names.clone(), 0);
+            match clash(&mut items, 0, &mut vec![0; memory]) {
+                Ok(found) if names.len() <= 8 * memory => assert_eq!(found, expected, "{names:?} with {memory}"),
+                Ok(found) => assert!(is_repeated(&(found.unwrap().0 as usize))),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::OutOfScratch);
+                    assert!(names.len() > 8 * memory, "{names:?} with {memory}");
+                    refused += 1;
+                }
+            }
+            // Into the blocks, past them, and to the index.
+            let most = names.len() * if memory >= names.len() { 2 } else { 10 } + 8;
+            assert!(items.1 <= most, "{} reads of {names:?} with {memory}", items.1);
+        }
+    }
+    assert!(several > 500 && refused > 500, "{several} {refused}");
+}
+
+#[cfg(feature = "gguf")]
+#[test]
+fn names_are_distinct_only_if_they_are() {
+    let mut seed = 3_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut proven = 0;
+    for _ in 0..3000 {
+        // Short names of few letters, so that some are equal, begin alike, or differ in their length alone.
+        let name = |random: &mut dyn FnMut(u64) -> u64| {
+            let length = random(20);
+            (0..length).map(|_| b"ab\0\xc3\xa9"[random(if length < 9 { 5 } else { 2 }) as usize]).collect()
+        };
+        let count = random(30);
+        let mut names: Vec<Vec<u8>> = (0..count).map(|_| name(&mut random)).collect();
+        let mut seen = Seen::new();
+        seen.add(b"names before");
+        seen.begin();
+        for name in &names {
+            assert_eq!(seen.add(name), core::str::from_utf8(name).is_ok(), "{name:?}");
+        }
+        let is_sorted = names.windows(2).all(|two| two[0] < two[1]);
+        let are_proven = seen.are_distinct();
+        names.sort();
+        let are_distinct = names.windows(2).all(|two| two[0] != two[1]);
+        assert!(are_distinct || !are_proven, "{names:?}");
+        assert!(!is_sorted || are_proven, "{names:?}");
+        proven += u32::from(are_proven && !is_sorted);
+    }
+    // Hashes of so few names are nearly never equal.
+    assert_eq!(proven > 1000, cfg!(target_pointer_width = "64"), "{proven}");
+}
+
+/// Of more names than are compared without memory, nothing is known; names in order need none.
+#[cfg(feature = "gguf")]
+#[test]
+fn too_many_names() {
+    let name = |i: u32| std::format!("{i:07}").into_bytes();
+    let distinct = |count: u32, last: u32| {
+        let names: Vec<Vec<u8>> = (0..count).map(name).chain([name(last)]).collect();
+        let mut seen = Seen::new();
+        names.iter().for_each(|name| assert!(seen.add(name)));
+        seen.are_distinct()
+    };
+    assert!(distinct(MAX_COMPARED * 3, MAX_COMPARED * 3));
+    assert!(!distinct(MAX_COMPARED * 3 + 1, MAX_COMPARED * 3));
+    assert!(!distinct(MAX_COMPARED - 2, 5));
+}
