@@ -357,6 +357,34 @@ impl FusedIterator for Tensors<'_> {}
 
 #[cfg(test)]
 mod tests {
+    /// As may happen in a mapping. What can no longer be read is not left out of what has been verified.
+    #[test]
+    #[cfg(feature = "gguf")]
+    fn bytes_that_have_changed_are_not_verified() {
+        use std::prelude::v1::*;
+
+        use super::{AnyFile, File};
+        use crate::error::ErrorKind;
+
+        let mut bytes = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+        for name in *b"ab" {
+            // One dimension of length 0, `i8`, at offset 0.
+            bytes.extend([&[1, 0, 0, 0, 0, 0, 0, 0, name, 1, 0, 0, 0][..], &[0; 8], &[24], &[0; 11]].concat());
+        }
+        let end = bytes.len();
+        bytes.resize(end.next_multiple_of(32), 0);
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.verify().unwrap().without_digest, 2);
+        let gguf = file.as_gguf().unwrap().with_input(bytes[..end - 1].into());
+        let error = File { inner: AnyFile::Gguf(gguf), ..file }.verify().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+        // The tensor can be read, and its component cannot.
+        let mut tensor = file.find("b").unwrap();
+        assert_eq!(tensor.verify().unwrap().without_digest, 1);
+        tensor.record_mut().components = u32::try_from(end - 1).unwrap();
+        assert_eq!(tensor.verify().unwrap_err().kind(), ErrorKind::Truncated);
+    }
+
     #[test]
     fn handles_are_small() {
         assert_eq!(size_of::<crate::Error>(), 16);

@@ -215,6 +215,22 @@ fn numbers_are_rounded_to_the_nearest() {
     assert!(numbers[5].is_nan());
 }
 
+/// Once, not to an `f64` first: of these that would be the middle of two floats, which is rounded to the even one.
+#[test]
+fn unsigned_numbers_are_rounded_once() {
+    let integers = [(1 << 62) + (1 << 38) + 1, (1 << 63) + (1 << 39) + 1, (1 << 62) + 3 * (1 << 38) - 1, u64::MAX];
+    let header = format!("{:117}\n", "{'descr': '<u8', 'fortran_order': False, 'shape': (4,), }");
+    let bytes = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), &integers.map(u64::to_le_bytes).concat()].concat();
+    let mut dst = [0.0; 4];
+    let two = |power| f32::powi(2.0, power);
+    let expected = [two(62) + two(39), two(63) + two(40), two(62) + two(39), two(64)];
+    let tensor = File::open(&bytes).unwrap().tensors().next().unwrap();
+    assert_eq!(tensor.read_f32_into(&mut dst, &mut []).unwrap(), expected);
+    let mut dst = [0.0; 4];
+    tensor.read_f32_range(0, &mut dst).unwrap();
+    assert_eq!(dst, expected);
+}
+
 #[test]
 fn bytes_that_are_not_in_memory() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");

@@ -187,6 +187,28 @@ fn names_that_collide_are_hashed_again() {
     assert!(matches!(work(&names, false, false).unwrap().1, Order::Slots(1..)));
 }
 
+/// Names cannot be made to collide with the second seed, too: it depends on where the memory is.
+#[test]
+#[cfg(feature = "gguf")]
+fn the_second_seed_depends_on_the_address_of_the_memory() {
+    let names = colliding(0, 100);
+    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &100_u64.to_le_bytes(), &[0; 8]].concat();
+    for name in &names {
+        // One dimension of length 0, `i8`, at offset 0.
+        bytes.extend([&16_u64.to_le_bytes()[..], name.as_bytes(), &[1, 0, 0, 0], &[0; 8], &[24], &[0; 11]].concat());
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    let file = AnyFile::open(&ParseContext::of(bytes[..].into())).ok().unwrap();
+    let mut words = vec![0; 303];
+    let mut orders = Vec::new();
+    for from in 0..4 {
+        let index = Index::new(file, Warnings::default(), 100, &mut words[from..from + 300]).unwrap();
+        assert!(names.iter().all(|name| index.find(name).is_ok()));
+        assert!(matches!(index.order, Order::Slots(1..)) && !orders.contains(&index.order), "{:?}", index.order);
+        orders.push(index.order);
+    }
+}
+
 #[test]
 fn names_that_collide_again_are_sorted() {
     let next = 0x0123_4567_89ab_cdef;

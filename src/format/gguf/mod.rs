@@ -550,6 +550,14 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
 }
 
 #[cfg(test)]
+impl<'a> GgufFile<'a> {
+    /// The file as it is if its bytes have changed since it was opened.
+    pub(crate) const fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::prelude::v1::*;
 
