@@ -1,5 +1,5 @@
 //! Blosc2 frames whose values are elsewhere, still to be computed, or were never written.
-#![cfg(feature = "b2nd")]
+#![cfg(all(feature = "b2nd", feature = "dequantize"))]
 
 mod support;
 
