@@ -853,6 +853,9 @@ int main(int argc, char **argv)
     EXPECT(HANDLE, tenslice_tensor_get_info(&unset_tensor, &tensor_info));
     EXPECT(HANDLE, tenslice_tensor_get_info((const tenslice_tensor *)(const void *)&file, &tensor_info));
     EXPECT(BAD, tenslice_tensor_get_info(&tensor, NULL));
+    EXPECT(HANDLE, tenslice_tensor_problem(NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_problem(&tensor, NULL));
+    EXPECT(BAD, tenslice_tensor_problem(&tensor, ODD(tenslice_error, dims)));
     EXPECT(HANDLE, tenslice_tensor_shape(NULL, dims, 4, NULL));
     EXPECT(BAD, tenslice_tensor_shape(&tensor, NULL, 4, NULL));
     EXPECT(BAD, tenslice_tensor_shape(&tensor, dims, SIZE_MAX / 4, NULL));

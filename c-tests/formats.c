@@ -1248,6 +1248,76 @@ static void gguf(const char *folder)
     free(b.data);
 }
 
+/* A tensor that cannot be read, beside a good one of the name `good`: each call that reads it returns its error. */
+static void unreadable(const char *folder, const char *path, const char *name, const char *good, const char *layout,
+                       const char *message)
+{
+    blob b = load(folder, path);
+    tenslice_file file;
+    tenslice_file_info about;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_component data;
+    tenslice_component_info place;
+    tenslice_sparse sparse;
+    tenslice_verified verified;
+    tenslice_bytes bytes, stored;
+    tenslice_error error, other;
+    uint64_t index = UINT64_MAX, dense = 0, length = 7;
+    float numbers[4];
+    char why[256];
+
+    about.struct_size = sizeof about;
+    info.struct_size = sizeof info;
+    place.struct_size = sizeof place;
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &about));
+    CHECK(about.warnings == TENSLICE_WARNING_UNREADABLE_TENSOR && about.tensor_count == 2);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, name, strlen(name), &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_UNREADABLE_TENSOR && info.layout == TENSLICE_LAYOUT_OTHER);
+    CHECK(info.dtype == 0 && same(info.layout_name, layout));
+    EXPECT(TENSLICE_OK, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_UNREADABLE_TENSOR, &index));
+    CHECK(index == info.index);
+
+    EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_tensor_problem(&tensor, NULL));
+    EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_tensor_problem(&tensor, &error));
+    CHECK(error.kind == TENSLICE_UNKNOWN_DTYPE && error.item == TENSLICE_ITEM_DTYPE && error.offset < b.size);
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
+    CHECK(strstr(why, message) != NULL && strstr(why, name) != NULL);
+#define FAILS(call)                                                                                                    \
+    do {                                                                                                               \
+        memset(&other, 0, sizeof other);                                                                               \
+        EXPECT(TENSLICE_UNKNOWN_DTYPE, call);                                                                          \
+        CHECK(other.offset == error.offset && other.kind == error.kind && other.item == error.item);                   \
+    } while (0)
+    FAILS(tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, &other));
+    FAILS(tenslice_tensor_expect(&tensor, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, &other));
+    FAILS(tenslice_file_expect(&file, name, strlen(name), TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &bytes, &other));
+    FAILS(tenslice_tensor_data(&tensor, &data, &other));
+    FAILS(tenslice_tensor_read_into(&tensor, NULL, why, sizeof why, NULL, 0, &length, &other));
+    FAILS(tenslice_tensor_read_f32(&tensor, 0, numbers, 1, &other));
+    FAILS(tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 4, NULL, 0, &length, &other));
+    FAILS(tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, &other));
+    FAILS(tenslice_file_verify(&file, &verified, &other));
+#undef FAILS
+    CHECK(length == 7);
+    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, NULL));
+    CHECK(dense == UINT64_MAX);
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&data, &place));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&data, &stored, NULL));
+    CHECK((const char *)stored.data == (const char *)b.data + place.offset && stored.length == place.length);
+    CHECK(stored.length > 0);
+
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, good, strlen(good), &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_problem(&tensor, &other));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 0, numbers, 3, NULL));
+    CHECK(numbers[1] == numbers[0] + 1 && numbers[2] == numbers[0] + 2);
+    free(b.data);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -1268,6 +1338,9 @@ int main(int argc, char **argv)
     plain_numbers(argv[1]);
     parts(argv[1]);
     gguf(argv[1]);
+    unreadable(argv[1], "gguf/quirks/type_139_of_a_fork.gguf", "token_embd.weight", "n", "gguf.139",
+               "unknown type of ggml: 139");
+    unreadable(argv[1], "npz/quirks/object_among_arrays.npz", "meta", "x", "npy", "Python objects are pickled");
     puts("formats: ok");
     return 0;
 }

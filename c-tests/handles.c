@@ -142,6 +142,7 @@ static size_t rank_of_tens; /* of the tensor of TENS */
       tenslice_tensor_shape(h, OUT(0, uint64_t), 4, OPTIONAL(1, uint32_t)))                                            \
     X(DENSE, tenslice_tensor, tensor_strides, 0, tenslice_tensor_strides(h, OUT(0, uint64_t), 4))                      \
     X(DENSE, tenslice_tensor, tensor_get_info, 0, tenslice_tensor_get_info(h, INFO(0, tenslice_tensor_info)))          \
+    X(DENSE, tenslice_tensor, tensor_problem, 0, tenslice_tensor_problem(h, ERR))                                      \
     X(DENSE, tenslice_tensor, tensor_bytes, 0, tenslice_tensor_bytes(h, 0, OUT(0, tenslice_bytes), ERR))               \
     X(DENSE, tenslice_tensor, tensor_expect, 0,                                                                        \
       tenslice_tensor_expect(h, 0, NULL, TENSLICE_ANY_SHAPE, OUT(0, tenslice_bytes), ERR))                             \

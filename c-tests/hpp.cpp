@@ -346,6 +346,19 @@ void metadata(const char *fixtures)
     std::free(c.data);
 }
 
+void unreadable(const char *fixtures)
+{
+    const blob b = load(fixtures, "npz/quirks/object_among_arrays.npz");
+    const auto file = get(tenslice::file::open(b.data, b.size));
+    const auto tensor = get(file.find("meta"));
+    const auto problem = tensor.problem();
+    CHECK(problem && problem->status() == TENSLICE_UNKNOWN_DTYPE && problem->offset() < b.size);
+    CHECK(file.warning_tensor(TENSLICE_WARNING_UNREADABLE_TENSOR) == 1U);
+    CHECK(status_of([&] { return tensor.data(); }) == TENSLICE_UNKNOWN_DTYPE);
+    CHECK(!get(file.find("x")).problem());
+    std::free(b.data);
+}
+
 void quantized(const char *fixtures)
 {
     const blob b = load(fixtures, "gguf-blocks/q4_k.gguf"), f = load(fixtures, "gguf-blocks/q4_k.f32");
@@ -774,6 +787,7 @@ int main(int argc, char **argv)
     shards(argv[1]);
     components_in_shards(argv[1]);
     metadata(argv[1]);
+    unreadable(argv[1]);
     quantized(argv[1]);
     expected(argv[1]);
 #if defined(__cpp_lib_mdspan)

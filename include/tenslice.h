@@ -292,6 +292,15 @@ typedef struct {
 tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice_tensor_info *info);
 
 /**
+ * Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is
+ * unknown, or its header is invalid. Otherwise returns OK. Each call that reads its elements returns the same error;
+ * tenslice_component_stored returns its bytes as they are in the file.
+ *
+ * Errors: UNKNOWN_DTYPE, and for an array of an NPZ archive those of an invalid NPY file.
+ */
+tenslice_status tenslice_tensor_problem(const tenslice_tensor *tensor, tenslice_error *error);
+
+/**
  * Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
  * in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
  *

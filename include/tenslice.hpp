@@ -995,6 +995,14 @@ public:
     std::uint32_t layout() const noexcept { return tenslice_tensor_layout(&handle_); }
     std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
 
+    /** Why its elements cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: each call that reads them fails so. */
+    std::optional<error> problem() const noexcept
+    {
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_problem(&handle_, &why);
+        return status == TENSLICE_OK ? std::nullopt : std::optional<error>(error(status, why));
+    }
+
     /** The dimensions, in the order of the file. */
     class shape shape() const noexcept { return tenslice::shape(handle_); }
 

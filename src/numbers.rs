@@ -67,6 +67,7 @@ impl Tensor<'_> {
         dst: &'d mut [f32],
         scratch: &mut [u8],
     ) -> Result<&'d mut [f32]> {
+        self.problem().map_or(Ok(()), Err)?;
         let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
         let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
@@ -119,6 +120,7 @@ impl Tensor<'_> {
     /// `NoSuchElement` where there are not as many, `NotDense`, `Encoded`, `WrongType`, `ForeignEndian`, and those of
     /// [`Component::bytes`].
     pub fn read_f32_range(&self, first: u64, dst: &mut [f32]) -> Result<()> {
+        self.problem().map_or(Ok(()), Err)?;
         let count = self.shape().element_count().unwrap_or(0);
         if first.checked_add(to_u64(dst.len())).is_none_or(|end| end > count) {
             return Err(self.error(ErrorKind::NoSuchElement));

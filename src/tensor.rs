@@ -142,6 +142,35 @@ impl<'a> Tensor<'a> {
         Warnings::from_bits(self.record.warnings)
     }
 
+    /// Returns why its elements cannot be read, if it has the warning
+    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor): its type is unknown, or its header is invalid. Each call
+    /// that reads elements returns this error. Its component has the stored bytes.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// for tensor in &file {
+    ///     if let Some(error) = tensor.problem() {
+    ///         println!("{}: {}", tensor.name(), error.explain(bytes));
+    ///     }
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn problem(&self) -> Option<Error> {
+        if !self.warnings().contains(Warning::UnreadableTensor) {
+            return None;
+        }
+        dispatch!(&self.file, file => file.problem(&self.record))
+    }
+
+    /// Returns the error of a call that cannot read the elements: the tensor's own, if it has one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refusal(&self, kind: ErrorKind) -> Error {
+        self.problem().unwrap_or_else(|| self.error(kind))
+    }
+
     /// Returns its attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
@@ -195,7 +224,7 @@ impl<'a> Tensor<'a> {
     /// Reads the component that holds a dense tensor into `component`, a blank one of this tensor.
     pub(crate) fn data_into(&self, component: &mut Component<'a>) -> Result<()> {
         if self.stored_layout() != Layout::Dense {
-            return Err(self.error(ErrorKind::NotDense));
+            return Err(self.refusal(ErrorKind::NotDense));
         }
         self.component_into(b"data", component)
     }
@@ -309,7 +338,7 @@ impl<'a> Tensor<'a> {
     /// ```
     pub fn read_elements<'d, T: Element>(&self, dst: &'d mut [T], scratch: &mut [u8]) -> Result<&'d mut [T]> {
         let Some(dtype) = self.dtype().filter(|dtype| T::reads(*dtype)) else {
-            return Err(self.error(ErrorKind::WrongType));
+            return Err(self.refusal(ErrorKind::WrongType));
         };
         let written = self.read_into(dst.as_mut_bytes(), scratch)?;
         self.written_order().to_native(written, dtype);
@@ -330,7 +359,10 @@ impl<'a> Tensor<'a> {
         match self.stored_layout() {
             Layout::Dense => self.data()?.read_into_with(decoder, dst),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, dst, scratch),
-            _ => dispatch!(&self.file, file => file.read_whole(&self.record, decoder, dst, scratch)),
+            _ => {
+                self.problem().map_or(Ok(()), Err)?;
+                dispatch!(&self.file, file => file.read_whole(&self.record, decoder, dst, scratch))
+            }
         }
     }
 
@@ -408,7 +440,7 @@ impl<'a> Tensor<'a> {
                 let (values, coordinates) = (column(values)?, column(coords)?);
                 (Sparse::coo(shape, values, coordinates), ErrorKind::CountMismatch)
             }
-            _ => return Err(self.error(ErrorKind::UnsupportedLayout)),
+            _ => return Err(self.refusal(ErrorKind::UnsupportedLayout)),
         };
         let mut sparse = sparse.ok_or_else(|| self.error(uneven))?;
         sparse.check(|kind| self.error(kind))?;
@@ -465,6 +497,7 @@ impl<'a> Tensor<'a> {
     /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse);
     /// `NoValues`.
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
+        self.problem().map_or(Ok(()), Err)?;
         let mut verified = Verified::default();
         let mut components = self.components();
         for component in components.by_ref() {

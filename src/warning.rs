@@ -16,6 +16,7 @@ pinned! {
         UnknownDigest = 2, "a digest is of a kind that cannot be verified";
         RepeatedName = 3, "a tensor name appears twice; find returns the first";
         RolesUnchecked = 4, "a tensor has too many unsorted roles to compare without memory; check does";
+        UnreadableTensor = 5, "the elements of a tensor cannot be read; its own error says why";
         NewerMinor = 8, "the file has a newer minor version; new features may be missed";
         NoMinor = 9, "the version has no minor number; read as 0";
         NamesUnchecked = 10, "too many unsorted names to compare without memory; check does";
@@ -52,7 +53,7 @@ impl Warning {
 }
 
 /// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`.
-const TENSOR_WARNINGS: usize = 5;
+const TENSOR_WARNINGS: usize = 6;
 
 /// The warnings of a file: a set and, for each warning about a tensor, the first tensor concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +115,17 @@ impl Warnings {
     /// Returns `warning` alone, if it is among these.
     pub(crate) fn only(self, warning: Warning) -> Self {
         Self::from_bits(self.bits & warning.bit())
+    }
+
+    /// Adds [`UnreadableTensor`](Warning::UnreadableTensor), which concerns tensor `first` and possibly later ones; does
+    /// nothing for `u32::MAX`, which no tensor has.
+    #[cfg(any(feature = "gguf", feature = "npz"))]
+    pub(crate) fn add_unreadable(&mut self, first: u32) {
+        let place = self.first.get_mut(usize::from(Warning::UnreadableTensor.code()));
+        if let Some(place) = place.filter(|_| first < u32::MAX) {
+            *place = first;
+            self.bits |= Warning::UnreadableTensor.bit();
+        }
     }
 
     /// Adds the warnings of tensor `index`, given as their [`Warning::bit`]s.

@@ -5,7 +5,7 @@ mod support;
 
 use serde_json::Value as Json;
 use support::{Case, cases, cases_of, is_built_in, open_and_check};
-use tenslice::{Attributes, Component, DType, Encoding, File, Layout, Tensor, Value};
+use tenslice::{Attributes, Component, DType, Encoding, Error, File, Layout, Tensor, Value};
 
 #[test]
 fn verdicts() {
@@ -141,13 +141,18 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
     }
 }
 
-/// The messages of the refused fixtures. `TENSLICE_UPDATE=1` rewrites them: read the diff.
+/// The messages of the refused fixtures, and of tensors that cannot be read. `TENSLICE_UPDATE=1` rewrites them: read the
+/// diff.
 #[test]
 fn messages() {
     let mut messages = String::new();
     for case in cases() {
         let Some(name) = case.path.to_str().and_then(|path| path.split_once("tests/fixtures/")) else { continue };
-        if let Err(error) = File::open(&case.bytes) {
+        let problems: Vec<Error> = match File::open(&case.bytes) {
+            Ok(file) => file.tensors().filter_map(|tensor| tensor.problem()).collect(),
+            Err(error) => vec![error],
+        };
+        for error in problems {
             messages += &format!("{}: {}\n", name.1, error.explain(&case.bytes[..]));
         }
     }

@@ -4,7 +4,7 @@
 mod support;
 
 use support::gguf::{ARRAY, Gguf, Meta, TEXT};
-use support::{Random, check_with_any_memory, describe, open_in_parts};
+use support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
 use tenslice::gguf::{PartName, Split, check_parts};
 use tenslice::{
     Attributes, ByteOrder, DType, Error, ErrorKind, File, Item, Layout, Need, Opened, Source, Value, Warning,
@@ -311,7 +311,10 @@ fn types_of_tensors() {
     let known =
         [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
     let known: Vec<u32> = known.into_iter().chain([34, 35, 39, 40, 41, 42]).collect();
-    for number in (0..300).chain([u32::MAX]) {
+    let removed = [(4, "Q4_2"), (5, "Q4_3"), (31, "Q4_0_4_4"), (32, "Q4_0_4_8"), (33, "Q4_0_8_8")];
+    let of_iq = [(36, "IQ4_NL_4_4"), (37, "IQ4_NL_4_8"), (38, "IQ4_NL_8_8")];
+    let removed = [&removed[..], &of_iq].concat();
+    for number in (0..600).chain([u32::MAX]) {
         let bytes = tensor(&[256], number, 4096);
         if known.contains(&number) {
             let file = File::open(&bytes).unwrap();
@@ -322,10 +325,164 @@ fn types_of_tensors() {
             let data = tensor.components().next().unwrap();
             assert_eq!([data.dtype(), data.storage_dtype()], [tensor.dtype(); 2], "{number}");
         } else {
-            let message = "3: tensor \"t\": there is no such type of ggml, or it was removed: ";
-            refused(&bytes[..200], ErrorKind::UnknownDType, Item::DType, 45, &format!("{message}{number}"));
+            let file = File::open(&bytes).unwrap();
+            assert_eq!(file.as_gguf().unwrap().infos().next().unwrap().ggml_type, number);
+            let tensor = file.find("t").unwrap();
+            let layout_name = match removed.iter().find(|(removed, _)| *removed == number) {
+                Some((_, name)) => format!("gguf.{}", name.to_lowercase()),
+                None if number < 512 => format!("gguf.{number}"),
+                None => "gguf.unknown".into(),
+            };
+            assert_eq!(tensor.layout_name(), layout_name);
+            assert_eq!(tensor.shape(), [256][..]);
         }
     }
+}
+
+/// The types of forks, and those that ggml no longer has: the file opens, and everything but the elements of such a tensor
+/// can be read.
+#[test]
+fn unknown_types() {
+    for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
+        let mut made = Gguf::new(version, is_big);
+        let number = |number: f32| if is_big { number.to_be_bytes() } else { number.to_le_bytes() };
+        let tensors: &[(&str, &[u64], u32, &[u8])] = &[
+            ("fork", &[7, 3], 139, &[1; 41]), // of no whole number of bytes a row
+            ("a", &[1], F32, &number(2.5)),
+            ("removed", &[32, 2], 31, &[2; 36]),
+            ("b", &[3], I8, &[7, 8, 9]),
+            // Two of them, the first without bytes.
+            ("none", &[1 << 20], 137, &[]),
+            ("after none", &[], u32::MAX, &[3; 70]),
+            ("c", &[32], Q8_0, &[4; 34]),
+            ("last", &[2], 36, &[5; 1234]),
+        ];
+        made.pair("k", &Meta::U32(7));
+        for (name, ne, ggml_type, bytes) in tensors {
+            made.tensor(name, ne, *ggml_type, bytes);
+        }
+        let bytes = made.bytes();
+        let file = File::open(&bytes).unwrap();
+        assert!(file.warnings().iter().eq([Warning::UnreadableTensor]));
+        assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(0));
+        assert_eq!(file.attributes().get_u64("k"), Some(7));
+        let mut words = vec![0; file.index_length().unwrap()];
+        let index = file.index(&mut words).unwrap();
+        let mut source = Source::new(bytes.len() as u64);
+        let in_parts = open_in_parts(&bytes, &[], &mut source).unwrap();
+        assert_eq!(describe(&file), describe(&in_parts));
+        assert_eq!(file.verify().unwrap_err(), file.find("fork").unwrap().problem().unwrap());
+        let infos = file.as_gguf().unwrap().infos();
+        for ((tensor, info), (name, ne, ggml_type, stored)) in file.tensors().zip(infos).zip(tensors) {
+            assert_eq!((info.name, info.ggml_type, info.rank as usize), (*name, *ggml_type, ne.len()));
+            assert!(tensor.shape().iter().eq(ne.iter().rev().copied()), "{name}");
+            let (found, indexed) = (file.find(name).unwrap(), index.find(name).unwrap());
+            assert_eq!((found.index(), indexed.index()), (tensor.index(), tensor.index()));
+            for tensor in [tensor, found, indexed] {
+                if matches!(*ggml_type, F32 | I8 | Q8_0) {
+                    assert!(tensor.problem().is_none() && tensor.warnings().is_empty(), "{name}");
+                    assert_eq!(tensor.component("data").unwrap().bytes(), Ok(*stored), "{name}");
+                    continue;
+                }
+                // Up to the next tensor, with the padding before it; the last one to the end of the file.
+                let padded = if *name == "last" { stored.len() } else { stored.len().next_multiple_of(32) };
+                let stored = [stored, &vec![0; padded - stored.len()][..]].concat();
+                let error = unreadable(&tensor, &stored);
+                assert_eq!((error.kind(), error.item()), (ErrorKind::UnknownDType, Item::DType));
+                let at = error.offset().unwrap() as usize;
+                let written = if is_big { ggml_type.to_be_bytes() } else { ggml_type.to_le_bytes() };
+                assert_eq!(bytes[at..at + 4], written, "{name}");
+                let message = error.explain(&bytes[..]).to_string();
+                let says = match ggml_type {
+                    31 => "type 31 of ggml (Q4_0_4_4) was removed (".into(),
+                    36 => "type 36 of ggml (IQ4_NL_4_4) was removed (".into(),
+                    number => format!("unknown type of ggml: {number} ("),
+                };
+                assert!(message.starts_with(&format!("gguf {version}: tensor \"{name}\": {says}")), "{message}");
+            }
+        }
+        assert_eq!(file.find("a").unwrap().read_elements(&mut [0_f32], &mut []), Ok(&mut [2.5_f32][..]));
+        // Every prefix: what is cut off of the last tensor does not show, since nothing says how long it is.
+        let last = bytes.len() - 1234;
+        for length in 0..bytes.len() {
+            let mut source = Source::new(length as u64);
+            let in_parts = open_in_parts(&bytes[..length], &[], &mut source).map(|file| describe(&file));
+            let whole = File::open(&bytes[..length]).map(|file| describe(&file));
+            assert_eq!(whole.is_ok(), length >= last, "{version}: {length}");
+            assert_eq!(whole, in_parts, "{version}: {length}");
+        }
+    }
+}
+
+/// After a tensor of unknown length, the next one begins anywhere behind, aligned; all else follows what is before it.
+#[test]
+fn positions_after_an_unknown_type() {
+    for alignment in [32_u64, 64] {
+        let file = |offsets: [u64; 4]| {
+            let mut file = Gguf { alignment: alignment as usize, ..Gguf::default() };
+            file.pair("general.alignment", &Meta::U32(alignment as u32));
+            for (name, (ggml_type, offset)) in
+                ["a", "b", "c", "d"].into_iter().zip([I8, 139, 4, I8].into_iter().zip(offsets))
+            {
+                file.info(name, &[3], ggml_type, offset);
+            }
+            file.data = vec![0; 1000];
+            file.bytes()
+        };
+        let at = |offset: u64| offset * alignment;
+        let good = [[0, 1, 1, 1], [0, 1, 1, 3], [0, 1, 5, 5], [0, 1, 2, 9]];
+        for offsets in good.map(|offsets| offsets.map(at)) {
+            let bytes = file(offsets);
+            let file = File::open(&bytes).unwrap();
+            let start = file.as_gguf().unwrap().data_offset();
+            assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
+            assert!(file.warnings().contains(Warning::TrailingBytes), "the last one is known");
+            let extents: Vec<_> = file.tensors().map(|tensor| tensor.component("data").unwrap().extent()).collect();
+            for (extent, offset) in extents.iter().zip(offsets) {
+                assert_eq!(extent.offset, start + offset);
+            }
+            let lengths: Vec<_> = extents.iter().map(|extent| extent.length).collect();
+            assert_eq!(lengths, [3, offsets[2] - offsets[1], offsets[3] - offsets[2], 3]);
+        }
+        let far = 1 << 40;
+        for (offsets, kind, wrong) in [
+            // The first unknown one follows a known one.
+            ([0, at(2), at(2), at(2)], ErrorKind::InvalidOffset, 1),
+            ([0, 0, at(1), at(1)], ErrorKind::InvalidOffset, 1),
+            // Backwards, and not aligned.
+            ([0, at(1), 0, at(1)], ErrorKind::InvalidOffset, 2),
+            ([0, at(1), at(1) + 8, at(2)], ErrorKind::InvalidOffset, 2),
+            ([0, at(1), at(3), at(2)], ErrorKind::InvalidOffset, 3),
+            ([0, at(1), at(1), at(2) + 1], ErrorKind::InvalidOffset, 3),
+            ([0, at(1), at(2), u64::MAX], ErrorKind::InvalidOffset, 3),
+            ([0, at(1), at(2), u64::MAX - alignment + 2], ErrorKind::InvalidOffset, 3),
+            // Beyond the data: only the last one can tell, since no offset is less than the one before.
+            ([0, at(1), at(2), at(1000 / alignment + 1)], ErrorKind::OutOfFile, 3),
+            ([0, at(1), far, far], ErrorKind::OutOfFile, 3),
+            ([0, at(1), far, at(2)], ErrorKind::InvalidOffset, 3),
+            ([0, at(1), at(2), u64::MAX - alignment + 1], ErrorKind::ShapeOverflow, 3),
+        ] {
+            let bytes = file(offsets);
+            let error = File::open(&bytes).map(drop).unwrap_err();
+            assert_eq!(error.kind(), kind, "{offsets:?}");
+            assert!(
+                error.explain(&bytes[..]).to_string().contains(["\"a\"", "\"b\"", "\"c\"", "\"d\""][wrong]),
+                "{offsets:?}"
+            );
+        }
+    }
+    // An unknown one at the end of the data, and behind it.
+    let file = |offset: u64, data: usize| {
+        let mut file = Gguf::default();
+        file.info("a", &[3], 139, 0).info("b", &[3], 139, offset).data = vec![0; data];
+        file.bytes()
+    };
+    assert_eq!(File::open(&file(64, 64)).unwrap().find("b").unwrap().component("data").unwrap().extent().length, 0);
+    assert_eq!(File::open(&file(64, 63)).unwrap_err().kind(), ErrorKind::OutOfFile);
+    // A shape whose product does not fit is wrong, whatever the type is.
+    let bytes = tensor(&[1 << 32, 1 << 32], 139, 64);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::ShapeOverflow, Item::Shape, Some(37)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod support;
 
-use tenslice::{ByteOrder, DType, Encoding, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
+use tenslice::{ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
 
 /// An archive in the making: entries, then the directory.
 #[derive(Default)]
@@ -73,6 +73,112 @@ fn about(name: &str, content: &[u8]) -> Vec<u8> {
 fn refused(bytes: &[u8]) -> (ErrorKind, Item) {
     let error = File::open(bytes).unwrap_err();
     (error.kind(), error.item())
+}
+
+/// The error of a file that is refused, or of its first tensor that cannot be read.
+#[track_caller]
+fn fault(bytes: &[u8]) -> Error {
+    File::open(bytes).map_or_else(|error| error, |file| file.tensors().find_map(|tensor| tensor.problem()).unwrap())
+}
+
+/// An array that begins with such a header, with so many bytes of items, each 1.
+fn array(header: &str, items: usize) -> Vec<u8> {
+    [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &vec![1; items]].concat()
+}
+
+/// An entry that is named as an array and is none, or not all of one, or one that is not read: everything else of the
+/// archive can be read, wherever the entry is.
+#[test]
+fn one_bad_entry() {
+    let of_type = |descr: &str| array(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3,)}}\n"), 24);
+    let bad: &[(&str, Vec<u8>, ErrorKind, &str)] = &[
+        ("pickled", of_type("'|O'"), ErrorKind::UnknownDType, "\"|O\" (Python objects are pickled"),
+        ("f1", of_type("'<f1'"), ErrorKind::UnknownDType, "\"<f1\""),
+        ("fields", of_type("[('x', '<f4'), ('y', '|O')]"), ErrorKind::UnknownDType, "\"|O\""),
+        ("items cut", ARRAY[..ARRAY.len() - 1].to_vec(), ErrorKind::Truncated, "longer than its entry"),
+        ("header cut", ARRAY[..30].to_vec(), ErrorKind::OutOfFile, "longer than its entry"),
+        ("version cut", ARRAY[..7].to_vec(), ErrorKind::Truncated, ""),
+        ("empty", Vec::new(), ErrorKind::Truncated, ""),
+        ("text", b"no array at all".to_vec(), ErrorKind::Malformed, "an array begins with"),
+        ("version", [b"\x93NUMPY\x09", &ARRAY[7..]].concat(), ErrorKind::UnsupportedVersion, ""),
+        ("no shape", array("{'descr': '<f4', 'fortran_order': False}\n", 4), ErrorKind::MissingKey, "\"shape\""),
+        (
+            "too large",
+            array(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},)}}\n", u64::MAX), 8),
+            ErrorKind::ShapeOverflow,
+            "",
+        ),
+    ];
+    let other = array("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1)}\n", 8);
+    for (name, content, kind, says) in bad {
+        for place in 0..3 {
+            let mut archive = Archive::default();
+            for i in 0..3 {
+                match i == place {
+                    true => archive.add(&format!("{name}.npy"), content),
+                    false if i == 1 => archive.add("other.npy", &other),
+                    false => archive.add(&format!("good {i}.npy"), ARRAY),
+                };
+            }
+            let bytes = archive.add("last.npy", ARRAY).finish();
+            let file = File::open(&bytes).unwrap();
+            assert_eq!(file.tensor_count(), 4, "{name}");
+            assert!(file.warnings().iter().eq([Warning::UnreadableTensor]), "{name}");
+            assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(place), "{name}");
+            let mut words = vec![0; file.index_length().unwrap()];
+            let index = file.index(&mut words).unwrap();
+            let mut source = Source::new(bytes.len() as u64);
+            let in_parts = support::open_in_parts(&bytes, &[], &mut source).unwrap();
+            assert_eq!(support::describe(&file), support::describe(&in_parts), "{name}");
+            assert_eq!(file.verify().unwrap_err().kind(), *kind, "{name}");
+            for (number, tensor) in file.tensors().enumerate() {
+                let name_here = tensor.name().to_string();
+                let (found, indexed) = (file.find(&name_here).unwrap(), index.find(&name_here).unwrap());
+                assert_eq!((found.index(), indexed.index()), (number as u64, number as u64), "{name}");
+                for tensor in [tensor, found, indexed] {
+                    if number as u64 == place {
+                        assert_eq!((tensor.layout_name(), name_here.as_str()), ("npy", *name));
+                        let error = support::unreadable(&tensor, content);
+                        assert_eq!(error.kind(), *kind, "{name}");
+                        let message = error.explain(&bytes[..]).to_string();
+                        assert!(message.contains(&format!("tensor {name:?}: ")), "{message}");
+                        assert!(message.contains(says), "{message}");
+                        continue;
+                    }
+                    assert!(tensor.problem().is_none() && tensor.warnings().is_empty(), "{name}");
+                    let items: &[u8] = if name_here == "other" { &[1; 8] } else { &[7, 8, 9] };
+                    assert_eq!(tensor.data().unwrap().bytes(), Ok(items), "{name}");
+                    assert!(!cfg!(feature = "crc32") || tensor.verify().is_ok(), "{name}");
+                }
+            }
+        }
+    }
+    // Nothing but such an entry, in an archive of its own, and with text.
+    for (name, content, kind, _) in bad {
+        for more in [false, true] {
+            let mut archive = Archive::default();
+            archive.add(&format!("{name}.npy"), content);
+            if more {
+                archive.add("read me", b"text");
+            }
+            let bytes = archive.finish();
+            let file = File::open(&bytes).unwrap();
+            assert_eq!((file.tensor_count(), file.warnings().contains(Warning::NoArray)), (1, more), "{name}");
+            assert_eq!(fault(&bytes).kind(), *kind, "{name}");
+        }
+    }
+    // Two of them, told apart by their names; without the suffix, what begins like an array is one.
+    let mut archive = Archive::default();
+    archive.add("a.npy", ARRAY).add("b", &of_type("'|O'")).add("c.npy", b"").add("d", b"\x93NUMPX");
+    let bytes = archive.finish();
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().iter().eq([Warning::UnreadableTensor, Warning::NoArray]));
+    assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
+    let kinds = file.tensors().map(|tensor| tensor.problem().map(|error| error.kind()));
+    assert!(kinds.eq([None, Some(ErrorKind::UnknownDType), Some(ErrorKind::Truncated)]));
+    // The directory and the local headers are those of the archive, whatever is in the entries.
+    archive.add("c", ARRAY);
+    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
 }
 
 #[test]
@@ -620,7 +726,7 @@ fn what_errors_point_to() {
         (&[(end + 20, &[1])], ErrorKind::Truncated, Item::Footer, end + 22),
     ];
     for (patches, kind, item, at) in cases {
-        let error = File::open(&patched(patches)).map(drop).unwrap_err();
+        let error = fault(&patched(patches));
         let found = (error.kind(), error.item(), error.offset());
         assert_eq!(found, (*kind, *item, Some(*at as u64)), "{patches:x?}");
     }
@@ -637,16 +743,16 @@ fn what_errors_point_to() {
     assert!(message.contains("the two lengths of a stored entry differ"), "{message}");
     let descr = 35 + ARRAY.windows(3).position(|text| text == b"|u1").unwrap();
     let object = patched(&[(local + descr, b"|O8")]);
-    let message = File::open(&object).unwrap_err().explain(&object[..]).to_string();
+    let message = fault(&object).explain(&object[..]).to_string();
     assert!(message.contains("\"|O8\""), "{message}");
     // Listed in the other order, too.
     for (mut turned, name) in [(object, "b"), (patched(&[(descr, b"|O8")]), "a")] {
         turned[directory..end].rotate_left(46 + 5);
-        let message = File::open(&turned).unwrap_err().explain(&turned[..]).to_string();
+        let message = fault(&turned).explain(&turned[..]).to_string();
         assert!(message.contains(&format!("tensor {name:?}")), "{message}");
     }
     let long = patched(&[(local + 35 + ARRAY.len() - 8, b"9")]); // nine numbers in three bytes
-    let message = File::open(&long).unwrap_err().explain(&long[..]).to_string();
+    let message = fault(&long).explain(&long[..]).to_string();
     assert!(message.contains("tensor \"b\""), "{message}");
     assert!(message.contains("the array is longer than its entry"), "{message}");
     // Its record points into the first one.

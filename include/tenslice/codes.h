@@ -203,6 +203,7 @@ enum {
     TENSLICE_WARNING_REPEATED_NAME = 8, /**< a tensor name appears twice; find returns the first */
     /** a tensor has too many unsorted roles to compare without memory; check does */
     TENSLICE_WARNING_ROLES_UNCHECKED = 16,
+    TENSLICE_WARNING_UNREADABLE_TENSOR = 32, /**< the elements of a tensor cannot be read; its own error says why */
     TENSLICE_WARNING_NEWER_MINOR = 256, /**< the file has a newer minor version; new features may be missed */
     TENSLICE_WARNING_NO_MINOR = 512, /**< the version has no minor number; read as 0 */
     TENSLICE_WARNING_NAMES_UNCHECKED = 1024, /**< too many unsorted names to compare without memory; check does */

@@ -242,3 +242,23 @@ fn metalayers_work_and_lists() {
         assert!(offset.read() > 0 && length.read() > 0);
     }
 }
+
+#[test]
+fn tensors_that_cannot_be_read() {
+    let bytes = fixture!("gguf/quirks/type_31_removed.gguf");
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, data: tenslice_bytes);
+        open(bytes, file);
+        ok!(tenslice_file_find(file, of("w"), 1, tensor, null_mut()));
+        assert_eq!(call!(tenslice_tensor_problem(tensor, null_mut())), code(ErrorKind::UnknownDType));
+        assert_eq!(call!(tenslice_tensor_problem(tensor, error)), code(ErrorKind::UnknownDType));
+        let found = error.read();
+        assert_eq!(call!(tenslice_tensor_bytes(tensor, 0, data, error)), code(ErrorKind::UnknownDType));
+        assert_eq!((found.offset, found.entry_distance), (error.read().offset, error.read().entry_distance));
+        open(fixture!("gguf/align_16.gguf"), file);
+        places!(cursor: tenslice_cursor);
+        ok!(tenslice_file_tensors(file, cursor), tenslice_tensors_next(cursor, tensor, null_mut()));
+        ok!(tenslice_tensor_problem(tensor, error));
+    }
+}

@@ -67,6 +67,19 @@ pub extern "C" fn tenslice_tensor_get_info(
     })
 }
 
+/// Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is unknown,
+/// or its header is invalid. Otherwise returns OK. Each call that reads its elements returns the same error;
+/// tenslice_component_stored returns its bytes as they are in the file.
+///
+/// Errors: UNKNOWN_DTYPE, and for an array of an NPZ archive those of an invalid NPY file.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_problem(
+    tensor: Handle<tenslice_tensor>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| details.of(tensor.get()?.problem().map_or(Ok(OK), Err)))
+}
+
 /// Returns the name of a tensor; one without bytes for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_name(tensor: Handle<tenslice_tensor>) -> tenslice_str {

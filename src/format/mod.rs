@@ -194,6 +194,12 @@ pub(crate) trait FileFormat<'a>: Copy {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool>;
 
+    /// Reads again why the elements of a tensor cannot be read, which has the warning
+    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor).
+    fn problem(&self, _tensor: &TensorRecord<'a>) -> Option<Error> {
+        None
+    }
+
     /// How many bytes [`read_whole`](Self::read_whole) writes; `None` if that cannot be determined.
     fn whole_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None

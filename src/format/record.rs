@@ -9,6 +9,8 @@ use crate::bytes::utf8::Utf8;
 use crate::error::NO_ENTRY;
 use crate::shape::Shape;
 use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
+#[cfg(any(feature = "gguf", feature = "npz"))]
+use crate::warning::Warning;
 use crate::warning::Warnings;
 
 /// What a format reports about a file as a whole.
@@ -109,6 +111,14 @@ impl<'a> TensorRecord<'a> {
         return Text::new(self.name.bytes(), self.is_name_escaped);
         #[cfg(not(feature = "safetensors"))]
         Text::new(self.name.bytes(), false)
+    }
+
+    /// Marks a tensor whose elements cannot be read: its format says why.
+    #[cfg(any(feature = "gguf", feature = "npz"))]
+    pub(crate) fn set_unreadable(&mut self, layout_name: &'static str) {
+        self.layout = Layout::Other;
+        self.layout_name = Utf8::new(layout_name);
+        self.warnings = Warning::UnreadableTensor.bit();
     }
 
     /// Sets a layout that the file does not spell out.

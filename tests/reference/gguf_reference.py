@@ -6,6 +6,7 @@ refused is not compared: its side-car tells what others do with it.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -92,7 +93,11 @@ NEW_TYPE = "Q2_0 is newer than gguf-py"
 LARGER_TYPE = "Q8_1 has 40 bytes in gguf-py"
 EMPTY = "no elements, but a dimension beyond what numpy can reshape to"
 FLAT = "lists in lists: gguf-py flattens them"
-ROWS = [OLD, NEW_TYPE, LARGER_TYPE, EMPTY, FLAT]
+UNKNOWN_TYPE = "a type that is unknown or was removed: gguf-py refuses the file"
+ROWS = [OLD, NEW_TYPE, LARGER_TYPE, EMPTY, FLAT, UNKNOWN_TYPE]
+
+# The layouts of types that are unknown or were removed.
+UNKNOWN = re.compile(r"gguf\.([0-9]+|unknown|q4_[23]|q4_0_[48]_[48]|iq4_nl_[48]_[48])")
 
 
 def row_of(ours, failure, differences):
@@ -103,6 +108,8 @@ def row_of(ours, failure, differences):
         return OLD
     if failure is not None and "gguf.q2_0" in layouts:
         return NEW_TYPE
+    if failure is not None and any(UNKNOWN.fullmatch(layout) for layout in layouts):
+        return UNKNOWN_TYPE
     if "gguf.q8_1" in layouts and whats <= {"length"}:
         return LARGER_TYPE
     if "cannot reshape" in str(failure) and any(0 in t["shape"] and max(t["shape"]) >= 2**31 for t in ours["tensors"]):

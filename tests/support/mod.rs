@@ -9,7 +9,9 @@ pub mod ztensor2;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tenslice::{ByteOrder, Error, ErrorKind, File, Opened, Source, Warnings};
+use tenslice::{
+    ByteOrder, Encoding, Error, ErrorKind, Expected, File, Layout, Opened, Source, Tensor, Warning, Warnings,
+};
 
 /// A file with its side-car.
 pub struct Case {
@@ -263,14 +265,15 @@ pub fn describe(file: &File<'_>) -> String {
     for tensor in file.tensors() {
         let _ = writeln!(
             out,
-            "{:?} {:?} {} {:?} {} {:?} {:?}",
+            "{:?} {:?} {} {:?} {} {:?} {:?} {:?}",
             tensor.name(),
             tensor.dtype(),
             tensor.shape(),
             tensor.layout(),
             tensor.layout_name(),
             tensor.order(),
-            tensor.warnings()
+            tensor.warnings(),
+            tensor.problem()
         );
         describe_attributes(&mut out, tensor.attributes(), 1);
         for c in tensor.components() {
@@ -290,6 +293,39 @@ pub fn describe(file: &File<'_>) -> String {
     }
     assert_eq!(file.tensors().error(), None);
     out
+}
+
+/// Checks that each call that reads the elements of a tensor returns the tensor's own error, and that its stored bytes can
+/// be read. Returns the error.
+pub fn unreadable(tensor: &Tensor<'_>, stored: &[u8]) -> Error {
+    let name = tensor.name();
+    let problem = tensor.problem().unwrap_or_else(|| panic!("{name}: no problem"));
+    assert!(tensor.warnings().iter().eq([Warning::UnreadableTensor]), "{name}");
+    assert_eq!((tensor.layout(), tensor.dtype(), tensor.dense_length()), (Layout::Other, None, None), "{name}");
+    let (bytes, numbers, scratch) = (&mut [0; 1 << 12], &mut [0.0; 1 << 12], &mut [0; 1 << 12]);
+    let errors = [
+        tensor.data().map(drop),
+        tensor.expect(&Expected::named("")).map(drop),
+        tensor.read_into(bytes, scratch).map(drop),
+        tensor.read_into(&mut [], &mut []).map(drop),
+        tensor.read_elements::<u8>(bytes, scratch).map(drop),
+        tensor.read_elements::<f32>(&mut [], &mut []).map(drop),
+        tensor.read_f32_into(numbers, scratch).map(drop),
+        tensor.read_f32_into(&mut [], &mut []).map(drop),
+        tensor.read_f32_range(0, &mut [0.0]),
+        tensor.read_f32_range(0, &mut []),
+        tensor.sparse(scratch).map(drop),
+        tensor.verify().map(drop),
+    ];
+    for (call, error) in errors.into_iter().enumerate() {
+        assert_eq!(error, Err(problem), "{name}: call {call}");
+    }
+    let components: Vec<_> = tensor.components().collect();
+    let [data] = &components[..] else { panic!("{name}: {} components", components.len()) };
+    assert_eq!((data.role(), data.dtype(), data.encoding()), ("data", None, Encoding::Raw), "{name}");
+    assert_eq!(data.decoded_length(), Some(stored.len() as u64), "{name}");
+    assert_eq!((data.stored(), data.bytes()), (Ok(stored), Ok(stored)), "{name}");
+    problem
 }
 
 fn describe_attributes(out: &mut String, mut attributes: tenslice::Attributes<'_>, depth: usize) {

@@ -4,8 +4,8 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
-use super::GgufFile;
 use super::info::Info;
+use super::{GgufFile, unknown};
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
@@ -22,7 +22,6 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             (ErrorKind::UnexpectedType, Item::Value) => {
                 Some("there is no such type of value, or a truth value is not 0 or 1")
             }
-            (ErrorKind::UnknownDType, _) => Some("there is no such type of ggml, or it was removed"),
             (ErrorKind::TooMany, Item::Shape) => Some("a tensor has at most 4 dimensions"),
             (ErrorKind::InvalidAlignment, _) => Some("the alignment must be a power of two, at least 8, of type u32"),
             _ => None,
@@ -40,7 +39,19 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let string = reader.string().ok().and_then(|string| core::str::from_utf8(string).ok());
             context.text = string.map(Text::from);
         }
-        ErrorKind::UnsupportedVersion | ErrorKind::UnknownDType => context.number = reader.u32().ok().map(u64::from),
+        ErrorKind::UnsupportedVersion => context.number = reader.u32().ok().map(u64::from),
+        ErrorKind::UnknownDType => {
+            let number = reader.u32().ok();
+            context.rule = number.and_then(unknown::rule_of_removed);
+            context.hint = Some(if context.rule.is_some() {
+                "quantize the model again; its stored bytes and all other tensors can be read"
+            } else {
+                "a fork of ggml may know it; its stored bytes and all other tensors can be read"
+            });
+            if context.rule.is_none() {
+                (context.rule, context.number) = (Some("unknown type of ggml"), number.map(u64::from));
+            }
+        }
         ErrorKind::CountTooLarge => context.number = reader.count().ok(),
         _ => {}
     }
@@ -51,7 +62,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let mut reader = Reader::new(&opening, encoding, entry);
         if let Ok(info) = Info::read(&mut reader) {
             context.shape = Some(info.shape);
-            context.length = Some(info.length);
+            context.length = info.is_known().then_some(info.length);
         }
     }
     context

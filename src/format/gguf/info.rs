@@ -19,7 +19,7 @@ const MAX_RANK: u32 = 4;
 /// A type of ggml.
 #[derive(Clone, Copy)]
 struct Type {
-    /// How many bytes a block has; 0: there is no such type.
+    /// How many bytes a block has; 0: the type is unknown or was removed.
     bytes: u16,
     /// How many elements a block has, as a power of two.
     log2_elements: u8,
@@ -27,9 +27,13 @@ struct Type {
     dtype: Option<DType>,
 }
 
+impl Type {
+    const UNKNOWN: Self = Self { bytes: 0, log2_elements: 0, dtype: None };
+}
+
 /// The types by their numbers. A table, since opening a file asks for both sizes of each tensor.
 static TYPES: [Type; 43] = {
-    let mut all = [Type { bytes: 0, log2_elements: 0, dtype: None }; 43];
+    let mut all = [Type::UNKNOWN; 43];
     let mut number = 0;
     let mut rest: &mut [Type] = &mut all;
     while let Some((one, after)) = rest.split_first_mut() {
@@ -48,9 +52,9 @@ static TYPES: [Type; 43] = {
     all
 };
 
-/// The type of that number; `None` for those that are unknown or were removed.
-fn type_of(number: u32) -> Option<&'static Type> {
-    to_usize(number.into()).and_then(|number| TYPES.get(number)).filter(|found| found.bytes > 0)
+/// The type of that number.
+fn type_of(number: u32) -> &'static Type {
+    to_usize(number.into()).and_then(|number| TYPES.get(number)).unwrap_or(&Type::UNKNOWN)
 }
 
 /// The info of a tensor.
@@ -62,7 +66,7 @@ pub(super) struct Info<'a> {
     /// The number of its type, and the type.
     pub(super) ggml_type: u32,
     found: &'static Type,
-    /// Where the tensor begins, relative to the data, and how many bytes it has.
+    /// Where the tensor begins, relative to the data, and how many bytes it has: 0 if its type is unknown.
     pub(super) offset: u64,
     pub(super) length: u64,
     /// Where the offset is in the file.
@@ -75,7 +79,7 @@ pub(super) struct Info<'a> {
 pub(super) struct Checked<'a> {
     pub(super) name: &'a [u8],
     pub(super) shape: Shape<'a>,
-    ggml_type: u32,
+    pub(super) ggml_type: u32,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -83,7 +87,7 @@ impl Checked<'_> {
     /// The dtype of the elements, if they are not in quantized blocks.
     #[inline]
     pub(super) fn dtype(&self) -> Option<DType> {
-        type_of(self.ggml_type)?.dtype
+        type_of(self.ggml_type).dtype
     }
 
     /// The type of the quantized blocks, if the elements are in such.
@@ -193,9 +197,7 @@ impl<'a> Info<'a> {
             return Err(cut(Item::Shape, lengths, size));
         };
         let Some((ggml_type, offset)) = encoding.split_u32(rest) else { return Err(cut(Item::DType, rest, 4)) };
-        let Some(found) = type_of(ggml_type) else {
-            return Err(Stop::fault(Item::DType, ErrorKind::UnknownDType, position(rest)));
-        };
+        let found = type_of(ggml_type);
         let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Item::Offset, offset, 8)) };
 
         let shape_at = position(rest).wrapping_sub(lengths.len());
@@ -219,6 +221,11 @@ impl<'a> Info<'a> {
         let shape = Shape::new(lengths, rank, read_dimension(encoding));
         let offset_at = to_u64(position(rest)).wrapping_add(4);
         Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
+    }
+
+    /// Whether its type is known, and so how many bytes it has.
+    pub(super) const fn is_known(&self) -> bool {
+        self.found.bytes > 0
     }
 
     /// The dtype of the elements, if they are not in quantized blocks.
@@ -287,7 +294,8 @@ mod tests {
             (info.name, info.shape.rank(), info.ggml_type)
         );
         assert!(checked.shape.iter().eq(info.shape) && checked.dtype() == info.dtype());
-        assert!(checked.dtype().is_some() != checked.block().is_some());
+        assert_eq!(checked.dtype().is_some() || checked.block().is_some(), info.is_known());
+        assert!(checked.dtype().is_none() || checked.block().is_none());
         true
     }
 
@@ -301,7 +309,7 @@ mod tests {
                 if is_big { bytes.into_iter().rev().collect() } else { bytes }
             };
             let count = |length| number(length, if is_short { 4 } else { 8 });
-            for (lengths, kind) in [(&[][..], 0), (&[5], 1), (&[64, 3], 8), (&[256, 2, 3, 7], 12)] {
+            for (lengths, kind) in [(&[][..], 0), (&[5], 1), (&[64, 3], 8), (&[256, 2, 3, 7], 12), (&[3, 5], 139)] {
                 let mut info = [b"xyz".to_vec(), count(3), b"abc".to_vec(), number(lengths.len() as u64, 4)].concat();
                 lengths.iter().for_each(|length| info.extend(count(*length)));
                 info.extend([number(kind, 4), number(96, 8), b"and so on".to_vec()].concat());

@@ -17,6 +17,7 @@
 mod explain;
 mod info;
 mod split;
+mod unknown;
 
 #[cfg(target_pointer_width = "64")]
 use self::info::Checked;
@@ -61,6 +62,8 @@ pub struct GgufFile<'a> {
     pairs_at: u32,
     infos_at: u32,
     data_at: u64,
+    /// The index of the first tensor of an unknown type; `u32::MAX` if there is none.
+    first_unknown: u32,
 }
 
 impl<'a> GgufFile<'a> {
@@ -121,6 +124,7 @@ impl<'a> GgufFile<'a> {
             pairs_at: 0,
             infos_at: 0,
             data_at: 0,
+            first_unknown: u32::MAX,
         };
         Ok((file, reader))
     }
@@ -201,12 +205,17 @@ impl<'a> GgufFile<'a> {
         // Where the next tensor begins, relative to the data.
         let mut next = 0_u64;
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);
-        for _ in 0..self.tensors {
+        // Whether the length of the tensor before is unknown: then any aligned position from `next` on is the next one.
+        let mut is_open = false;
+        for index in 0..self.tensors {
             let at = u64::from(Self::position(reader)?);
             let info = Info::read(reader)?;
             if !seen.add(info.name) {
                 reader.item = Item::Name;
                 return reader.fail(ErrorKind::InvalidUtf8, at);
+            }
+            if is_open {
+                next = next.max(align_up(info.offset, self.alignment).unwrap_or(0));
             }
             if info.offset != next {
                 reader.item = Item::Offset;
@@ -217,7 +226,10 @@ impl<'a> GgufFile<'a> {
                 reader.item = Item::Shape;
                 return reader.fail(ErrorKind::ShapeOverflow, at);
             };
-            (last_at, last_end, next) = (info.offset_at, end, after);
+            (last_at, last_end, next, is_open) = (info.offset_at, end, after, !info.is_known());
+            if is_open {
+                self.first_unknown = self.first_unknown.min(index);
+            }
         }
         self.are_names_distinct = seen.are_distinct();
         let (end, length) = (u64::from(Self::position(reader)?), self.input.length());
@@ -227,7 +239,7 @@ impl<'a> GgufFile<'a> {
             reader.item = Item::Offset;
             return reader.fail(ErrorKind::OutOfFile, last_at);
         }
-        self.has_trailing_bytes = available.is_some_and(|available| available > next);
+        self.has_trailing_bytes = !is_open && available.is_some_and(|available| available > next);
         // Nothing but the magic makes such a file one of this format.
         if self.has_trailing_bytes && self.tensors == 0 && self.pairs == 0 {
             reader.item = Item::Tensors;
@@ -305,6 +317,8 @@ impl<'a> GgufFile<'a> {
         if let Some(block) = info.block() {
             tensor.layout = Layout::Blocks;
             tensor.layout_name = Utf8::new(block.layout_name());
+        } else if tensor.dtype.is_none() {
+            tensor.set_unreadable(unknown::layout_name(info.ggml_type));
         }
         Ok(end)
     }
@@ -468,6 +482,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         let trailing = if self.has_trailing_bytes { Warning::TrailingBytes.bit() } else { 0 };
         *summary = Summary { warnings: Warnings::from_bits(trailing), tensor_count: self.tensors.into() };
+        summary.warnings.add_unreadable(self.first_unknown);
         self.compare(&mut summary.warnings, &mut Stack)
     }
 
@@ -536,12 +551,30 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let (info, _) = self.info(tensor.components)?;
+        let (info, next) = self.info(tensor.components)?;
         part.dtype = info.dtype();
         part.storage = part.dtype;
         part.order = self.byte_order();
-        part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), info.length));
+        let mut length = info.length;
+        if !info.is_known() {
+            let end = if tensor.index.wrapping_add(1) < self.tensors {
+                self.info(u32::try_from(next).unwrap_or(u32::MAX))?.0.offset
+            } else {
+                self.input.length().wrapping_sub(self.data_at)
+            };
+            length = end.wrapping_sub(info.offset); // checked when the file was opened, and again on access
+        }
+        part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), length));
         Ok(cursor.is_first())
+    }
+
+    fn problem(&self, tensor: &TensorRecord<'a>) -> Option<Error> {
+        // The type is behind the name, after its length, and the dimensions, after their number: at most 1 GiB.
+        let numbers = tensor.shape.rank().wrapping_add(1).wrapping_mul(if self.encoding.is_short { 4 } else { 8 });
+        let name = u32::try_from(tensor.name.bytes().len()).unwrap_or(0);
+        let distance = numbers.wrapping_add(name).wrapping_add(4);
+        let at = tensor.at.wrapping_add(distance.into());
+        Some(Error::at(ErrorKind::UnknownDType, Format::Gguf, Item::DType, at).after_entry(distance))
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -24,7 +24,7 @@ use self::compare::{Names, Places};
 use self::zip::{About, DirectoryEntry, LocalHeader};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
@@ -65,6 +65,8 @@ pub struct NpzFile<'a> {
     entries: u32,
     arrays: u32,
     warnings: u32,
+    /// The index of the first array that cannot be read; `u32::MAX` if there is none.
+    first_unreadable: u32,
     /// Whether the names, and the extents, of the entries are strictly ascending: then none are duplicates, or
     /// overlap.
     are_names_sorted: bool,
@@ -157,8 +159,17 @@ struct Array<'a> {
     name: &'a [u8],
     /// The entry's bytes as they are stored.
     data: Extent,
-    /// What is known if it is not compressed: the header, the extent of the items, warnings.
-    stored: Option<(Header<'a>, Extent, u32)>,
+    contents: Contents<'a>,
+}
+
+/// What is known of an array.
+enum Contents<'a> {
+    /// Nothing before it is decoded.
+    Compressed,
+    /// The header, the extent of the items, warnings.
+    Stored(Header<'a>, Extent, u32),
+    /// It cannot be read, for that reason.
+    Unreadable(Error),
 }
 
 impl<'a> Entry<'a> {
@@ -192,7 +203,16 @@ impl<'a> Entry<'a> {
 impl<'a> NpzFile<'a> {
     /// An archive of which only the directory is known so far.
     const fn new(input: Input<'a>, directory: Region<'a>) -> Self {
-        Self { input, directory, entries: 0, arrays: 0, warnings: 0, are_names_sorted: true, are_places_sorted: true }
+        Self {
+            input,
+            directory,
+            entries: 0,
+            arrays: 0,
+            warnings: 0,
+            first_unreadable: u32::MAX,
+            are_names_sorted: true,
+            are_places_sorted: true,
+        }
     }
 
     /// An error of the directory.
@@ -335,18 +355,20 @@ impl<'a> NpzFile<'a> {
         let name = array_name(entry.name);
         let is_named = name.len() < entry.name.len();
         if !entry.is_stored() {
-            return Ok(is_named.then_some(Array { name, data, stored: None }));
+            return Ok(is_named.then_some(Array { name, data, contents: Contents::Compressed }));
         }
-        let in_file = |(kind, item, at): npy::Fault| opening.stop(fail(kind, item, data.offset.saturating_add(at)));
         let start = self.keep(opening, Extent::new(data.offset, data.length.min(npy::START)))?;
         if !is_named && !start.starts_with(npy::MAGIC) {
             return Ok(None);
         }
-        let head = npy::head_length(start, data.length).map_err(in_file)?;
-        let header = Header::read(self.keep(opening, Extent::new(data.offset, head))?).map_err(in_file)?;
-        let (items, warnings) = header.items_length(head, data.length).map_err(in_file)?;
-        let items = Extent::new(data.offset.saturating_add(head), items);
-        Ok(Some(Array { name, data, stored: Some((header, items, warnings)) }))
+        let contents = match npy::head_length(start, data.length) {
+            Ok(head) => stored(self.keep(opening, Extent::new(data.offset, head))?, data),
+            Err(fault) => Err(fault),
+        };
+        let contents = contents.unwrap_or_else(|(kind, item, at)| {
+            Contents::Unreadable(fail(kind, item, data.offset.saturating_add(at)))
+        });
+        Ok(Some(Array { name, data, contents }))
     }
 
     /// The array in that entry; `None` if it is not an array.
@@ -433,19 +455,28 @@ impl<'a> NpzFile<'a> {
         tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // was checked when the entry was read
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
-        match &array.stored {
-            Some((header, _, warnings)) => {
+        match &array.contents {
+            Contents::Stored(header, _, warnings) => {
                 tensor.dtype = header.items.dtype;
                 tensor.shape = header.shape;
                 tensor.order = if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor };
                 tensor.warnings = *warnings;
             }
-            None => {
+            Contents::Compressed => {
                 tensor.layout = Layout::Other;
                 tensor.layout_name = Utf8::new("npy");
             }
+            Contents::Unreadable(_) => tensor.set_unreadable("npy"),
         }
     }
+}
+
+/// Reads the array in an entry that begins with `head`, all that precedes the items.
+fn stored<'a>(head: &'a [u8], data: Extent) -> core::result::Result<Contents<'a>, npy::Fault> {
+    let header = Header::read(head)?;
+    let before = to_u64(head.len());
+    let (items, warnings) = header.items_length(before, data.length)?;
+    Ok(Contents::Stored(header, Extent::new(data.offset.saturating_add(before), items), warnings))
 }
 
 /// The name of the array in an entry of that name.
@@ -456,7 +487,8 @@ fn array_name(name: &[u8]) -> &[u8] {
 impl<'a> FileFormat<'a> for NpzFile<'a> {
     const FORMAT: Format = Format::Npz;
 
-    /// Checks everything but the items and the contents of compressed entries.
+    /// Checks everything but the items and the contents of compressed entries. An array whose header is invalid, or that
+    /// is longer than its entry, is counted as one that cannot be read.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (directory, entries) = directory::find(opening)?;
         let input = opening.input;
@@ -468,7 +500,11 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             let data = file.data(opening, &entry, &mut left)?;
             match file.array_in(opening, &entry, data)? {
                 Some(array) => {
-                    file.warnings |= array.stored.map_or(0, |(_, _, warnings)| warnings);
+                    match array.contents {
+                        Contents::Stored(_, _, warnings) => file.warnings |= warnings,
+                        Contents::Compressed => {}
+                        Contents::Unreadable(_) => file.first_unreadable = file.first_unreadable.min(file.arrays),
+                    }
                     file.are_names_sorted &= last_name.is_none_or(|last| is_before(last, array.name));
                     last_name = Some(array.name);
                     file.arrays = file.arrays.saturating_add(1);
@@ -496,6 +532,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         *summary = Summary { warnings: Warnings::from_bits(self.warnings), tensor_count: self.arrays.into() };
+        summary.warnings.add_unreadable(self.first_unreadable);
         self.compare(&mut summary.warnings, &mut Stack)
     }
 
@@ -562,8 +599,10 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     /// The `descr` of a stored entry. A compressed one has to be decoded first.
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<&'a [u8]> {
         let entry = self.entry(tensor.components).ok()??;
-        let (header, ..) = self.array(&entry).ok()??.stored?;
-        Some(header.descr)
+        match self.array(&entry).ok()??.contents {
+            Contents::Stored(header, ..) => Some(header.descr),
+            _ => None,
+        }
     }
 
     fn next_component(
@@ -576,22 +615,32 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let entry = self.entry(tensor.components)?.ok_or(changed)?;
         let array = self.array(&entry)?.ok_or(changed)?;
         part.set_extent(array.data);
-        match array.stored {
-            Some((header, items, _)) => {
+        match array.contents {
+            Contents::Stored(header, items, _) => {
                 part.dtype = header.items.dtype;
                 part.storage = header.items.dtype;
                 part.order = header.items.order;
                 part.set_extent(items);
             }
-            None => {
+            Contents::Compressed => {
                 let (encoding, name) = entry.encoding();
                 part.encoding = encoding;
                 part.encoding_name = Utf8::new(name);
                 part.decoded_length = Some(entry.size);
             }
+            Contents::Unreadable(_) => {}
         }
         part.crc32 = (!entry.is_locked()).then_some((entry.about.crc.get(), array.data));
         Ok(cursor.is_first())
+    }
+
+    fn problem(&self, tensor: &TensorRecord<'a>) -> Option<Error> {
+        let array =
+            self.entry(tensor.components).and_then(|entry| entry.map_or(Ok(None), |entry| self.array(&entry)));
+        match array {
+            Ok(Some(Array { contents: Contents::Unreadable(error), .. })) | Err(error) => Some(error),
+            Ok(_) => None,
+        }
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
