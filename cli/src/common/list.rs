@@ -8,7 +8,7 @@ use super::details::{print_attributes, print_format};
 use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
-use super::reading::{CompressedArray, Reading, Work, is_compressed_array, stored};
+use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, stored};
 use super::record;
 use super::table::{Fit, Look, print};
 use super::text::{distinct, dtype, plural, printable, size};
@@ -53,11 +53,9 @@ pub fn list(
         }
         failures.extend(table(out, look, opened, work)?);
     }
-    let problems = if work.is_none() { &model.problems[..] } else { &[] };
-    if work.is_some() {
-        failures.extend(model.problems.iter().cloned());
-    }
-    for warning in model.warnings.iter().chain(problems) {
+    let mut warnings = model.warnings.clone();
+    if work.is_some() { &mut failures } else { &mut warnings }.extend(model.problems.iter().cloned());
+    for warning in warnings {
         writeln!(out, "{} {}", look.yellow("warning:"), warning.line())?;
     }
     Failure::all(failures)
@@ -127,6 +125,7 @@ fn row(tensor: &Tensor<'_>, reading: Option<&Reading>) -> [String; 7] {
         match array {
             Some(array) => format!("{:?}", array.shape),
             None if is_compressed_array(tensor) => "compressed".into(),
+            None if is_without_header(tensor) => "-".into(),
             None => tensor.shape().to_string(),
         },
         printable(tensor.layout_name()) + order(tensor, array),

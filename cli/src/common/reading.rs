@@ -52,6 +52,10 @@ impl Reading {
             }
             return reading;
         }
+        if tensor.problem().is_some() {
+            reading.digests = tensor.components().map(|_| "").collect();
+            return reading; // it is a problem of the model already
+        }
         for component in tensor.components() {
             reading.add(opened, tensor, &component, work.budget);
             (work.progress)(component.extent().length);
@@ -268,6 +272,11 @@ pub fn read_rows<'b>(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, budget: &'b B
 
 /// Whether it is an array of an NPZ that must be decoded before its type and shape are known.
 pub fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
+    is_without_header(tensor) && tensor.problem().is_none()
+}
+
+/// Whether it is an array of an NPZ whose header has not been read: it is compressed, or invalid.
+pub fn is_without_header(tensor: &Tensor<'_>) -> bool {
     tensor.layout() == Layout::Other && tensor.layout_name() == "npy"
 }
 

@@ -11,7 +11,7 @@ use super::details::{codec, filters, index_name, line, uninitialised_chunks};
 use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
-use super::reading::{CompressedArray, Reading, Work, is_compressed_array, sha256};
+use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, sha256};
 use super::text::hex;
 
 /// The record of a model; with all data read if there is work to do. Then what cannot be read is an error: that
@@ -96,7 +96,7 @@ fn of_tensor(tensor: &Tensor<'_>, read: Option<(&Reading, &Budget)>) -> Result<J
     let array = reading.and_then(|reading| reading.array.as_ref());
     let shape = match array {
         Some(array) => Some(array.shape.clone()),
-        None if is_compressed_array(tensor) => None,
+        None if is_without_header(tensor) => None,
         None => Some(tensor.shape().iter().collect()),
     };
     Ok(json!({

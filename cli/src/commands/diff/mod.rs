@@ -15,6 +15,7 @@ use self::metadata::{attribute_differences, stored_differences};
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Model, Opened, Target};
+use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, verify_whole};
 use crate::common::text::{dtype, plural, printable};
 use crate::options::{Checks, Limits};
@@ -83,8 +84,10 @@ impl Arguments {
         let mut notes = Notes::default();
         let total = of_a.all.iter().filter_map(|(_, (_, tensor))| tensor.dense_length()).fold(0, u64::saturating_add);
         let bar = progress::bar(if self.no_values { 0 } else { total });
-        for (path, model) in [(&self.a, a), (&self.b, b)] {
-            for problem in &model.problems {
+        for (path, model, tensors) in [(&self.a, a, &of_a), (&self.b, b, &of_b)] {
+            // A tensor that is there is not compared below.
+            let is_there = |problem: &&Problem| problem.tensor.as_ref().is_some_and(|name| tensors.has(name));
+            for problem in model.problems.iter().filter(|problem| !is_there(problem)) {
                 writeln!(terminal.out, "{} {}: {}", terminal.look.yellow("!"), path.display(), problem.line())?;
                 unread += 1;
             }
@@ -265,6 +268,10 @@ impl<'f, 'm> Tensors<'f, 'm> {
         let all: Vec<_> = model.tensors().map(numbered).collect();
         let by_name = all.iter().enumerate().map(|(i, (key, _))| (key.clone(), i)).collect();
         Self { all, by_name }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(&(name.into(), 1))
     }
 
     fn get(&self, key: &Key) -> Option<Found<'f, 'm>> {

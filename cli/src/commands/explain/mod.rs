@@ -54,6 +54,10 @@ impl Arguments {
         }
         let mapped = Mapped::new(target)?;
         let model = mapped.open()?;
+        let unreadable = model.tensors().find_map(|(opened, tensor)| Some((opened, tensor.problem()?)));
+        if let Some((opened, error)) = unreadable {
+            return refused(out, *look, opened.path, opened.bytes, error);
+        }
         if !model.problems.is_empty() {
             return Failure::all(model.problems);
         }

@@ -200,6 +200,7 @@ impl Mapped {
         } else if self.files.iter().any(|file| file.name.is_some()) {
             problems.extend(compare_parts(&files, problems.is_empty()));
         }
+        problems.extend(files.iter().flat_map(Opened::problems));
         Ok(Model { path: &self.path, index, files, problems, warnings })
     }
 }
@@ -284,6 +285,15 @@ impl<'m> Opened<'m> {
     /// How many there are.
     pub fn tensor_count(&self) -> u64 {
         self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
+    }
+
+    /// Tensors of the file that cannot be read.
+    fn problems(&self) -> Vec<Problem> {
+        if !self.warnings.contains(Warning::UnreadableTensor) {
+            return Vec::new();
+        }
+        let of_one = |tensor: Tensor<'m>| Some(Problem::of_error(self.name, &tensor, tensor.problem()?, self.bytes));
+        self.tensors().filter_map(of_one).collect()
     }
 
     /// An error of this file, or a limit that was reached in it.
