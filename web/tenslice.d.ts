@@ -68,6 +68,8 @@ export declare class Tensor {
     /** The type of the numbers of an element, and how many it has: two of `f32` for `c64`. */
     readonly numberType: string | null;
     readonly lanes: number;
+    /** Why its elements cannot be read, which each call that reads them throws; null where they can. */
+    readonly problem: TensliceError | null;
     /** Whether `read` and `region` read little more of the file than what they return. Others are decoded as a whole. */
     readonly isDirect: boolean;
     /** `count` elements from element `offset` on, in stored order; dequantized, floats of less than 32 bits widened. */

@@ -191,6 +191,7 @@ export const WARNING_TEXTS = {
     4: "a digest is of a kind that cannot be verified",
     8: "a tensor name appears twice; find returns the first",
     16: "a tensor has too many unsorted roles to compare without memory; check does",
+    32: "the elements of a tensor cannot be read; its own error says why",
     256: "the file has a newer minor version; new features may be missed",
     512: "the version has no minor number; read as 0",
     1024: "too many unsorted names to compare without memory; check does",

@@ -50,6 +50,8 @@ export class Tensor {
         this.isColumnMajor = info.order === 1;
         this.elements = info.elements;
         this.warnings = info.warnings;
+        /** Why its elements cannot be read, which each call that reads them throws; null where they can. */
+        this.problem = problemOf(session, handle);
         this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
         this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
         this.block = blockOf(library, handle);
@@ -88,6 +90,7 @@ export class Tensor {
     async read(offset, count) {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
             throw new RangeError("the tensor has fewer elements");
+        if (this.problem) throw this.problem;
         if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
         const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
         if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
@@ -207,6 +210,7 @@ export class Tensor {
     }
 
     async #decodeWhole() {
+        if (this.problem) throw this.problem;
         if (WITHOUT_VALUES.has(this.layout)) return this.#refused();
         if (this.isDirect) return this.#readStored(0, this.elements);
         if (!this.#canBeWhole() || this.storedBytes > LARGEST_WHOLE) {
@@ -303,7 +307,7 @@ export class Tensor {
      * inside: decoded once.
      */
     async resolved() {
-        if (this.layout !== "npy") return this;
+        if (this.layout !== "npy" || this.problem) return this;
         this.#inside ??= this.#unpacked();
         return this.#inside;
     }
@@ -408,6 +412,17 @@ function around(ranges) {
         [Infinity, 0],
     );
     return { offset, length: end - offset };
+}
+
+/** The error of a tensor whose elements cannot be read; null for others. */
+function problemOf(session, handle) {
+    try {
+        session.call("tenslice_tensor_problem", handle);
+        return null;
+    } catch (error) {
+        if (error instanceof TensliceError) return error;
+        throw error;
+    }
 }
 
 /** How many elements and bytes a block of a quantized tensor has; null for others. */

@@ -341,6 +341,27 @@ test("an error names rule and place, and changes nothing", async () => {
     await assert.rejects(open(42), TypeError);
 });
 
+test("a tensor that cannot be read has its own error, and all others can be read", async () => {
+    for (const [name, bad, layout, good, message] of [
+        ["gguf/quirks/type_139_of_a_fork.gguf", "token_embd.weight", "gguf.139", "n", /unknown type of ggml: 139/],
+        ["npz/quirks/object_among_arrays.npz", "meta", "npy", "x", /"meta".*pickled/],
+    ]) {
+        const file = await open(await fixture(name));
+        assert.deepEqual(file.warnings, ["the elements of a tensor cannot be read; its own error says why"]);
+        const tensor = file.find(bad);
+        assert.deepEqual([tensor.layout, tensor.dtype, tensor.typeName, tensor.isDirect], [layout, null, "-", false]);
+        assert.match(tensor.problem.message, message);
+        assert.equal(tensor.problem.statusName, "UNKNOWN_DTYPE");
+        assert.equal(await tensor.resolved(), tensor);
+        await assert.rejects(tensor.read(0, 1), tensor.problem);
+        await assert.rejects(tensor.whole(), tensor.problem);
+        const whole = tensor.shape.map(() => 0);
+        await assert.rejects(tensor.region(whole, tensor.shape), tensor.problem);
+        assert.equal(file.find(good).problem, null);
+        assert.deepEqual((await file.find(good).whole()).length, file.find(good).elements);
+    }
+});
+
 test("attributes of every kind, and long lists when they are asked for", async () => {
     const file = await open(await fixture("gguf/vocab_601.gguf"));
     const attributes = new Map(await file.attributes());
