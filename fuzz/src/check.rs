@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 
 use tenslice::{
     Attributes, BuiltIn, Component, Error, ErrorKind, File, Layout, Need, Opened, Source, Tensor, Value, Verification,
+    Warning,
 };
 
 /// The most memory that a file of the fuzzer's is given, in bytes.
@@ -96,6 +97,8 @@ fn same(whole: &File<'_>, in_parts: &File<'_>, bytes: &[u8]) {
         assert!(tensor.name() == other.name() && tensor.dtype() == other.dtype() && tensor.shape() == other.shape());
         assert!(tensor.layout() == other.layout() && tensor.layout_name() == other.layout_name());
         assert!(tensor.order() == other.order() && tensor.warnings() == other.warnings());
+        assert_eq!(tensor.problem(), other.problem());
+        unreadable(whole, &tensor, bytes);
         same_attributes(tensor.attributes(), other.attributes(), 0);
         found(whole, &index, &tensor);
         let (mut components, mut theirs) = (tensor.components(), other.components());
@@ -130,6 +133,21 @@ fn same(whole: &File<'_>, in_parts: &File<'_>, bytes: &[u8]) {
             found => assert_eq!(found.map_err(|error| error.kind()), checked.map_err(|error| error.kind())),
         }
     }
+}
+
+/// A tensor that cannot be read has its own error, which each call that reads it returns, and the file has the warning.
+fn unreadable(file: &File<'_>, tensor: &Tensor<'_>, bytes: &[u8]) {
+    let Some(problem) = tensor.problem() else {
+        return assert!(!tensor.warnings().contains(Warning::UnreadableTensor));
+    };
+    assert!(tensor.warnings().iter().eq([Warning::UnreadableTensor]));
+    assert!(file.warnings().first_tensor(Warning::UnreadableTensor).is_some_and(|first| first <= tensor.index()));
+    explained(problem, bytes);
+    assert!(tensor.layout() == Layout::Other && tensor.dtype().is_none());
+    assert_eq!(tensor.data().unwrap_err(), problem);
+    assert_eq!(tensor.read_into(&mut [], &mut []).unwrap_err(), problem);
+    assert_eq!(tensor.read_f32_into(&mut [], &mut []).unwrap_err(), problem);
+    assert_eq!(tensor.verify().unwrap_err(), problem);
 }
 
 /// A tensor is found by its name: it or, where the name appears twice, an earlier one.

@@ -165,6 +165,7 @@ mod c {
         pub fn tenslice_value_items(value: *const value, cursor: *mut cursor) -> i32;
         pub fn tenslice_str_copy(text: *const str, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> i32;
         pub fn tenslice_tensor_get_info(tensor: *const tensor, info: *mut tensor_info) -> i32;
+        pub fn tenslice_tensor_problem(tensor: *const tensor, error: *mut error) -> i32;
         pub fn tenslice_tensor_shape(t: *const tensor, to: *mut u64, capacity: usize, rank: *mut u32) -> i32;
         pub fn tenslice_tensor_strides(tensor: *const tensor, strides: *mut u64, capacity: usize) -> i32;
         pub fn tenslice_tensor_lengths(tensor: *const tensor, dense: *mut u64, scratch: *mut u64) -> i32;
@@ -446,6 +447,9 @@ fn same_tensor(rust: &Tensor<'_>, tensor: *const c::tensor) {
     let (mut cursor, mut error) = (place::<c::cursor>(), place::<c::error>());
     assert_eq!(call!(tenslice_tensor_attributes(tensor, cursor.as_mut_ptr())), OK);
     same_attributes(rust.attributes(), &mut cursor, 0);
+
+    let status = call!(tenslice_tensor_problem(tensor, error.as_mut_ptr()));
+    same_result(status, &error, rust.problem().map_or(Ok(()), Err));
 
     let mut component = place::<c::component>();
     assert_eq!(call!(tenslice_tensor_components(tensor, cursor.as_mut_ptr())), OK);

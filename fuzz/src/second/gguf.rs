@@ -88,7 +88,8 @@ fn walk(bytes: &[u8]) -> Option<Walk> {
         let dimensions = number::<4>(&mut rest)?;
         take(&mut rest, dimensions.checked_mul(8)?)?;
         let (kind, _offset) = (number::<4>(&mut rest)?, number::<8>(&mut rest)?);
-        if dimensions == 0 || kind > GGmlType::Q4_0_8_8 as u64 || WRONG_SIZES.contains(&kind) {
+        let is_other = WRONG_SIZES.contains(&kind) || REMOVED.contains(&kind);
+        if dimensions == 0 || kind > GGmlType::Q4_0_8_8 as u64 || is_other {
             return Some(Walk::Foreign);
         }
     }
@@ -97,6 +98,9 @@ fn walk(bytes: &[u8]) -> Option<Walk> {
 
 /// The numbers of Q8_K, IQ3_XXS, IQ4_NL and IQ4_XS.
 const WRONG_SIZES: [u64; 4] = [15, 18, 20, 23];
+
+/// Types that ggml no longer has: what ours lists without a length.
+const REMOVED: [u64; 5] = [4, 5, 31, 32, 33];
 
 const TEXT: u64 = Type::String as u64;
 const ARRAY: u64 = Type::Array as u64;
