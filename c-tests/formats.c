@@ -334,8 +334,8 @@ static void no_values(const char *folder)
     static const struct { const char *name, *layout, *says; } absent[] = {
         {"b2nd/no_values/lazyexpr.b2nd", "b2nd.lazy", "it is a lazy expression"},
         {"b2nd/no_values/lazyarray.b2nd", "b2nd.lazy", "it is a lazy expression"},
-        {"b2nd/no_values/object.b2nd", "b2nd.object", "its metalayer b2o"},
-        {"b2nd/no_values/c2array.b2nd", "b2nd.proxy", "it is a proxy of another array"},
+        {"b2nd/no_values/object.b2nd", "b2nd.lazy", "its metalayer b2o"},
+        {"b2nd/no_values/c2array.b2nd", "b2nd.lazy", "it refers to an array on a server"},
         {"b2nd/no_values/proxy_part.b2nd", "b2nd.proxy", "this chunk was not fetched"},
     };
     const uint64_t start[2] = {2, 0}, stop[2] = {4, 4};

@@ -155,9 +155,11 @@ impl Mismatch<'_, '_> {
         };
         name(out, "tensor \"", expected.name);
         out.text(": ");
-        let is_of_order = error.kind() == ErrorKind::WrongOrder;
-        if !matches!(error.kind(), ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape) && !is_of_order
-        {
+        let is_compared = matches!(
+            error.kind(),
+            ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape | ErrorKind::WrongOrder
+        );
+        if !is_compared {
             return kind_text(out, error.kind());
         }
         out.text("expected ");
@@ -165,13 +167,11 @@ impl Mismatch<'_, '_> {
         if let Some(lengths) = expected.shape {
             shape(out, lengths.iter().copied());
         }
-        if is_of_order {
+        if error.kind() == ErrorKind::WrongOrder {
             in_order(out, expected.expected_order().unwrap_or(Order::RowMajor));
             out.text("; the file has it");
             in_order(out, tensor.order());
-            out.text(": expect ");
-            out.text(tensor.order().text());
-            return out.text(" order, or transpose a copy");
+            return out.text(": expect that order, or transpose it");
         }
         out.text("; the file has ");
         out.text(tensor.dtype().map_or("numbers", DType::name_for_c));
@@ -186,6 +186,7 @@ impl Mismatch<'_, '_> {
 }
 
 /// Writes ` in row-major order`.
+#[inline(never)]
 fn in_order(out: &mut impl Out, order: Order) {
     out.text(" in ");
     out.text(order.text());

@@ -57,8 +57,8 @@ fn expected_order() {
     assert_eq!(error.kind(), ErrorKind::WrongOrder);
     assert_eq!(
         of_shape.explain(&file, error).to_string(),
-        "tensor \"\": expected i16 [4, 3] in row-major order; the file has it in column-major order: expect column-major \
-         order, or transpose a copy"
+        "tensor \"\": expected i16 [4, 3] in row-major order; the file has it in column-major order: expect that \
+         order, or transpose it"
     );
     assert!(file.expect(&of_shape.order(Order::ColumnMajor)).is_ok());
     let kind = |expected: &Expected<'_>| file.expect(expected).map(drop).map_err(|error| error.kind());
@@ -83,7 +83,7 @@ fn expected_order() {
     assert_eq!(error.kind(), ErrorKind::WrongOrder);
     let message = column_major.explain(&file, error).to_string();
     assert!(
-        message.contains(" in column-major order; the file has it in row-major order: expect row-major"),
+        message.contains(" in column-major order; the file has it in row-major order: expect that order"),
         "{message}"
     );
 

@@ -20,9 +20,8 @@ const AT_ONCE = 6;
 /** The byte order of this machine, as a TENSLICE_BYTE_ORDER_ code. */
 const BIG_ENDIAN = 1;
 
-/** Blosc2 arrays whose values are elsewhere: a proxy has those that it has fetched, the others have none. */
-const PROXY = "b2nd.proxy",
-    WITHOUT_VALUES = new Set(["b2nd.lazy", "b2nd.object"]);
+/** The layout of Blosc2 arrays that have only those values that they have fetched from another array. */
+const PROXY = "b2nd.proxy";
 
 /** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
 export class Tensor {
@@ -211,7 +210,6 @@ export class Tensor {
 
     async #decodeWhole() {
         if (this.problem) throw this.problem;
-        if (WITHOUT_VALUES.has(this.layout)) return this.#refused();
         if (this.isDirect) return this.#readStored(0, this.elements);
         if (!this.#canBeWhole() || this.storedBytes > LARGEST_WHOLE) {
             throw new RangeError(
@@ -228,17 +226,6 @@ export class Tensor {
         } finally {
             session.close();
         }
-    }
-
-    /** Throws the library's error about values that are not in the file. */
-    async #refused() {
-        const session = await this.#file.sessionWith([]);
-        try {
-            session.call("tenslice_tensor_read_into", session.tensor(this.index), 0, 0, 0, 0, 0, 0);
-        } finally {
-            session.close();
-        }
-        throw new TypeError(`the values of ${this.layout} are not in the file`);
     }
 
     #howStored() {

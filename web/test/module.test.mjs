@@ -226,7 +226,7 @@ test("no value is invented of arrays whose values are not in the file", async ()
         ["lazyarray.b2nd", /it is a lazy expression/],
         ["object.b2nd", /its metalayer b2o/],
         ["proxy_blocks.b2nd", /with parts of its chunks/],
-        ["c2array.b2nd", /this chunk was not fetched/],
+        ["c2array.b2nd", /it refers to an array on a server/],
         ["proxy_part.b2nd", /this chunk was not fetched/],
     ];
     for (const [name, message] of cases) {

@@ -5,8 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::chunk::{codec_name, filter_name};
-use super::values::{self, Values};
-use super::{frame, version};
+use super::{frame, values, version};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
@@ -57,34 +56,44 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
-        (ErrorKind::NoValues, _) => {
-            let opening = ParseContext::of(input);
-            let values = frame::open(&opening).map_or(Values::Unknown, |parts| values::of(&opening, &parts));
-            (context.rule, context.hint) = match values {
-                Values::Lazy => (
-                    Some(
-                        "the values are not in this file: it is a lazy expression, to be computed from other arrays",
-                    ),
-                    Some("compute it with python-blosc2 where those are, and save the result"),
-                ),
-                Values::Fetched => (
+        // The item tells the two errors of proxies from that of an object: see `Frame::check_values`.
+        (ErrorKind::NoValues, item) => {
+            (context.rule, context.hint) = match item {
+                Item::Chunk => (
                     Some(
                         "the values are not in this file: it is a proxy of another array, and this chunk was not fetched",
                     ),
                     Some("read the array itself, or fetch all of it with python-blosc2"),
                 ),
-                Values::Elsewhere => (
+                Item::Component => (
                     Some("the values are not in this file: it is a proxy of another array, with parts of its chunks"),
                     Some("read the array itself, or save a copy of it with python-blosc2"),
                 ),
-                Values::Here | Values::Unknown => (
-                    Some("the values are not in this file: its metalayer b2o makes it an object of an unknown kind"),
-                    Some("open it with python-blosc2, and save the values"),
-                ),
+                _ => why_lazy(input),
             };
         }
         (ErrorKind::SparseFrame, _) => context.hint = Some("only contiguous, single-file frames are read"),
         _ => {}
     }
     context
+}
+
+/// Why an object has no values, and what to do.
+fn why_lazy(input: Input<'_>) -> (Option<&'static str>, Option<&'static str>) {
+    let kind = frame::metalayers_of(input).map(|header| values::kind(&ParseContext::of(input), header));
+    match kind {
+        // Without the metalayer of an object there is that of an older version.
+        Some(None | Some([b'l', b'a', b'z', b'y', ..])) => (
+            Some("the values are not in this file: it is a lazy expression, to be computed from other arrays"),
+            Some("compute it with python-blosc2 where those are, and save the result"),
+        ),
+        Some(Some([b'c', b'2', ..] | [b'r', b'e', b'm', b'o', b't', b'e', ..])) => (
+            Some("the values are not in this file: it refers to an array on a server (metalayer b2o)"),
+            Some("open it with python-blosc2, and save a copy"),
+        ),
+        _ => (
+            Some("the values are not in this file: its metalayer b2o makes it an object of an unknown kind"),
+            Some("open it with python-blosc2, and save the values"),
+        ),
+    }
 }

@@ -199,6 +199,13 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
     Ok(parts)
 }
 
+/// The metalayers of the header of a frame, for a message.
+pub(super) fn metalayers_of(input: Input<'_>) -> Option<Metalayers<'_>> {
+    let header = Header::of(input.get(Extent::new(0, HEADER))?)?;
+    let length = u64::try_from(header.header_length.get()).ok()?;
+    Some(Metalayers::new(input.get(Extent::new(0, length))?, 0, METALAYERS_AT))
+}
+
 impl Header {
     /// Checks the fields; returns the length of the header with its metalayers.
     fn check(&self, opening: &ParseContext<'_>, bytes: &[u8]) -> ParseResult<u64> {
@@ -430,9 +437,11 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The content of the first metalayer of that name, and where it is in the file.
-    pub(super) fn content_of(mut self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
+    #[inline(never)] // once, not for each name
+    pub(super) fn content_of(&self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
+        let mut all = *self;
         loop {
-            let (found, content, at) = self.read(opening)?;
+            let (found, content, at) = all.read(opening)?;
             if found.bytes() == name {
                 return Some((content, at));
             }

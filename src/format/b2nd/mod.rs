@@ -397,6 +397,20 @@ impl<'a> Frame<'a> {
         Ok(chunk)
     }
 
+    /// Fails with `NoValues` if none of the chunks has values, or a proxy does not tell which have.
+    fn check_values(&self) -> Result<()> {
+        if self.values == Values::Fetched && values::are_mixed(&ParseContext::of(self.input), &self.parts) {
+            return Err(fail(ErrorKind::NoValues, Item::Component, self.region().offset));
+        }
+        self.no_values().map_or(Ok(()), Err)
+    }
+
+    /// The error of an array of which no value is in the file; `None` if there may be values, such as those that a proxy
+    /// has fetched.
+    pub(crate) fn no_values(&self) -> Option<Error> {
+        (self.values == Values::Lazy).then(|| self.error(ErrorKind::NoValues))
+    }
+
     /// Fails with `NoValues` if a proxy has not fetched a chunk of that content, as stated at `at`. Placeholders look like
     /// chunks that were fetched and have nothing but zeros: both are refused.
     fn check_fetched(&self, content: Content, at: u64) -> Result<()> {
@@ -405,18 +419,6 @@ impl<'a> Frame<'a> {
             return Err(fail(ErrorKind::NoValues, Item::Chunk, at));
         }
         Ok(())
-    }
-
-    /// Fails with `NoValues` if none of the chunks has values.
-    fn check_values(&self) -> Result<()> {
-        self.no_values().map_or(Ok(()), Err)
-    }
-
-    /// The error of an array of which no value is in the file; `None` if there are values, such as those that a proxy
-    /// has fetched.
-    pub(crate) fn no_values(&self) -> Option<Error> {
-        let has_values = matches!(self.values, Values::Here | Values::Fetched);
-        (!has_values).then(|| self.error(ErrorKind::NoValues))
     }
 
     /// The position of chunk `index` in the file; the offset in the table must be inside the region of the chunks.
@@ -513,6 +515,9 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             warnings: 0,
             values: values::of(opening, &parts),
         };
+        if file.values == Values::Lazy {
+            file.warnings = Warning::UnreadableTensor.bit();
+        }
         if let Some((_, item_size)) = array {
             file.typesize = item_size;
             // The size of the dtype may differ from the element size.
@@ -572,6 +577,10 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         Ok(cursor.is_first())
     }
 
+    fn problem(&self, _: &TensorRecord<'a>) -> Option<Error> {
+        self.no_values()
+    }
+
     fn stated_type(&self, _: &TensorRecord<'a>) -> Option<&'a [u8]> {
         self.dtype_bytes().map(|text| text.bytes())
     }
@@ -590,7 +599,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         part.encoding = Encoding::Blosc;
         part.encoding_name = Utf8::new(Encoding::Blosc.text());
         part.decoded_length = Some(self.nbytes());
-        Ok(cursor.is_first() && self.no_values().is_none())
+        Ok(self.values <= Values::Fetched && cursor.is_first())
     }
 
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {

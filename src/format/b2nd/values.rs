@@ -4,7 +4,7 @@
 //! Depends on `bytes`, and on `frame`.
 //!
 //! ```text
-//! header   b2o            an object: {"kind": "lazyexpr", "lazyudf", "c2array", "remote_array", "version": 1}
+//! header   b2o            an object: {"kind": "lazyexpr", "lazyudf", "c2array" or "remote_array", "version": 1}
 //!          LazyArray      an expression or a function, as older versions write it
 //!          proxy-source   a proxy: its chunks are those that were fetched from a source
 //! trailer  proxy-fetched-blocks   chunks have zeros for blocks that were not fetched
@@ -12,22 +12,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use super::frame::Parts;
+use super::frame::{Metalayers, Parts};
 use crate::bytes::source::ParseContext;
 
 /// Where the values of an array are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Values {
     /// In the chunks.
     Here,
     /// In the chunks that have bytes in the file: those that a proxy has fetched. All others are placeholders.
     Fetched,
-    /// In another file or on a server: chunks cannot tell which of their values were fetched.
-    Elsewhere,
-    /// Nowhere: they are the result of an expression or a function.
+    /// Not in the file: whoever opens the object computes or fetches them.
     Lazy,
-    /// Unknown: an object of an unknown kind.
-    Unknown,
 }
 
 impl Values {
@@ -35,34 +31,34 @@ impl Values {
     pub(super) const fn layout_name(self) -> Option<&'static str> {
         match self {
             Self::Here => None,
-            Self::Fetched | Self::Elsewhere => Some("b2nd.proxy"),
+            Self::Fetched => Some("b2nd.proxy"),
             Self::Lazy => Some("b2nd.lazy"),
-            Self::Unknown => Some("b2nd.object"),
         }
     }
 }
 
-/// Reads from the metalayers where the values are.
-pub(super) fn of(opening: &ParseContext<'_>, parts: &Parts<'_>) -> Values {
-    let header = parts.metalayers();
-    let kind = header.content_of(opening, b"b2o").map(|(content, _)| kind(content));
-    match kind {
-        Some(b"lazyexpr" | b"lazyudf") => return Values::Lazy,
-        Some(b"c2array" | b"remote_array") => {}
-        Some(_) => return Values::Unknown,
-        None if header.content_of(opening, b"LazyArray").is_some() => return Values::Lazy,
-        None if header.content_of(opening, b"proxy-source").is_some() => {}
-        None => return Values::Here,
-    }
-    let trailer = parts.variable_metalayers(opening.input);
-    let has = |name: &[u8]| trailer.content_of(opening, name).is_some();
-    if has(b"proxy-fetched-blocks") || has(b"proxy-dirty") { Values::Elsewhere } else { Values::Fetched }
+/// Reads from the metalayers of the header where the values are.
+#[inline(never)] // keeps its stack frame out of the others
+pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> Values {
+    static NAMES: [(&[u8], Values); 3] =
+        [(OBJECT, Values::Lazy), (b"LazyArray", Values::Lazy), (b"proxy-source", Values::Fetched)];
+    let metalayers = parts.metalayers();
+    let found = NAMES.iter().find(|(name, _)| metalayers.content_of(opening, name).is_some());
+    found.map_or(Values::Here, |(_, values)| *values)
 }
 
-/// The kind of an object: the first value of a MessagePack map, whose key is `kind`. Empty if the map is another.
-fn kind(content: &[u8]) -> &[u8] {
-    match content.strip_prefix(b"\x82\xa4kind") {
-        Some([length @ 0xa0..=0xbf, rest @ ..]) => rest.get(..usize::from(length & 0x1f)).unwrap_or_default(),
-        _ => &[],
-    }
+/// The name of the metalayer of an object.
+const OBJECT: &[u8] = b"b2o";
+
+/// The letters by which the kind of an object begins, for its message; `None` if the array is none, or its metalayer is
+/// not the map of MessagePack that python-blosc2 writes, whose first key is `kind`.
+pub(super) fn kind<'a>(opening: &ParseContext<'a>, header: Metalayers<'a>) -> Option<&'a [u8]> {
+    let (content, _) = header.content_of(opening, OBJECT)?;
+    content.strip_prefix(b"\x82\xa4kind")?.get(1..)
+}
+
+/// Whether a proxy does not tell which of the values in its chunks were fetched.
+pub(super) fn are_mixed<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> bool {
+    let trailer = parts.variable_metalayers(opening.input);
+    [&b"proxy-fetched-blocks"[..], b"proxy-dirty"].iter().any(|name| trailer.content_of(opening, name).is_some())
 }
