@@ -13,5 +13,6 @@ mod model;
 mod show;
 mod structure;
 mod support;
+mod unreadable;
 mod usage;
 mod verify;
