@@ -39,6 +39,9 @@ impl Output {
             });
         });
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(fail(path, &format!("there is no folder {}", folder.display())));
+        }
         let mut builder = Builder::new();
         builder.prefix(".tenslice-");
         #[cfg(unix)]

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::Color;
 use crate::common::failure::Failure;
-use crate::common::model::Target;
+use crate::common::model::{Opened, Target};
 use crate::common::table::Look;
 use crate::paths;
 
@@ -36,6 +36,19 @@ impl Terminal {
 
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+
+    /// Writes a warning to standard error, after what has been written to standard output.
+    pub fn warn(&mut self, message: &str) {
+        let _ = self.flush();
+        let _ = writeln!(io::stderr(), "{} {message}", self.errors.yellow("warning:"));
+    }
+
+    /// Writes to standard error what matters to everyone who uses the data of a file.
+    pub fn warn_of_data(&mut self, opened: &Opened<'_>) {
+        for warning in opened.warnings_of_data() {
+            self.warn(&format!("{}: {}", opened.path.display(), warning.message));
+        }
     }
 
     /// Writes an error message to standard error, after what has been written to standard output.

@@ -87,11 +87,11 @@ impl Array<'_> {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        let result = self.embed();
+        let result = self.embed(terminal);
         terminal.status_of(&self.file, result)
     }
 
-    fn embed(&self) -> Result<(), Failure> {
+    fn embed(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let wrong = |message: &str| Err(Failure::new("InvalidArgument", message));
         if !self.align.is_power_of_two() {
             return wrong("--align takes a power of two");
@@ -111,6 +111,7 @@ impl Arguments {
         budget.add_file(model.length());
         Failure::all(model.problems.clone())?;
         let mut arrays = Vec::new();
+        model.files.iter().for_each(|opened| terminal.warn_of_data(opened));
         for (opened, tensor) in model.tensors() {
             verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
             self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor, &budget)?;
@@ -197,7 +198,7 @@ impl Arguments {
             return Ok(Content::InFile(opened.path.into(), component.extent()));
         }
         let bound = opened.with_shard(component).map_err(|error| opened.fail(error))?;
-        let bound = bound.ok_or_else(|| Failure::new("InShard", "its bytes are in a shard that is not here"))?;
+        let bound = bound.ok_or_else(|| opened.without_shard(component))?;
         let read = |room: &mut [u8]| bound.read_into(room).map(|bytes| bytes.len());
         budget.work(bound.decoded_length().unwrap_or(0)).map_err(Failure::limit)?;
         let (length, mut bytes) = budget.fill(bound.decoded_length(), read).map_err(|stop| opened.fail(stop))?;

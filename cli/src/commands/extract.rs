@@ -91,6 +91,7 @@ impl Arguments {
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
+        terminal.warn_of_data(opened);
         let budget = self.limits.budget();
         budget.add_file(model.length());
         verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
@@ -106,18 +107,26 @@ impl Arguments {
         let conversion = match (self.f32, values.dtype.map(lanes)) {
             (false, _) | (_, Some((DType::F32, 1))) => None,
             (true, Some((lane, 1))) => Some(lane),
-            _ => return Err(Failure::new("WrongType", "its elements are no real numbers")),
+            _ => {
+                return Err(Failure::new(
+                    "WrongType",
+                    "the elements are not real numbers; --f32 cannot convert them",
+                ));
+            }
         };
         let dtype = if conversion.is_some() { Some(DType::F32) } else { values.dtype };
         let header = match (format, dtype) {
             (Format::Bin, _) => Vec::new(),
             (Format::Npy, dtype) => {
                 let header = dtype.and_then(|dtype| npy::header(dtype, &values.shape, values.order));
-                let name = dtype.map_or("of no known type", DType::name);
                 header.ok_or_else(|| {
-                    let hint = if is_column_major { ", or --row-major" } else { "" };
-                    let message =
-                        format!("NPY has no type for its elements, {name}: use --f32{hint}, or write a .bin file");
+                    let message = match dtype {
+                        Some(dtype) => {
+                            let hint = if is_column_major { ", or --row-major" } else { "" };
+                            format!("NPY has no type for elements of {dtype}: use --f32{hint}, or write a .bin file")
+                        }
+                        None => "the elements are not numbers: write a .bin file".into(),
+                    };
                     Failure::new("WrongType", message)
                 })?
             }
@@ -155,7 +164,9 @@ impl Arguments {
             );
         }
         if self.output == Path::new("-") {
-            return match write(&mut terminal.out) {
+            let written = write(&mut terminal.out);
+            bar.finish_and_clear();
+            return match written {
                 Err(Written::Out(error)) => Err(Failure::Output(error)),
                 Err(Written::In(failure)) => Err(failure),
                 Ok(()) => Ok(()),

@@ -18,7 +18,7 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The bar and the sums alone
+    /// Print only the bar and the totals
     #[arg(long, short)]
     summary: bool,
 }
@@ -107,25 +107,27 @@ fn alignment(offset: u64) -> u64 {
 /// The parts of a file in the order of their places, without gaps.
 fn parts(opened: &Opened<'_>) -> Vec<Part> {
     let length = opened.file.length();
-    let mut data: Vec<(Extent, String)> = Vec::new();
+    let mut data: Vec<(Extent, String, Kind)> = Vec::new();
     for tensor in opened.file.tensors() {
-        let name = printable(&tensor.name().to_string());
-        let name = if name.is_empty() { "\"\"".into() } else { name };
+        let name = tensor.name().to_string();
+        let is_listed = !opened.unlisted.contains(&name);
+        let name = if name.is_empty() { "\"\"".into() } else { printable(&name) };
         let is_single = tensor.components().count() == 1;
         for component in tensor.components().filter(|component| component.shard().is_none()) {
             let role = if is_single { String::new() } else { format!(": {}", printable(component.role())) };
-            data.push((component.extent(), format!("{name}{role}")));
+            let (kind, note) = if is_listed { (Kind::Data, "") } else { (Kind::Other, " (not part of the model)") };
+            data.push((component.extent(), format!("{name}{role}{note}"), kind));
         }
     }
-    data.sort_by_key(|(extent, _)| (extent.offset, extent.length));
+    data.sort_by_key(|(extent, ..)| (extent.offset, extent.length));
     let metadata = metadata(opened.bytes);
     let mut parts = Vec::new();
     let mut at = 0;
-    for (extent, name) in data {
+    for (extent, name, kind) in data {
         between(&mut parts, opened.bytes, &metadata, at, extent.offset);
         let end = extent.end().unwrap_or(u64::MAX);
         let (kind, note) = match extent.offset {
-            offset if offset >= at || extent.length == 0 => (Kind::Data, ""),
+            offset if offset >= at || extent.length == 0 => (kind, ""),
             _ if end <= at => (Kind::Shared, " (bytes of those before)"),
             _ => (Kind::Shared, " (overlaps those before)"),
         };

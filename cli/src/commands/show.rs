@@ -58,6 +58,7 @@ impl Arguments {
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
+        terminal.warn_of_data(opened);
         let budget = self.limits.budget();
         budget.add_file(model.length());
         if let Some(part) = &self.slice {
@@ -66,6 +67,9 @@ impl Arguments {
         describe(terminal, opened, &tensor)?;
         verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
         let mut values = Values::of(opened, &tensor, &budget)?;
+        if !self.checks.are_compared() && has_checksum(&tensor) {
+            writeln!(terminal.out, "  not verified")?;
+        }
         numbers(terminal, opened, &tensor, &mut values)
     }
 
@@ -88,8 +92,9 @@ impl Arguments {
         }
         slice::print(&mut terminal.out, terminal.look, opened, &mut values, &spans)?;
         if !is_verified && has_checksum(tensor) {
-            let read = slice::count(&spans).saturating_mul(values.size).min(total);
-            writeln!(terminal.out, "    not verified ({read} of {total} bytes read)")?;
+            // Of encoded elements, their share.
+            let share = u128::from(total) * u128::from(slice::count(&spans)) / u128::from(values.count.max(1));
+            writeln!(terminal.out, "    not verified ({share} of {total} bytes read)")?;
         }
         Ok(())
     }
@@ -188,7 +193,9 @@ fn numbers(
         Some((min, max)) => [min, max].map(|x| x.to_string()),
         None => [statistics.min, statistics.max].map(|x| digits(lane, x)),
     };
-    let [mean, deviation] = [mean, deviation].map(|x| digits(DType::F32, x));
+    // The digits of an f32 are too few beside exact ends.
+    let shown_as = if statistics.ends.is_some() { DType::F64 } else { DType::F32 };
+    let [mean, deviation] = [mean, deviation].map(|x| digits(shown_as, x));
     let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
     match look.width {
         // A line each, where they do not fit on one.

@@ -12,10 +12,9 @@ use tenslice::Tensor;
 use super::list::total;
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::common::model::files::MISSING_SHARD;
 use crate::common::model::{Mapped, Model, Opened, Target};
 use crate::common::problem::Problem;
-use crate::common::reading::{Reading, Work, stored};
+use crate::common::reading::{Reading, Work};
 use crate::common::text::{plural, printable, size};
 use crate::options::Limits;
 use crate::progress;
@@ -35,7 +34,7 @@ pub struct Arguments {
     #[command(flatten)]
     limits: Limits,
 
-    /// Say nothing of files that are as they should be
+    /// Print nothing for valid files
     #[arg(long, short)]
     quiet: bool,
 }
@@ -52,8 +51,7 @@ impl Arguments {
         budget.add_file(model.length());
         let tensors: Vec<_> = model.tensors().collect();
         let readings = self.read(&tensors, total(&model), budget);
-        let is_missing = |warning: &&Problem| warning.kind == MISSING_SHARD;
-        let of_model = model.problems.iter().chain(model.warnings.iter().filter(is_missing)).cloned();
+        let of_model = model.problems.iter().cloned();
         let of_tensors = tensors.iter().zip(&readings).filter_map(|((opened, tensor), reading)| {
             let stop = reading.verdict.err()?;
             Some(Problem::of_stop(opened.name, tensor, stop, opened.bytes))
@@ -101,7 +99,7 @@ fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> R
         readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64
     };
     let tensors = readings.len() as u64;
-    let bytes = model.tensors().map(|(_, tensor)| stored(&tensor)).sum();
+    let bytes = model.files.iter().map(Opened::stored).fold(0, u64::saturating_add);
     let mut parts = vec![format!("{tensors} tensor{}, {}", plural(tensors), size(bytes))];
     for state in ["verified", "of unknown kind"] {
         let checksums = count(state);

@@ -1,8 +1,9 @@
-//! What a command may use, so that a small file cannot make it take any amount of memory and time.
+//! Limits of memory and work for one command: a small file can demand any amount of both.
 //!
 //! Both limits are of the whole command, over all its files, tensors and threads: decoded bytes in memory at once, and work
 //! in bytes that are read, decoded or hashed, in proportion to the files.
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +11,17 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use tenslice::{Error, ErrorKind};
 
-use super::text::size;
-
 /// The most decoded bytes that are held at once.
 pub const MEMORY: u64 = 1 << 30;
 /// The work that any command may do, and what each byte of its files adds.
 const WORK: u64 = 1 << 30;
 const WORK_OF_A_BYTE: u64 = 64;
 
-/// What a command has used of its limits.
+/// The memory and work that a command has used.
 #[derive(Debug)]
 pub struct Budget {
     has_limits: bool,
-    /// Whether threads share it, which wait for each other's memory.
+    /// Whether several threads share the budget, and wait for each other's memory.
     is_shared: bool,
     held: Mutex<u64>,
     freed: Condvar,
@@ -37,30 +36,41 @@ pub enum Limit {
     Memory(u64),
     /// Bytes of work in all, and how many are allowed.
     Work(u64, u64),
+    /// Bytes that the system does not have.
+    System(u64),
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Memory(u64::MAX) => {
-                write!(f, "memory limit: decoded data of unknown size exceeds {}", size(MEMORY))?
-            }
+            Self::System(needed) => return write!(f, "there is no memory for {needed} bytes of decoded data"),
             Self::Memory(needed) => {
-                write!(f, "memory limit: {} of decoded data at once, more than {}", size(needed), size(MEMORY))?;
+                write!(f, "memory limit: {} of decoded data at once, more than {MEMORY}", Bytes(needed))?;
             }
             Self::Work(needed, allowed) => {
-                write!(f, "work limit: {} to read and decode in all, more than {}", size(needed), size(allowed))?;
+                write!(f, "work limit: {} to read and decode in all, more than {allowed}", Bytes(needed))?;
             }
         }
         f.write_str("; --no-limit lifts both limits")
     }
 }
 
-/// Why data was not read.
+/// A number of bytes; the largest one stands for all that are too many.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == u64::MAX { f.write_str("2^64 bytes or more") } else { write!(f, "{} bytes", self.0) }
+    }
+}
+
+/// An error or a limit that ended a read.
 #[derive(Clone, Copy, Debug)]
 pub enum Stop {
     Error(Error),
     Limit(Limit),
+    /// There are fewer elements than the shape says.
+    TooFew,
 }
 
 impl From<Error> for Stop {
@@ -107,8 +117,14 @@ impl Room<'_> {
     }
 }
 
+thread_local! {
+    /// How many rooms this thread has, to find in tests which thread would wait for itself.
+    static ROOMS: Cell<usize> = const { Cell::new(0) };
+}
+
 impl Drop for Room<'_> {
     fn drop(&mut self) {
+        ROOMS.set(ROOMS.get().saturating_sub(usize::from(self.length > 0)));
         let mut held = self.budget.held.lock().unwrap_or_else(PoisonError::into_inner);
         *held = held.saturating_sub(self.length);
         self.budget.freed.notify_all();
@@ -128,8 +144,8 @@ impl Budget {
         }
     }
 
-    /// The same for threads, which wait for memory that another one holds. None of them may hold a room while it asks for
-    /// another: [`rooms`](Self::rooms) is for several.
+    /// Creates a budget for several threads. A thread must not hold one room while it asks for another, or threads wait for
+    /// each other: [`rooms`](Self::rooms) gets several.
     pub fn shared(has_limits: bool) -> Self {
         Self { is_shared: true, ..Self::new(has_limits) }
     }
@@ -141,8 +157,8 @@ impl Budget {
         let _ = self.allowed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
-    /// Whether so much more work is within the limit: what would end in the middle need not begin.
-    pub fn afford(&self, bytes: u64) -> Result<(), Limit> {
+    /// Fails if `bytes` more of work would exceed the limit: what would end in the middle need not begin.
+    pub fn check_work(&self, bytes: u64) -> Result<(), Limit> {
         let (done, allowed) = (self.done.load(Ordering::Relaxed), self.allowed.load(Ordering::Relaxed));
         let needed = done.saturating_add(bytes);
         if self.has_limits && needed > allowed { Err(Limit::Work(needed, allowed)) } else { Ok(()) }
@@ -150,10 +166,10 @@ impl Budget {
 
     /// Counts work before it is done.
     pub fn work(&self, bytes: u64) -> Result<(), Limit> {
-        let add = |done: u64| Some(done.saturating_add(bytes));
-        self.afford(bytes)?;
-        let _ = self.done.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        Ok(())
+        let allowed = self.allowed.load(Ordering::Relaxed);
+        let add = |done: u64| Some(done.saturating_add(bytes)).filter(|sum| !self.has_limits || *sum <= allowed);
+        let done = self.done.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        done.map(drop).map_err(|done| Limit::Work(done.saturating_add(bytes), allowed))
     }
 
     /// Memory of so many bytes.
@@ -164,6 +180,7 @@ impl Budget {
     /// Memory of such lengths, all of it or none.
     pub fn rooms<const N: usize>(&self, lengths: [u64; N]) -> Result<[Room<'_>; N], Limit> {
         let wanted = lengths.iter().fold(0, |sum: u64, length| sum.saturating_add(*length));
+        debug_assert!(!self.is_shared || wanted == 0 || ROOMS.get() == 0, "a thread waits for its own memory");
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         while self.has_limits && held.saturating_add(wanted) > MEMORY {
             if wanted > MEMORY || !self.is_shared {
@@ -171,15 +188,14 @@ impl Budget {
             }
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
+        // Zeroed pages cost nothing until they are written. That they can be had at all is tried first.
+        let size = usize::try_from(wanted).map_err(|_| Limit::System(wanted))?;
+        Vec::<u8>::new().try_reserve_exact(size).map_err(|_| Limit::System(wanted))?;
         *held = held.saturating_add(wanted);
         drop(held);
         Ok(lengths.map(|length| {
-            // Zeroed pages cost nothing until they are written: a wrong length is detected before that.
-            let mut bytes = Vec::new();
-            let size = usize::try_from(length).unwrap_or(usize::MAX);
-            if bytes.try_reserve_exact(size).is_ok() {
-                bytes = vec![0; size];
-            }
+            ROOMS.set(ROOMS.get() + usize::from(length > 0));
+            let bytes = vec![0; usize::try_from(length).unwrap_or(0)]; // no more than `wanted`
             Room { used: 0..bytes.len(), bytes, budget: self, length }
         }))
     }
@@ -198,7 +214,7 @@ impl Budget {
         self.fill(length, f).map(|(result, _)| result)
     }
 
-    /// The same, and returns the memory.
+    /// Does what [`with_room`](Self::with_room) does, and also returns the memory.
     pub fn fill<T, E: Into<Stop>>(
         &self,
         length: Option<u64>,
@@ -218,7 +234,12 @@ impl Budget {
                 return Err(stop);
             }
             self.work(length_now)?;
-            length_now *= 4;
+            // Up to what is free at least.
+            drop(room);
+            let held = *self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let free = if self.has_limits { MEMORY.saturating_sub(held) } else { LARGEST };
+            length_now =
+                if length_now < free { length_now.saturating_mul(4).min(free) } else { length_now.saturating_mul(4) };
         }
     }
 }
@@ -268,7 +289,7 @@ mod tests {
         budget.add_file(10);
         assert_eq!(budget.work(WORK + 640), Ok(()));
         assert_eq!(budget.work(1), Err(Limit::Work(WORK + 641, WORK + 640)));
-        assert_eq!(budget.afford(1), budget.work(1));
+        assert_eq!(budget.check_work(1), budget.work(1));
         budget.add_file(1);
         assert_eq!(budget.work(1), Ok(()));
         assert!(Budget::new(false).work(u64::MAX).is_ok());

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use tenslice::{Attributes, File, Value, b2nd, gguf, tens};
+use tenslice::{Attributes, File, Layout, Value, b2nd, gguf, tens};
 
+use super::model::Opened;
 use super::table::Look;
 use super::text::{plural, printable, shortened, size};
 
@@ -24,19 +25,23 @@ pub fn index_name(name: u8) -> String {
     name.escape_ascii().to_string()
 }
 
-/// How many chunks were never written; `None` where counting them would take long, or their table cannot be read.
-pub fn uninitialised_chunks(b2nd: &b2nd::Frame<'_>) -> Option<u64> {
-    const CHUNKS: u64 = 1 << 24;
-    const BYTES: u64 = 1 << 28;
-    let scratch = b2nd.table_scratch_length().ok()?;
-    if b2nd.chunk_count() > CHUNKS || scratch > BYTES {
+/// The number of chunks of a Blosc2 array that were never written; `None` if counting would take long, if their table cannot
+/// be read, or if the chunks are placeholders.
+pub fn uninitialised_chunks(file: &File<'_>) -> Option<u64> {
+    const CHUNKS: u64 = 1 << 22;
+    const BYTES: u64 = 1 << 26;
+    let b2nd = file.as_b2nd()?;
+    let has_values = file.tensors().all(|tensor| tensor.layout() == Layout::Chunked);
+    let scratch = b2nd.table_scratch_length().ok().filter(|scratch| has_values && *scratch <= BYTES)?;
+    if b2nd.chunk_count() > CHUNKS {
         return None;
     }
     b2nd.uninitialised_chunks(&mut vec![0; usize::try_from(scratch).ok()?]).ok()
 }
 
 /// Prints the data that is specific to one format.
-pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Result<()> {
+pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io::Result<()> {
+    let file = &opened.file;
     // After the name of what is shown.
     let cut = |text: &str| {
         look.width.map_or_else(|| text.into(), |width| shortened(text, width.saturating_sub(15).max(20)))
@@ -70,7 +75,7 @@ pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Re
         writeln!(out, "  alignment    {}, {}", gguf.alignment(), gguf.byte_order())?;
         if let Some(split) = gguf.split() {
             let gguf::Split { index, count, tensors } = split;
-            writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index + 1)?;
+            writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index.saturating_add(1))?;
         }
     }
     if let Some(ztensor2) = file.as_ztensor2() {
@@ -104,7 +109,7 @@ pub fn print_format(out: &mut impl Write, look: Look, file: &File<'_>) -> io::Re
             let ratio = defaults.decoded as f64 / defaults.stored as f64;
             writeln!(out, "  ratio        {ratio:.2}: {} decoded, with padding", size(defaults.decoded))?;
         }
-        let uninitialised = uninitialised_chunks(&b2nd).unwrap_or(0);
+        let uninitialised = opened.uninitialised_chunks;
         if uninitialised > 0 {
             writeln!(out, "  uninitialised: {uninitialised} chunk{}", plural(uninitialised))?;
         }

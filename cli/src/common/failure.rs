@@ -41,6 +41,7 @@ impl Failure {
                 Self::Refused(error.kind().name(), error.explain(bytes).to_string(), error.offset())
             }
             Stop::Limit(limit) => Self::limit(limit),
+            Stop::TooFew => Self::new("TooSmall", "there are fewer elements than the shape says"),
         }
     }
 
@@ -57,15 +58,9 @@ impl Failure {
         Self::new(LIMIT, limit.to_string())
     }
 
-    /// All of the problems, if there are any. Of tensors that were not read because of one limit the first is reported.
+    /// All of the problems, if there are any.
     pub fn all(problems: Vec<Problem>) -> Result<(), Self> {
-        let (limits, others): (Vec<_>, Vec<_>) = problems.into_iter().partition(|problem| problem.kind == LIMIT);
-        let more = limits.len().saturating_sub(1);
-        let mut all: Vec<Self> = others.into_iter().map(Self::from).collect();
-        if let Some(first) = limits.into_iter().next() {
-            let more = if more > 0 { format!(" ({more} more tensors were not read)") } else { String::new() };
-            all.push(Self::new(LIMIT, first.line() + &more));
-        }
+        let all: Vec<Self> = Problem::with_one_limit(problems).into_iter().map(Self::from).collect();
         if all.is_empty() { Ok(()) } else { Err(Self::Several(all)) }
     }
 

@@ -34,10 +34,11 @@ pub fn list(
     if options.json {
         let record = record::of_model(model, work)?;
         writeln!(out, "{record}")?;
-        return if record.get("error").is_some() { Err(Failure::Reported) } else { Ok(()) };
+        let is_refused = work.is_some() && record["problems"].as_array().is_some_and(|all| !all.is_empty());
+        return if is_refused { Err(Failure::Reported) } else { Ok(()) };
     }
     if let Some((index, _)) = &model.index {
-        let (tensors, files) = (index.tensor_count(), model.files.len() as u64);
+        let (tensors, files) = (index.tensor_count(), model.file_count);
         let [of_tensors, of_files] = [tensors, files].map(plural);
         writeln!(
             out,
@@ -91,7 +92,7 @@ fn table(
         look.bold(&opened.path.display().to_string()),
         file.format(),
         plural(count),
-        size(opened.tensors().map(|tensor| stored(&tensor)).sum())
+        size(opened.stored())
     )?;
     if count > 0 {
         let titles = [
@@ -105,7 +106,7 @@ fn table(
         ];
         print(out, look, titles, &rows)?;
     }
-    print_format(out, look, file)?;
+    print_format(out, look, opened)?;
     print_attributes(out, look, file.attributes())?;
     for warning in opened.warnings(of_data) {
         writeln!(out, "{} {}", look.yellow("warning:"), warning.message)?;

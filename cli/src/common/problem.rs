@@ -1,4 +1,4 @@
-//! What is wrong with a part of a model while the rest can be read, and what is worth a warning.
+//! Problems and warnings about a model: what is wrong with a part of it, while the rest can be read.
 
 use tenslice::{Error, File, Tensor, Warning, Warnings};
 
@@ -44,13 +44,14 @@ impl Problem {
 
     /// The reason why a tensor was not read.
     pub fn of_stop(file: Option<&str>, tensor: &Tensor<'_>, stop: Stop, bytes: &[u8]) -> Self {
-        let limit = match stop {
-            Stop::Error(error) => return Self::of_error(file, tensor, error, bytes),
-            Stop::Limit(limit) => limit,
-        };
         let name = tensor.name().to_string();
-        let message = format!("tensor \"{}\": {limit}", printable(&name));
-        Self::of_tensor(LIMIT, file, &name, message)
+        match (stop, Failure::of(stop, bytes)) {
+            (Stop::Error(error), _) => Self::of_error(file, tensor, error, bytes),
+            (_, Failure::Refused(kind, message, _)) => {
+                Self::of_tensor(kind, file, &name, format!("tensor \"{}\": {message}", printable(&name)))
+            }
+            _ => Self::of_tensor(LIMIT, file, &name, String::new()),
+        }
     }
 
     /// The reason why a file of a model cannot be used.
@@ -72,6 +73,20 @@ impl Problem {
             Self { file: name.map(Into::into), tensor: first, ..Self::new(warning.name(), message) }
         };
         set.map(of_one).collect()
+    }
+
+    /// The problems, with one for all tensors that were not read because of a limit.
+    pub fn with_one_limit(all: Vec<Self>) -> Vec<Self> {
+        let (limits, mut others): (Vec<_>, Vec<_>) = all.into_iter().partition(|problem| problem.kind == LIMIT);
+        let more = limits.len().saturating_sub(1);
+        others.extend(limits.into_iter().next().map(|mut first| {
+            if more > 0 {
+                first.message +=
+                    &format!(" ({more} more tensor{} not read)", if more == 1 { " was" } else { "s were" });
+            }
+            first
+        }));
+        others
     }
 
     /// The message after the name of its file.

@@ -11,10 +11,10 @@ use super::failure::Failure;
 use super::model::Opened;
 use super::text::hex;
 
-/// Is told how many more bytes have been read.
+/// A callback with the number of bytes that were read since the last call.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// What reading the data of a model takes: the limits of the command, and a bar.
+/// The budget and the progress bar for reading the data of a model.
 #[derive(Clone, Copy)]
 pub struct Work<'w> {
     pub budget: &'w Budget,
@@ -39,7 +39,7 @@ impl Reading {
     /// Reads all of a tensor.
     pub fn of<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, work: Work<'_>) -> Self {
         let mut reading = Self { digests: Vec::new(), of_chunks: None, array: None, warnings: 0, verdict: Ok(()) };
-        if let Err(limit) = work.budget.afford(cost(&opened.file, tensor)) {
+        if let Err(limit) = work.budget.check_work(cost(&opened.file, tensor)) {
             reading.digests = tensor.components().map(|_| "").collect();
             reading.verdict = Err(limit.into());
             return reading;
@@ -98,8 +98,9 @@ impl Reading {
             _ if is_compressed_array(tensor) => {
                 let array = decoded(&component, budget, |bytes| CompressedArray::of(bytes, budget));
                 // Decoding an entry of an archive compares its CRC-32.
-                self.digests.pop();
-                self.digests.push(if array.is_ok() { "verified" } else { "" });
+                if let (Some(state), Ok(_) | Err(Stop::Error(_))) = (self.digests.last_mut(), &array) {
+                    *state = if array.is_ok() { "verified" } else { "WRONG" };
+                }
                 array.map(|array| self.array = Some(array))
             }
             _ => each_decoded(&component, budget, |_| {}),
@@ -115,7 +116,7 @@ pub fn verify_whole<'m>(
     budget: &Budget,
     are_compared: bool,
 ) -> Result<(), Failure> {
-    budget.afford(cost(&opened.file, tensor)).map_err(Failure::limit)?;
+    budget.check_work(cost(&opened.file, tensor)).map_err(Failure::limit)?;
     if are_compared { verify_components(opened, tensor, budget) } else { Ok(()) }
 }
 
@@ -128,7 +129,7 @@ pub fn verify_components<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &
     Ok(())
 }
 
-/// Whether a checksum of the tensor could be compared.
+/// Returns true if a component has a checksum that can be compared.
 pub fn has_checksum(tensor: &Tensor<'_>) -> bool {
     tensor.components().any(|component| component.caps().verify)
 }
@@ -197,12 +198,12 @@ pub fn to_read(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
 
 /// Bytes that a tensor takes in the file.
 pub fn stored(tensor: &Tensor<'_>) -> u64 {
-    tensor.components().map(|c| c.extent().length).sum()
+    tensor.components().map(|c| c.extent().length).fold(0, u64::saturating_add)
 }
 
 /// The work of reading all of a tensor, as far as it is known beforehand.
 pub fn cost(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
-    /// What finding a chunk takes, however little is in it.
+    /// The cost of finding a chunk, however little is in it.
     const OF_CHUNK: u64 = 64;
     let Some(b2nd) = file.as_b2nd() else {
         let of_one = |component: Component<'_>| match component.encoding() {
@@ -275,7 +276,7 @@ pub fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
     is_without_header(tensor) && tensor.problem().is_none()
 }
 
-/// Whether it is an array of an NPZ whose header has not been read: it is compressed, or invalid.
+/// Returns true for an array of an NPZ whose header has not been read: it is compressed, or invalid.
 pub fn is_without_header(tensor: &Tensor<'_>) -> bool {
     tensor.layout() == Layout::Other && tensor.layout_name() == "npy"
 }
@@ -324,12 +325,22 @@ impl CompressedArray {
 /// SHA-256 of the elements, decoded, in little-endian order.
 pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop> {
     let size = component.dtype().map_or(1, DType::lane_size);
-    // If the file stores them as they are to be hashed, they need not be copied.
-    if component.encoding() == Encoding::Raw && (component.byte_order() == ByteOrder::Little || size == 1) {
-        budget.work(component.extent().length)?;
-        return Ok(hex(&Sha256::digest(component.bytes()?)));
-    }
     let mut hash = Sha256::new();
+    // Elements that are stored as they are take no room: their thread may hold one with these bytes.
+    if component.encoding() == Encoding::Raw {
+        budget.work(component.extent().length)?;
+        let is_reversed = component.byte_order() == ByteOrder::Big;
+        let mut buffer = Vec::new();
+        for piece in component.bytes()?.chunks(size << 12) {
+            buffer.clear();
+            buffer.extend_from_slice(piece);
+            if is_reversed {
+                buffer.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            }
+            hash.update(&buffer);
+        }
+        return Ok(hex(&hash.finalize()));
+    }
     each_decoded(component, budget, |elements| {
         if cfg!(target_endian = "big") {
             elements.chunks_mut(size).for_each(<[u8]>::reverse);

@@ -7,8 +7,9 @@ use tenslice::{
 };
 
 use super::budget::{Budget, Stop};
-use super::details::{codec, filters, index_name, line, uninitialised_chunks};
+use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
+use super::model::files::MISSING_SHARD;
 use super::model::{Model, Opened};
 use super::problem::Problem;
 use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, sha256};
@@ -29,10 +30,10 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
             let reading = work.map(|work| Reading::of(opened, &tensor, work));
             of_data |= reading.as_ref().map_or(0, |reading| reading.warnings);
             let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
-            let read = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref().zip(work.map(|work| work.budget))));
+            let read = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref(), work.map(|work| work.budget)));
             let record = read.or_else(|stop| {
                 problems.push(Problem::of_stop(opened.name, &tensor, stop, opened.bytes));
-                of_tensor(&tensor, None)
+                of_tensor(&tensor, reading.as_ref(), None)
             });
             let mut record = record.map_err(|stop| opened.fail(stop))?;
             if let Some(name) = opened.name {
@@ -51,25 +52,28 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
             "attributes": attributes(index.metadata()),
         }),
         // All parts of a model state the attributes that concern the whole; the first one has the others.
-        (None, Some(Opened { file, .. })) => json!({
+        (None, Some(Opened { file, uninitialised_chunks, .. })) => json!({
             "format": file.format().text(),
             "version": file.version(),
             "attributes": attributes(file.attributes()),
             "shards": file.as_ztensor2().map(|file| of_shards(&file)),
             "tens": file.as_tens().map(|tens| of_tens(&tens)),
             "blz": file.as_blz().map(|blz| of_blz(&blz)),
-            "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd)),
+            "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd, *uninitialised_chunks)),
         }),
         (None, None) => json!({}),
     };
     record["file"] = json!(model.path.to_string_lossy());
     record["warnings"] = warnings.iter().map(of_problem).collect();
+    let problems = Problem::with_one_limit(problems);
     record["problems"] = problems.iter().map(of_problem).collect();
     record["tensors"] = json!(tensors);
     if model.has_parts() {
         record["files"] = of_files;
     }
-    if let Some(problem) = problems.first().filter(|_| work.is_some()) {
+    // All data of a file is read, though a shard of it is missing.
+    let is_error = |problem: &&Problem| work.is_some() && problem.kind != MISSING_SHARD;
+    if let Some(problem) = problems.iter().find(is_error) {
         record["error"] = json!({"kind": problem.kind, "message": problem.line(), "offset": problem.offset});
     }
     Ok(record)
@@ -86,11 +90,11 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
     json!({"file": path, "error": {"kind": kind, "message": message, "offset": offset}})
 }
 
-/// A tensor; if its data was read, with the digests of that.
-fn of_tensor(tensor: &Tensor<'_>, read: Option<(&Reading, &Budget)>) -> Result<Json, Stop> {
-    let (reading, budget) = read.unzip();
+/// A tensor; if its data was read, with the states of its digests; and with a budget, if all of it is sound, with hashes of
+/// the data.
+fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>, budget: Option<&Budget>) -> Result<Json, Stop> {
     let of_one = |(i, component): (usize, Component<'_>)| {
-        of_component(&component, read.and_then(|(reading, budget)| Some((*reading.digests.get(i)?, budget))))
+        of_component(&component, reading.and_then(|reading| reading.digests.get(i).copied()), budget)
     };
     let components = tensor.components().enumerate().map(of_one).collect::<Result<Vec<_>, _>>()?;
     let array = reading.and_then(|reading| reading.array.as_ref());
@@ -171,8 +175,11 @@ fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, S
 }
 
 /// A component; if it was read, with the state of its digest.
-fn of_component(component: &Component<'_>, read: Option<(&str, &Budget)>) -> Result<Json, Stop> {
-    let digest_state = read.map(|(state, _)| state);
+fn of_component(
+    component: &Component<'_>,
+    digest_state: Option<&str>,
+    budget: Option<&Budget>,
+) -> Result<Json, Stop> {
     Ok(json!({
         "role": component.role(),
         "dtype": component.dtype().map(DType::name),
@@ -185,10 +192,10 @@ fn of_component(component: &Component<'_>, read: Option<(&str, &Budget)>) -> Res
         "decoded_length": component.decoded_length(),
         "digest": component.digest(),
         "digest_state": digest_state,
-        "sha256": match (read, component.encoding()) {
+        "sha256": match (budget, component.encoding()) {
             (None, _) | (_, Encoding::Blosc) => None,
             _ if component.shard().is_some() => None,
-            (Some((_, budget)), _) => Some(sha256(component, budget)?),
+            (Some(budget), _) => Some(sha256(component, budget)?),
         },
     }))
 }
@@ -229,7 +236,7 @@ fn of_blz(blz: &blz::BlzFile<'_>) -> Json {
 }
 
 /// The Blosc2-specific data.
-fn of_b2nd(b2nd: &b2nd::Frame<'_>) -> Json {
+fn of_b2nd(b2nd: &b2nd::Frame<'_>, uninitialised: u64) -> Json {
     let shape = |shape: Option<tenslice::Shape<'_>>| shape.map(|shape| shape.iter().collect::<Vec<_>>());
     let defaults = b2nd.defaults();
     let metalayer = |one: b2nd::Metalayer<'_>| json!({"name": one.name, "length": one.content.len()});
@@ -243,7 +250,7 @@ fn of_b2nd(b2nd: &b2nd::Frame<'_>) -> Json {
         "chunk_shape": shape(b2nd.chunk_shape()),
         "block_shape": shape(b2nd.block_shape()),
         "chunks": b2nd.chunk_count(),
-        "uninitialised": uninitialised_chunks(b2nd),
+        "uninitialised": uninitialised,
         "chunk_size": defaults.chunk_size,
         "codec": codec(defaults.codec),
         "level": defaults.level,

@@ -91,8 +91,8 @@ impl<'a> Values<'a> {
             (Layout::Dense, None) => {
                 let data =
                     tensor.data().and_then(|data| opened.with_shard(&data)).map_err(|error| opened.fail(error))?;
-                let in_shard = || Failure::new("InShard", "its bytes are in a shard that is not here");
-                values.take_dense(data.ok_or_else(in_shard)?)
+                let stored = tensor.data().map_err(|error| opened.fail(error))?;
+                values.take_dense(data.ok_or_else(|| opened.without_shard(&stored))?)
             }
             (Layout::Other, None) if is_compressed_array(tensor) => values.take_array(tensor),
             _ => match blz {
@@ -197,7 +197,7 @@ impl<'a> Values<'a> {
             return Ok(());
         }
         self.order = Order::RowMajor;
-        if self.shape.len() < 2 || self.size == 0 {
+        if self.shape.len() < 2 || self.size == 0 || self.count == 0 {
             return Ok(()); // the same in both orders
         }
         let (bytes, dtype, order) = match &self.origin {
@@ -207,8 +207,7 @@ impl<'a> Values<'a> {
             }
             _ => (Bytes::Held(self.all().map_err(|stop| opened.fail(stop))?), None, ByteOrder::NATIVE),
         };
-        let too_few = || Failure::new("ShapeOverflow", "there are fewer elements than the shape says");
-        let transposed = Transposed::new(bytes, &self.shape, self.size).ok_or_else(too_few)?;
+        let transposed = Transposed::new(bytes, &self.shape, self.size).ok_or_else(|| opened.fail(Stop::TooFew))?;
         (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, self.budget.empty()));
         Ok(())
     }
@@ -219,6 +218,9 @@ impl<'a> Values<'a> {
             return Ok(std::mem::replace(&mut self.window.1, self.budget.empty()));
         }
         let mut room = self.budget.room(self.count.saturating_mul(self.size))?;
+        if room.is_empty() {
+            return Ok(room);
+        }
         let (mut piece, mut at) = (Vec::new(), 0);
         for part in room.chunks_mut((self.at_once() * self.size) as usize) {
             let count = part.len() as u64 / self.size.max(1);
@@ -229,13 +231,13 @@ impl<'a> Values<'a> {
         Ok(room)
     }
 
-    /// Whether all has been decoded already.
+    /// Returns true if all elements are decoded.
     pub fn is_decoded(&self) -> bool {
         matches!(self.origin, Origin::Whole)
     }
 
     /// Prepares to read all elements: of a tensor train they share so many products that it is decoded as a whole.
-    pub fn expect_all(&mut self) -> Result<(), Stop> {
+    pub fn plan_all(&mut self) -> Result<(), Stop> {
         if let Origin::Train(tensor, elements) = &self.origin {
             let tensor = *tensor;
             self.budget.work(elements.work_of_all())?;
@@ -246,9 +248,9 @@ impl<'a> Values<'a> {
     }
 
     /// Prepares to read, by [`at`](Self::at), so many indices in each dimension.
-    pub fn expect(&mut self, wanted: &[u64]) {
+    pub fn plan(&mut self, wanted: &[u64]) {
         if let Origin::Train(_, elements) = &mut self.origin {
-            elements.expect(wanted, AT_ONCE);
+            elements.plan(wanted, AT_ONCE);
         }
     }
 
@@ -338,14 +340,14 @@ impl<'a> Values<'a> {
                     to.copy_from_slice(elements.at(&slice::index_of(element, &self.shape, Order::RowMajor))?);
                 }
             }
-            Origin::Whole => *bytes = budget.room(self.count * size)?, // never: it has all
+            Origin::Whole => return Err(Stop::TooFew),
         }
         Ok(())
     }
 
     /// Reads all elements, piece by piece: `f` takes the number of the first one, and the bytes.
     pub fn each(&mut self, mut f: impl FnMut(u64, &[u8]) -> Result<(), Failure>) -> Result<(), Stopped> {
-        self.expect_all().map_err(Stopped::Read)?;
+        self.plan_all().map_err(Stopped::Read)?;
         let mut bytes = Vec::new();
         let mut at = 0;
         while at < self.count {

@@ -90,7 +90,7 @@ pub fn print(
     let one = Span { start: 0, end: 1, step: 1 };
     let has_none = inner.is_empty();
     let inner = inner.first().unwrap_or(&one);
-    values.expect(&spans.iter().map(Span::len).collect::<Vec<_>>());
+    values.plan(&spans.iter().map(Span::len).collect::<Vec<_>>());
     if outer.iter().any(|span| span.len() == 0) || inner.len() == 0 {
         writeln!(out, "    no elements")?;
         return Ok(());
@@ -105,7 +105,10 @@ pub fn print(
         for i in (inner.start..inner.end).step_by(inner.step as usize) {
             whole.truncate(index.len());
             whole.extend((!has_none).then_some(i));
-            values.at(&whole, &mut bytes).map_err(|error| opened.fail(error))?;
+            if let Err(stop) = values.at(&whole, &mut bytes) {
+                writeln!(out)?;
+                return Err(opened.fail(stop));
+            }
             let text = values.dtype.map_or_else(|| hex(&bytes), |dtype| text(dtype, &bytes));
             column += text.width() + 1;
             // On a terminal a row is a line.
@@ -164,7 +167,7 @@ pub fn print_first(
 ) -> Result<(), Failure> {
     const SHOWN: u64 = 8;
     let mut bytes = Vec::new();
-    values.expect(&first(SHOWN, &values.shape));
+    values.plan(&first(SHOWN, &values.shape));
     values.read(0, values.count.min(SHOWN), &mut bytes).map_err(|error| opened.fail(error))?;
     let texts = bytes.chunks_exact(values.size.max(1) as usize);
     let mut texts: Vec<String> = texts.map(|b| values.dtype.map_or_else(|| hex(b), |dtype| text(dtype, b))).collect();
@@ -176,7 +179,7 @@ pub fn print_first(
     Ok::<(), io::Error>(writeln!(out, "{line}")?).map_err(Failure::from)
 }
 
-/// How many indices the first elements have in each dimension.
+/// The number of indices in each dimension that the first elements span.
 fn first(count: u64, shape: &[u64]) -> Vec<u64> {
     let mut left = count;
     let wanted = |length: &u64| {

@@ -219,7 +219,11 @@ impl<'t> Parser<'t> {
             '=' | '|' => (ByteOrder::NATIVE, &code[1..]),
             _ => (ByteOrder::NATIVE, code),
         };
-        let code: Cow<'_, str> = if code == "?" { "b1".into() } else { code.into() };
+        let code: Cow<'_, str> = match code.strip_prefix('a') {
+            Some(size) => format!("S{size}").into(),
+            None if code == "?" => "b1".into(),
+            None => code.into(),
+        };
         let kind = code.chars().next().filter(char::is_ascii_alphabetic)?;
         let (digits, unit) = code[1..].split_at(code[1..].find('[').unwrap_or(code.len() - 1));
         let size: usize = digits.parse().ok()?;
@@ -227,7 +231,7 @@ impl<'t> Parser<'t> {
             'U' => (size, 4),
             'c' => (2, size / 2),
             'M' | 'm' | 'i' | 'u' | 'f' => (1, size),
-            'S' | 'a' | 'V' | 'b' | 'B' => (1, size),
+            'S' | 'V' | 'b' | 'B' => (1, size),
             _ => return None,
         };
         let has_order = matches!(kind, 'U' | 'c' | 'M' | 'm' | 'i' | 'u' | 'f') && lane > 1;
@@ -254,6 +258,7 @@ mod tests {
             ("'<M8[D]'", "'>M8[D]'"),
             ("'<U10'", ">U10"),
             ("|S4", "'S4'"),
+            ("'a4'", "'|S4'"),
             ("[('a', '<i4'), ('b', '|u1')]", "[(\"a\",'>i4'),('b','u1'),]"),
             ("[('a', '?')]", "[('a', '|b1')]"),
             ("[('a', '<f4', (2,))]", "[('a', '>f4', 2)]"),

@@ -33,7 +33,7 @@ impl<'a> Elements<'a> {
 
     /// Chooses blocks for reading so many indices in each dimension: as large as fit in `most` bytes, unless three quarters
     /// of a block would be computed in vain.
-    pub fn expect(&mut self, wanted: &[u64], most: u64) {
+    pub fn plan(&mut self, wanted: &[u64], most: u64) {
         const IN_VAIN: u64 = 4;
         let (mut elements, mut used, mut free) = (1_u64, 1_u64, 0);
         for (length, wanted) in self.shape.iter().zip(wanted).rev() {

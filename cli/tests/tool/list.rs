@@ -28,7 +28,7 @@ fn chunks_without_values() {
     let file = fixture("b2nd/no_values/uninit.b2nd");
     let text = out(&["list", &file]);
     assert!(text.contains("  uninitialised: 2 chunks\n"), "{text}");
-    assert!(text.contains("warning: chunks were never written; they read as zeros\n"), "{text}");
+    assert!(text.contains("warning: 2 chunks were never written, which read as zeros\n"), "{text}");
     let record: Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
     assert_eq!(record["b2nd"]["uninitialised"], 2);
     assert!(!out(&["list", &fixture("b2nd/good/nd02_lz4_0.b2nd")]).contains("uninitialised"));

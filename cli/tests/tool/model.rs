@@ -158,7 +158,7 @@ fn parts_are_known_by_their_content() {
         assert!(line.contains("warning:") && line.contains(name), "{text}");
     }
     assert!(lines[5].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
-    assert!(lines[6].contains("no part of a model, though its name says part 2 of 3"), "{text}");
+    assert!(lines[6].contains("no part of a model, but its name says part 2 of 3"), "{text}");
     // The first part by its content or by its name stands for all, any other for itself.
     for first in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"] {
         let record = json(&["list", "--json", &folder.path(first)]);
@@ -167,7 +167,8 @@ fn parts_are_known_by_their_content() {
         assert_eq!(kinds(&record, "warnings").len(), 3);
     }
     let record = json(&["list", "--json", &folder.path("rest")]);
-    assert_eq!((names(&record), kinds(&record, "warnings").len()), (vec!["c"], 1));
+    let expected = [("MisnamedPart", Some("rest"), None), ("PartAlone", None, None)];
+    assert_eq!((names(&record), kinds(&record, "warnings")), (vec!["c"], expected.to_vec()));
 }
 
 #[test]
@@ -199,6 +200,22 @@ fn parts_are_missing_or_stored_twice() {
     check(&[(one, a.clone()), (two, gguf(None, &["b"])), (three, c.clone())], &whole);
     let name = ["m-00003-of-00003.gguf: tensor \"b\" is in m-00002-of-00003.gguf, too"];
     check(&[(one, a.clone()), (two, b.clone()), (three, part(2, "b"))], &name);
+    // Nothing says which of two is the right one.
+    for files in [[(one, &a), (two, &b), (three, &part(2, "b"))], [(one, &a), (two, &b), (three, &b)]] {
+        let folder = Folder::new();
+        let paths = files.map(|(name, bytes)| folder.write(name, bytes));
+        for command in [&["show", &paths[0], "b"][..], &["extract", &paths[0], "b", "-o", &folder.path("b.npy")]] {
+            let run = run(command);
+            assert!(run.status == 1 && run.err.contains("tensor \"b\" is in "), "{}", run.err);
+        }
+        assert_eq!((run(&["show", &paths[0], "a"]).status, folder.names().len()), (0, 3));
+    }
+    let copy = [("copy.gguf", b.clone())];
+    let whole = [(one, a.clone()), (two, b.clone()), (three, c.clone())];
+    check(
+        &[&whole[..], &copy].concat(),
+        &["copy.gguf: this is part 2 of 3 (split.no 1), as m-00002-of-00003.gguf is"],
+    );
     let sum = ["the parts have 4 tensors together; split.tensors.count says 3"];
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
 }

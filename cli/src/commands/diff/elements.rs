@@ -1,4 +1,4 @@
-//! Which elements of two tensors differ, and by how much.
+//! Counts and locates the elements that differ.
 
 use tenslice::DType;
 
@@ -41,7 +41,7 @@ impl Differing {
         self.add_one(at, None);
     }
 
-    /// Adds elements of so many lanes, by how far apart the numbers of each lane are.
+    /// Adds elements of so many lanes, with the distance between the numbers of each lane.
     fn add_distances(&mut self, at: u64, distances: &[Distance], lanes: usize, tolerance: f64) {
         for (i, lanes) in distances.chunks(lanes).enumerate() {
             let largest = lanes.iter().copied().fold(lanes[0], |x, y| if y > x { y } else { x });

@@ -52,8 +52,8 @@ pub fn attribute_differences(a: Found<'_, '_>, b: Found<'_, '_>, notes: &mut Not
         of_a.keys().chain(of_b.keys()).filter(|key| of_a.get(*key) != of_b.get(*key)).collect();
     for key in keys {
         let (x, y) = (of_a.get(key), of_b.get(key));
-        let is_meant = is_dense && QUANTIZATION.iter().any(|word| key.to_lowercase().contains(word));
-        if are_both || is_meant {
+        let is_quantization = is_dense && QUANTIZATION.iter().any(|word| key.to_lowercase().contains(word));
+        if are_both || is_quantization {
             let [x, y] = [x, y].map(|value| value.map_or("none".into(), |value| shortened(&value.to_string(), 60)));
             found.push(format!("attribute \"{}\" {}, {}", printable(key), printable(&x), printable(&y)));
         } else {

@@ -13,7 +13,7 @@ use self::elements::Differing;
 use self::metadata::{attribute_differences, stored_differences};
 
 use crate::common::budget::Budget;
-use crate::common::failure::Failure;
+use crate::common::failure::{Failure, LIMIT};
 use crate::common::model::{Mapped, Model, Opened, Target};
 use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, verify_whole};
@@ -36,7 +36,7 @@ pub struct Arguments {
     a: PathBuf,
     b: PathBuf,
 
-    /// Values that differ by no more than that are the same
+    /// Treat values within DIFFERENCE as equal
     #[arg(long, value_name = "DIFFERENCE", default_value_t = 0.0)]
     tolerance: f64,
 
@@ -81,9 +81,10 @@ impl Arguments {
         budget.add_file(a.length().saturating_add(b.length()));
         let (of_a, of_b) = (Tensors::of(a), Tensors::of(b));
         let (mut same, mut different, mut unread) = (0_u64, 0_u64, 0_u64);
-        let mut notes = Notes::default();
+        let (mut notes, mut is_over_limit) = (Notes::default(), false);
         let total = of_a.all.iter().filter_map(|(_, (_, tensor))| tensor.dense_length()).fold(0, u64::saturating_add);
         let bar = progress::bar(if self.no_values { 0 } else { total });
+        a.files.iter().chain(&b.files).for_each(|opened| terminal.warn_of_data(opened));
         for (path, model, tensors) in [(&self.a, a, &of_a), (&self.b, b, &of_b)] {
             // A tensor that is there is not compared below.
             let is_there = |problem: &&Problem| problem.tensor.as_ref().is_some_and(|name| tensors.has(name));
@@ -102,13 +103,24 @@ impl Arguments {
             };
             let differences = self.differences(*found, other, &budget, &mut notes);
             bar.inc(found.1.dense_length().unwrap_or(0));
-            match &differences {
-                Ok(differences) if differences.is_empty() => same += 1,
-                Ok(_) => different += 1,
-                Err(_) => unread += 1,
-            }
-            for difference in differences.unwrap_or_else(|why| vec![format!("not compared: {why}")]) {
-                bar.suspend(|| writeln!(terminal.out, "{} {shown}: {difference}", terminal.look.yellow("!")))?;
+            let lines = match differences {
+                Ok(differences) => {
+                    *if differences.is_empty() { &mut same } else { &mut different } += 1;
+                    differences
+                }
+                // All tensors after the first one that is beyond a limit.
+                Err(Unread { kind: LIMIT, .. }) if is_over_limit => {
+                    unread += 1;
+                    continue;
+                }
+                Err(Unread { kind, why }) => {
+                    is_over_limit |= kind == LIMIT;
+                    unread += 1;
+                    vec![format!("not compared: {why}")]
+                }
+            };
+            for line in lines {
+                bar.suspend(|| writeln!(terminal.out, "{} {shown}: {line}", terminal.look.yellow("!")))?;
             }
         }
         for (key, (_, tensor)) in &of_b.all {
@@ -141,7 +153,7 @@ impl Arguments {
         b: Found<'_, '_>,
         budget: &Budget,
         notes: &mut Notes,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, Unread> {
         let (of_a, of_b) = (self.elements(a, budget)?, self.elements(b, budget)?);
         // Shape and type of what is compressed are known once it has been decoded.
         let prepared = |values: &Elements<'_>, found: Found<'_, '_>| {
@@ -180,33 +192,33 @@ impl Arguments {
         &self,
         (opened, tensor): Found<'f, 'm>,
         budget: &'f Budget,
-    ) -> Result<Elements<'f>, String> {
+    ) -> Result<Elements<'f>, Unread> {
         if self.no_values && !is_compressed_array(&tensor) {
             return Ok(Elements::Unwanted);
         }
         let read = || {
             verify_whole(opened, &tensor, budget, self.checks.are_compared())?;
             let mut values = Values::of(opened, &tensor, budget)?;
-            values.expect_all().map_err(|stop| opened.fail(stop))?;
+            values.plan_all().map_err(|stop| opened.fail(stop))?;
             Ok(Elements::Decoded(Box::new(values)))
         };
         read().or_else(|failure: Failure| match failure {
             Failure::Refused(kind, message, _) if is_unsupported(kind) => Ok(Elements::Unsupported(message)),
-            failure => Err(reason(opened, failure)),
+            failure => Err(unread(opened, failure)),
         })
     }
 
-    /// What differs between the elements of two tensors of one shape.
+    /// Describes the elements that differ between two tensors of one shape.
     fn values(
         &self,
         (opened_a, a, type_a): (&Opened<'_>, &mut Values<'_>, &Stated),
         (opened_b, b, type_b): (&Opened<'_>, &mut Values<'_>, &Stated),
         notes: &mut Notes,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, Unread> {
         if a.order != b.order && a.shape.len() > 1 {
             notes.orders += 1;
-            a.make_row_major(opened_a).map_err(|failure| reason(opened_a, failure))?;
-            b.make_row_major(opened_b).map_err(|failure| reason(opened_b, failure))?;
+            a.make_row_major(opened_a).map_err(|failure| unread(opened_a, failure))?;
+            b.make_row_major(opened_b).map_err(|failure| unread(opened_b, failure))?;
         }
         let mut differing = Differing::default();
         let (mut bytes_a, mut bytes_b) = (Vec::new(), Vec::new());
@@ -214,8 +226,8 @@ impl Arguments {
         let step = a.at_once().min(b.at_once());
         while at < a.count {
             let count = step.min(a.count - at);
-            a.read(at, count, &mut bytes_a).map_err(|stop| reason(opened_a, opened_a.fail(stop)))?;
-            b.read(at, count, &mut bytes_b).map_err(|stop| reason(opened_b, opened_b.fail(stop)))?;
+            a.read(at, count, &mut bytes_a).map_err(|stop| unread(opened_a, opened_a.fail(stop)))?;
+            b.read(at, count, &mut bytes_b).map_err(|stop| unread(opened_b, opened_b.fail(stop)))?;
             type_a.to_native(&mut bytes_a);
             type_b.to_native(&mut bytes_b);
             if a.dtype != b.dtype || bytes_a != bytes_b {
@@ -225,9 +237,9 @@ impl Arguments {
         }
         let Some(first) = differing.first else { return Ok(None) };
         let total = a.count;
-        let mut place = |element: u64| -> Result<String, String> {
-            a.read(element, 1, &mut bytes_a).map_err(|stop| reason(opened_a, opened_a.fail(stop)))?;
-            b.read(element, 1, &mut bytes_b).map_err(|stop| reason(opened_b, opened_b.fail(stop)))?;
+        let mut place = |element: u64| -> Result<String, Unread> {
+            a.read(element, 1, &mut bytes_a).map_err(|stop| unread(opened_a, opened_a.fail(stop)))?;
+            b.read(element, 1, &mut bytes_b).map_err(|stop| unread(opened_b, opened_b.fail(stop)))?;
             type_a.to_native(&mut bytes_a);
             type_b.to_native(&mut bytes_b);
             let shown = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
@@ -287,7 +299,7 @@ enum Elements<'f> {
     Unwanted,
 }
 
-/// Whether nothing is wrong with a tensor that was not read for such a kind of error.
+/// Returns true if the kind of error means "not supported" rather than "damaged".
 fn is_unsupported(kind: &str) -> bool {
     let kind = ErrorKind::ALL.iter().find(|one| one.name() == kind);
     kind.is_some_and(|kind| {
@@ -296,7 +308,7 @@ fn is_unsupported(kind: &str) -> bool {
     })
 }
 
-/// What is said in the end of all tensors together.
+/// Notes that are printed after all tensors.
 #[derive(Default)]
 struct Notes {
     /// Tensors whose elements are in different orders.
@@ -318,8 +330,16 @@ impl Notes {
     }
 }
 
-/// Why a tensor of that file was not read.
-fn reason(opened: &Opened<'_>, failure: Failure) -> String {
-    let why = if let Failure::Refused(_, message, _) = failure { message } else { String::new() };
-    format!("{}: {why}", opened.path.display())
+/// The reason why a tensor was not read: its kind, and the message with the path of the file.
+struct Unread {
+    kind: &'static str,
+    why: String,
+}
+
+fn unread(opened: &Opened<'_>, failure: Failure) -> Unread {
+    let (kind, why) = match failure {
+        Failure::Refused(kind, message, _) => (kind, message),
+        other => ("Io", format!("{other:?}")),
+    };
+    Unread { kind, why: format!("{}: {why}", opened.path.display()) }
 }

@@ -5,25 +5,31 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use tenslice::File;
+use tenslice::{ErrorKind, File};
 
 use super::names_of_index;
-use super::parts::{self, Part};
+use super::parts::{self, Part, Split};
 use crate::common::failure::Failure;
 use crate::common::mapping::{Mapping, map};
 use crate::common::problem::Problem;
 
-/// The kind of the warning that a shard of a zTensor 2 file is not beside it.
+/// The kind of the problem that a shard of a zTensor 2 file is not beside it.
 pub const MISSING_SHARD: &str = "MissingShard";
 
-/// The shards of a zTensor 2 file that are beside it, by their names.
-pub type Shards = HashMap<String, Mapping>;
+/// The shards of a zTensor 2 file.
+#[derive(Default)]
+pub struct Shards {
+    /// The shards that are beside the file, by their names.
+    pub found: HashMap<String, Mapping>,
+    /// The reasons why the other ones cannot be used.
+    pub lacking: HashMap<String, String>,
+}
 
 /// The GGUF files among `paths` that state that they are parts of a model, with what they state.
 pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
     let part = |path: &PathBuf| {
         let bytes = map(path).ok()?;
-        let split = File::open(&bytes).ok()?.as_gguf()?.split()?;
+        let split = Split::of(&File::open(&bytes).ok()?)?;
         let name = path.file_name()?.to_string_lossy().into_owned();
         Some((path.clone(), Part { name, split }))
     };
@@ -47,7 +53,7 @@ pub fn files_of_index(path: &Path) -> Vec<PathBuf> {
     names.into_iter().map(|name| path.with_file_name(name)).collect()
 }
 
-/// Whether a file begins like GGUF.
+/// Returns true if the file starts with the GGUF magic.
 fn is_gguf(path: &Path) -> bool {
     let mut magic = [0; 4];
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"GGUF"
@@ -63,12 +69,12 @@ pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Why the file that has the name of a missing part is none, if there is such a file.
+/// Explains why the file with the name of a missing part is not that part; `None` if there is no such file.
 pub(super) fn why_not_a_part(path: &Path) -> Option<String> {
     let bytes = map(path).ok()?;
     Some(match File::open(&bytes) {
         Err(error) => format!("; the file of that name cannot be read: {}", error.explain(&bytes[..])),
-        Ok(file) => match file.as_gguf().and_then(|gguf| gguf.split()) {
+        Ok(file) => match Split::of(&file) {
             Some(split) => {
                 format!("; the file of that name is part {} of {}", split.index.saturating_add(1), split.count)
             }
@@ -77,33 +83,45 @@ pub(super) fn why_not_a_part(path: &Path) -> Option<String> {
     })
 }
 
-/// Maps the shards of a zTensor 2 file that are beside it. Also returns what is wrong with those that are not what the file
-/// says, and warnings for those that are missing.
-pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>, Vec<Problem>) {
-    let (mut all, mut problems, mut missing) = (Shards::new(), Vec::new(), Vec::new());
+/// Maps the shards of a zTensor 2 file that are beside it. Also returns a problem for each that is missing or damaged.
+pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>) {
+    let (mut all, mut problems) = (Shards::default(), Vec::new());
     let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards().map(move |shard| (file, shard)));
     for (file, shard) in shards {
         // A name has no character that leads out of the folder, or the file has not been opened.
         let Some(place) = shard_path(path, shard.name) else { continue };
         let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match map(&place) {
+        let problem = match map(&place) {
             Ok(bytes) => match file.check_shard(shard.name, &bytes) {
-                Ok(_) => drop(all.insert(shard.name.into(), bytes)),
-                Err(error) => {
-                    let message = format!("this is not the shard that the file means: {error}");
-                    problems.push(Problem::of_file(error.kind().name(), &name, message));
+                Ok(_) => {
+                    all.found.insert(shard.name.into(), bytes);
+                    continue;
                 }
+                Err(_) if bytes.len() as u64 != shard.size => {
+                    let message = format!("the shard has {} bytes, the manifest says {}", bytes.len(), shard.size);
+                    Problem::of_file(ErrorKind::WrongLength.name(), &name, message)
+                }
+                Err(error) => Problem::of_file(
+                    error.kind().name(),
+                    &name,
+                    format!("the shard does not match the manifest: {}", error.kind().text()),
+                ),
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                missing.push(Problem::of_file(MISSING_SHARD, &name, "the shard is missing"));
+            Err(_) if path == Path::new("-") => {
+                Problem::of_file(MISSING_SHARD, shard.name, "the shard is not beside standard input: name the file")
             }
-            Err(error) => problems.push(Problem::of_failure(&name, Failure::unreadable(&error))),
-        }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Problem::of_file(MISSING_SHARD, &name, "the shard is missing")
+            }
+            Err(error) => Problem::of_failure(&name, Failure::unreadable(&error)),
+        };
+        all.lacking.insert(shard.name.into(), problem.line());
+        problems.push(problem);
     }
-    (all, problems, missing)
+    (all, problems)
 }
 
-/// Where the shard of that name is: `model-NAME.zt` beside `model.zt`, as the reference implementation has it.
+/// The path of a shard: `model-NAME.zt` beside `model.zt`, as the reference implementation has it.
 fn shard_path(path: &Path, name: &str) -> Option<PathBuf> {
     let is_plain = !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let stem = path.file_stem().filter(|_| is_plain)?.to_string_lossy();

@@ -1,9 +1,10 @@
-//! What the index of a model in several safetensors files says, beside what its files have. Without I/O.
+//! Compares the index of a model in several safetensors files with the files. Without I/O.
 //!
 //! The index alone says which tensors the model has and where. Other tensors in its files are not tensors of the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use serde_json::Value as Json;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File};
 
@@ -19,6 +20,8 @@ pub struct Listed {
     pub problems: Vec<Problem>,
     /// Tensors that are in a file, and not in the index.
     pub warnings: Vec<Problem>,
+    /// How many files the index names.
+    pub file_count: u64,
 }
 
 /// Compares the index with its files that could be opened, by their names in the index, and with why the others could not.
@@ -31,6 +34,7 @@ pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Prob
         expected.entry(file.clone()).or_default().insert(name.clone());
         places.insert(name, file);
     }
+    listed.file_count = expected.len() as u64;
     for problem in missing {
         let tensors = problem.file.as_ref().and_then(|file| expected.get(file)).map_or(0, BTreeSet::len) as u64;
         let are = format!("{tensors} tensor{} of the index cannot be read", plural(tensors));
@@ -55,9 +59,20 @@ pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Prob
             listed.unlisted.entry((*name).into()).or_default().insert(tensor);
         }
         for tensor in expected.difference(&found) {
-            let message = format!("there is no tensor \"{}\" in it, although the index says so", printable(tensor));
+            let message = format!("the index has tensor \"{}\" in this file, which lacks it", printable(tensor));
             listed.problems.push(Problem::of_tensor(ErrorKind::NotFound.name(), Some(name), tensor, message));
         }
     }
     listed
+}
+
+/// Tensors of the index that have no file: their values are not texts, as in an index that was written by hand.
+pub fn without_file(text: &[u8]) -> Vec<Problem> {
+    let index: Json = serde_json::from_slice(text).unwrap_or_default();
+    let map = index.get("weight_map").and_then(Json::as_object).into_iter().flatten();
+    let of_one = |(tensor, file): (&String, &Json)| {
+        let message = format!("tensor \"{}\" of the index has no name of a file, but {file}", printable(tensor));
+        Problem::of_tensor(ErrorKind::UnexpectedType.name(), None, tensor, message)
+    };
+    map.filter(|(_, file)| !file.is_string()).map(of_one).collect()
 }

@@ -1,10 +1,11 @@
 //! A model: one file, an index with the files that it names, or the parts of a GGUF model.
 //!
-//! What belongs together is decided in `listed` and `parts`, without I/O; here files are mapped and opened. A file that is
+//! `listed` and `parts` decide which files belong together, without I/O; here files are mapped and opened. A file that is
 //! missing or wrong is a problem of the model: the rest stays readable.
 
 pub mod files;
 mod listed;
+mod opened;
 mod parts;
 
 use std::collections::{HashMap, HashSet};
@@ -12,19 +13,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Component, Error, ErrorKind, File, Tensor, Warning, Warnings};
+use tenslice::{Error, ErrorKind, File, Tensor, Warnings};
 
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
-use self::parts::{MISSING_PART, Part};
-use super::budget::Stop;
+pub use self::opened::Opened;
+use self::parts::{MISSING_PART, Part, REPEATED_PART, Split};
 use super::details::uninitialised_chunks;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
 use super::problem::Problem;
 use super::text::printable;
 
-/// What a command reads at a time.
+/// The unit that a command reads: a file, or the parts of a model.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A file, and what belongs to it.
@@ -52,6 +53,8 @@ pub struct Mapped {
     /// Files that are missing, and those that are stored twice.
     problems: Vec<Problem>,
     warnings: Vec<Problem>,
+    /// Files whose place another file claims as well.
+    ambiguous: Vec<String>,
 }
 
 struct MappedFile {
@@ -68,24 +71,13 @@ pub struct Model<'m> {
     pub index: Option<(Index<'m>, Warnings)>,
     /// The files that could be opened.
     pub files: Vec<Opened<'m>>,
-    /// What cannot be read, though the model should have it.
+    /// Files and tensors that the model should have, but that cannot be read.
     pub problems: Vec<Problem>,
     /// Warnings about several files; those of a file are with the file.
     pub warnings: Vec<Problem>,
-}
-
-/// An open file of a model.
-pub struct Opened<'m> {
-    pub path: &'m Path,
-    /// Its name in the index or among the parts; `None` for the file that the user named.
-    pub name: Option<&'m str>,
-    pub bytes: &'m [u8],
-    pub file: File<'m>,
-    /// The warnings of the file, after all names have been compared.
-    pub warnings: Warnings,
-    pub shards: &'m Shards,
-    /// Tensors that the index has elsewhere, or not at all.
-    unlisted: HashSet<String>,
+    ambiguous: &'m [String],
+    /// How many files the model has, with those that are missing.
+    pub file_count: u64,
 }
 
 impl Mapped {
@@ -103,32 +95,39 @@ impl Mapped {
         let fail = |error| Failure::of(error, &bytes);
         let file = match File::open(&bytes) {
             Err(error) if error.kind() == ErrorKind::UnknownFormat && is_json(&bytes) => {
+                if path == Path::new("-") {
+                    let message = "this is the index of a model, whose files are not beside standard input: name it";
+                    return Err(Failure::new("InvalidArgument", message));
+                }
                 let names = names_of_index(&bytes).map_err(fail)?;
                 return Ok(Self::of_index(path, bytes, names));
             }
             opened => opened.map_err(fail)?,
         };
-        let split = file.as_gguf().and_then(|gguf| gguf.split());
+        let split = Split::of(&file);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // The first part by its content or by its name: if these disagree, the others are read all the same.
         if split.is_some_and(|split| split.index == 0 || parts::is_named_first(&name)) && path != Path::new("-") {
             return Self::of_parts(path, parts_of(&siblings(path)), path.file_name().map(PathBuf::from));
         }
-        let (shards, problems, mut warnings) = map_shards(path, &file);
-        warnings.extend(file.as_gguf().and_then(|_| parts::misnamed(&name, split)));
+        let (shards, problems) = map_shards(path, &file);
+        let mut warnings = Vec::new();
+        if path != Path::new("-") {
+            warnings.extend(file.as_gguf().and_then(|_| parts::misnamed(&name, split)));
+        }
+        warnings.extend(split.map(|split| {
+            let message = format!("{}: the other parts are not read with it", parts::description(split));
+            Problem::new("PartAlone", message)
+        }));
         let file = MappedFile { path: path.into(), name: None, bytes, shards };
-        Ok(Self { path: path.into(), index: None, files: vec![file], problems, warnings })
+        Ok(Self { path: path.into(), index: None, files: vec![file], problems, warnings, ambiguous: Vec::new() })
     }
 
     /// Maps the files that an index names.
     fn of_index(path: &Path, text: Mapping, names: Vec<String>) -> Self {
-        let mut mapped = Self {
-            path: path.into(),
-            index: Some(text),
-            files: Vec::new(),
-            problems: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let (problems, warnings, ambiguous) = Default::default();
+        let mut mapped =
+            Self { path: path.into(), index: Some(text), files: Vec::new(), problems, warnings, ambiguous };
         for name in names {
             mapped.add(path.with_file_name(&name), name);
         }
@@ -144,8 +143,8 @@ impl Mapped {
         };
         let model = parts::models(&known).into_iter().find(is_wanted);
         let changed = || Failure::new("Io", "the parts of the model have changed while they were read");
-        let parts::Model { parts, problems, warnings, missing, .. } = model.ok_or_else(changed)?;
-        let mut mapped = Self { path: path.into(), index: None, files: Vec::new(), problems, warnings };
+        let parts::Model { parts, problems, warnings, missing, ambiguous, .. } = model.ok_or_else(changed)?;
+        let mut mapped = Self { path: path.into(), index: None, files: Vec::new(), problems, warnings, ambiguous };
         for i in parts {
             mapped.add(files[i].0.clone(), known[i].name.clone());
         }
@@ -161,7 +160,7 @@ impl Mapped {
     /// Adds a file, or the problem that it cannot be read.
     fn add(&mut self, path: PathBuf, name: String) {
         match map(&path) {
-            Ok(bytes) => self.files.push(MappedFile { path, name: Some(name), bytes, shards: Shards::new() }),
+            Ok(bytes) => self.files.push(MappedFile { path, name: Some(name), bytes, shards: Shards::default() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.problems.push(Problem::of_file("MissingFile", &name, "the file is missing"));
             }
@@ -180,7 +179,7 @@ impl Mapped {
                 (Err(failure), None) => return Err(failure),
             }
         }
-        let mut index = None;
+        let (mut index, mut file_count) = (None, files.len() as u64);
         if let Some(text) = &self.index {
             let open = || {
                 let index = Index::open(text)?;
@@ -190,18 +189,20 @@ impl Mapped {
             let by_name: Vec<_> =
                 files.iter().map(|opened| (opened.name.unwrap_or_default(), &opened.file)).collect();
             let listed = listed::compare(&opened.0, &by_name, problems);
-            let Listed { mut unlisted, problems: of_index, warnings: others } = listed;
+            file_count = listed.file_count;
+            let Listed { mut unlisted, problems: of_index, warnings: others, .. } = listed;
             for opened in &mut files {
                 opened.unlisted = opened.name.and_then(|name| unlisted.remove(name)).unwrap_or_default();
             }
             problems = of_index;
+            problems.extend(listed::without_file(text));
             warnings.extend(others);
             index = Some(opened);
         } else if self.files.iter().any(|file| file.name.is_some()) {
             problems.extend(compare_parts(&files, problems.is_empty()));
         }
         problems.extend(files.iter().flat_map(Opened::problems));
-        Ok(Model { path: &self.path, index, files, problems, warnings })
+        Ok(Model { path: &self.path, index, files, problems, warnings, ambiguous: &self.ambiguous, file_count })
     }
 }
 
@@ -212,22 +213,24 @@ impl MappedFile {
             checked(&file).map(|warnings| (file, warnings))
         };
         let (file, warnings) = open().map_err(|error| Failure::of(error, &self.bytes))?;
+        let uninitialised_chunks = uninitialised_chunks(&file).unwrap_or(0);
         let Self { path, name, bytes, shards } = self;
-        Ok(Opened { path, name: name.as_deref(), bytes, file, warnings, shards, unlisted: HashSet::new() })
+        let (name, unlisted) = (name.as_deref(), HashSet::new());
+        Ok(Opened { path, name, bytes, file, warnings, shards, unlisted, uninitialised_chunks })
     }
 }
 
 impl<'m> Model<'m> {
-    /// Whether the user named a file that stands for several.
+    /// Returns true if the model consists of several files.
     pub fn has_parts(&self) -> bool {
         self.index.is_some() || self.files.iter().any(|opened| opened.name.is_some())
     }
 
-    /// How many bytes its files have.
+    /// The total length of the files in bytes.
     pub fn length(&self) -> u64 {
         let lengths = self.files.iter().map(|opened| {
-            let of_shards = opened.shards.values().map(|bytes| bytes.len() as u64).sum();
-            opened.file.length().saturating_add(of_shards)
+            let of_shards = opened.shards.found.values().map(|bytes| bytes.len() as u64);
+            of_shards.fold(opened.file.length(), u64::saturating_add)
         });
         lengths.fold(0, u64::saturating_add)
     }
@@ -254,10 +257,28 @@ impl<'m> Model<'m> {
         let may_have = |opened: &&Opened<'m>| file.is_none() || opened.name == file.as_deref();
         let mut searched = self.files.iter().filter(may_have);
         let found = searched.find_map(|opened| Some((opened, opened.file.find(name).ok()?)));
-        found.ok_or_else(|| self.why_not_found(name, file.as_deref()))
+        let found = found.ok_or_else(|| self.why_not_found(name, file.as_deref()))?;
+        self.check_place(name, found.0).map(|()| found)
     }
 
-    /// Why there is no such tensor: it is not there, or it is in a file that cannot be read.
+    /// Refuses a tensor that two files claim to have.
+    fn check_place(&self, name: &str, found: &Opened<'m>) -> Result<(), Failure> {
+        let is_repeated = |problem: &&Problem| {
+            problem.kind == ErrorKind::RepeatedName.name() && problem.tensor.as_deref() == Some(name)
+        };
+        if let Some(problem) = self.problems.iter().find(is_repeated) {
+            return Err(problem.clone().into());
+        }
+        let file = found.name.unwrap_or_default();
+        if self.ambiguous.iter().any(|name| name == file) {
+            let message =
+                format!("tensor \"{}\" is in {}, a part that is stored twice", printable(name), printable(file));
+            return Err(Failure::new(REPEATED_PART, message));
+        }
+        Ok(())
+    }
+
+    /// Explains why a tensor was not found: there is none, or its file cannot be read.
     fn why_not_found(&self, name: &str, file: Option<&str>) -> Failure {
         let is_why = |problem: &&Problem| match file {
             Some(file) => {
@@ -274,59 +295,13 @@ impl<'m> Model<'m> {
     }
 }
 
-impl<'m> Opened<'m> {
-    /// The tensors of the file that are tensors of the model.
-    pub fn tensors(&self) -> impl Iterator<Item = Tensor<'m>> {
-        let is_listed =
-            |tensor: &Tensor<'m>| self.unlisted.is_empty() || !self.unlisted.contains(&tensor.name().to_string());
-        self.file.tensors().filter(is_listed)
-    }
-
-    /// How many there are.
-    pub fn tensor_count(&self) -> u64 {
-        self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
-    }
-
-    /// Tensors of the file that cannot be read.
-    fn problems(&self) -> Vec<Problem> {
-        if !self.warnings.contains(Warning::UnreadableTensor) {
-            return Vec::new();
-        }
-        let of_one = |tensor: Tensor<'m>| Some(Problem::of_error(self.name, &tensor, tensor.problem()?, self.bytes));
-        self.tensors().filter_map(of_one).collect()
-    }
-
-    /// An error of this file, or a limit that was reached in it.
-    pub fn fail(&self, stop: impl Into<Stop>) -> Failure {
-        let failure = Failure::of(stop, self.bytes);
-        if let Some(name) = self.name { failure.in_file(name) } else { failure }
-    }
-
-    /// The warnings of this file, and those of reading its data, as bits.
-    pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
-        let uninitialised = self.file.as_b2nd().and_then(|b2nd| uninitialised_chunks(&b2nd)).unwrap_or(0);
-        let of_chunks = if uninitialised > 0 { Warning::Uninitialised.bit() } else { 0 };
-        Problem::of_warnings(&self.file, self.name, self.warnings, of_data | of_chunks)
-    }
-
-    /// A component with its bytes, if they are in a shard; `None` if that is missing.
-    pub fn with_shard<'s>(&'s self, component: &Component<'m>) -> Result<Option<Component<'s>>, Error> {
-        match component.shard() {
-            None => Ok(Some(*component)),
-            Some(name) => self.shards.get(name).map(|bytes| component.with_shard(bytes)).transpose(),
-        }
-    }
-}
-
-/// What parts of a model say of each other beside their numbers: how many tensors they have together, if all could be read,
-/// and names that are in two of them.
+/// Checks the total number of tensors, if all parts could be read, and that no name is in two parts.
 fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let stated = files.first().and_then(|opened| opened.file.as_gguf()?.split());
+    let stated = files.first().and_then(|opened| Split::of(&opened.file)?.tensors);
     let tensors = files.iter().fold(0, |sum: u64, opened| sum.saturating_add(opened.file.tensor_count()));
-    if let Some(split) = stated.filter(|split| is_complete && split.tensors != tensors) {
-        let message =
-            format!("the parts have {tensors} tensors together; split.tensors.count says {}", split.tensors);
+    if let Some(stated) = stated.filter(|stated| is_complete && *stated != tensors) {
+        let message = format!("the parts have {tensors} tensors together; split.tensors.count says {stated}");
         problems.push(Problem::new(ErrorKind::CountsDiffer.name(), message));
     }
     let mut places: HashMap<String, &str> = HashMap::new();
@@ -344,7 +319,7 @@ fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
     problems
 }
 
-/// Whether it may be JSON. (A safetensors file whose header has 123 bytes begins like that, too.)
+/// Returns true if the first byte that is not white space is `{`. (A safetensors file whose header has 123 bytes begins like that, too.)
 fn is_json(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }

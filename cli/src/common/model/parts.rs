@@ -1,11 +1,12 @@
-//! The parts of GGUF models: which files are the parts of one model, and what is wrong with them. Without I/O.
+//! Sorts the parts of GGUF models, and finds what is wrong with them. Without I/O.
 //!
-//! What a file states of itself decides (`split.no`, `split.count`, `split.tensors.count`). Its name only tells models apart
-//! whose parts state the same, such as two quantizations of one model.
+//! The metadata of a file decides (`split.no`, `split.count`, `split.tensors.count`). Names only separate models with equal
+//! metadata, such as two quantizations of one model.
 
 use std::collections::BTreeMap;
 
-use tenslice::gguf::{PartName, Split};
+use tenslice::gguf::PartName;
+use tenslice::{ErrorKind, File};
 
 use crate::common::problem::Problem;
 use crate::common::text::printable;
@@ -13,7 +14,29 @@ use crate::common::text::printable;
 /// The kind of the problem that no file is a certain part.
 pub const MISSING_PART: &str = "MissingPart";
 
-/// A file that states that it is a part of a model.
+/// The kind of the problem that two files are the same part.
+pub const REPEATED_PART: &str = "RepeatedPart";
+
+/// What the metadata of a file says about it as a part. `split.tensors.count` may be missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// The number of the part, from 0.
+    pub index: u64,
+    pub count: u64,
+    pub tensors: Option<u64>,
+}
+
+impl Split {
+    /// Reads the metadata; `None` if the file is a model by itself.
+    pub fn of(file: &File<'_>) -> Option<Self> {
+        let attributes = file.as_gguf().map(|_| file.attributes())?;
+        let get = |key| attributes.get_u64(key);
+        let split = Self { index: get("split.no")?, count: get("split.count")?, tensors: get("split.tensors.count") };
+        (split.count > 1).then_some(split)
+    }
+}
+
+/// A file that is a part of a model.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The name of the file, without its folder.
@@ -21,50 +44,70 @@ pub struct Part {
     pub split: Split,
 }
 
-/// What is known of the parts of one model.
+/// The parts of one model, and its problems.
 #[derive(Debug, Default, PartialEq)]
 pub struct Model {
     /// The parts to read, by their indices in the list, in the order of their numbers: one for each number.
     pub parts: Vec<usize>,
     /// These, and files that repeat one of them.
     pub files: Vec<usize>,
-    /// Why the model is not complete.
+    /// Missing, repeated and contradictory parts.
     pub problems: Vec<Problem>,
     /// Files whose names are those of other parts.
     pub warnings: Vec<Problem>,
-    /// The names that the missing parts should have.
+    /// The expected names of the missing parts.
     pub missing: Vec<String>,
+    /// The chosen ones of several files that are the same part.
+    pub ambiguous: Vec<String>,
 }
 
 /// Sorts parts from one folder into models.
 pub fn models(parts: &[Part]) -> Vec<Model> {
-    let mut groups: BTreeMap<(u64, u64), Vec<usize>> = BTreeMap::new();
+    let mut by_count: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (i, part) in parts.iter().enumerate() {
-        groups.entry((part.split.count, part.split.tensors)).or_default().push(i);
+        by_count.entry(part.split.count).or_default().push(i);
     }
-    let groups = groups.into_values().flat_map(|group| divide(parts, group));
+    let groups = by_count.into_values().flat_map(|group| divide(parts, &group));
     groups.map(|group| judge(parts, &group)).collect()
 }
 
-/// Divides files that state the same numbers into those of one model each: first those of one name that are complete; the
-/// others are one model if they are complete, whatever their names, or one for each name.
-fn divide(parts: &[Part], group: Vec<usize>) -> Vec<Vec<usize>> {
+/// Divides parts of models of one count: by the names of files. Incomplete groups that are complete together are one model.
+/// A file without the name of a part joins the group that lacks it, or else one of the same metadata.
+fn divide(parts: &[Part], group: &[usize]) -> Vec<Vec<usize>> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut others = Vec::new();
     for i in group {
-        let part = parts.get(i).and_then(|part| PartName::parse(&part.name));
-        by_name.entry(part.map_or("", |part| part.prefix)).or_default().push(i);
+        match parts.get(*i).and_then(|part| PartName::parse(&part.name)) {
+            Some(name) => by_name.entry(name.prefix).or_default().push(*i),
+            None => others.push(*i),
+        }
     }
-    let (mut models, rest): (Vec<_>, Vec<_>) = by_name.into_values().partition(|some| is_complete(parts, some));
-    let together = rest.concat();
+    let (mut models, incomplete): (Vec<_>, Vec<_>) = by_name.into_values().partition(|some| is_complete(parts, some));
+    let together = incomplete.concat();
     if is_complete(parts, &together) {
         models.push(together);
     } else {
-        models.extend(rest);
+        models.extend(incomplete);
     }
+    let mut unnamed: Vec<Vec<usize>> = Vec::new();
+    for i in others {
+        let split = parts.get(i).map(|part| part.split);
+        let is_alike =
+            |model: &Vec<usize>| splits(parts, model).next().map(|s| s.tensors) == split.map(|s| s.tensors);
+        let lacks_it =
+            |model: &Vec<usize>| splits(parts, model).all(|other| Some(other.index) != split.map(|s| s.index));
+        let mut alike: Vec<_> = models.iter_mut().chain(&mut unnamed).filter(|model| is_alike(model)).collect();
+        let place = alike.iter().position(|model| lacks_it(model)).unwrap_or(0);
+        match alike.get_mut(place) {
+            Some(model) => model.push(i),
+            None => unnamed.push(vec![i]),
+        }
+    }
+    models.extend(unnamed);
     models
 }
 
-/// Whether each number is there once.
+/// Returns true if each number occurs exactly once.
 fn is_complete(parts: &[Part], group: &[usize]) -> bool {
     let mut numbers: Vec<u64> = splits(parts, group).map(|split| split.index).collect();
     numbers.sort_unstable();
@@ -76,38 +119,53 @@ fn splits<'p>(parts: &'p [Part], group: &'p [usize]) -> impl Iterator<Item = Spl
     group.iter().filter_map(|i| parts.get(*i)).map(|part| part.split)
 }
 
-/// Chooses a file for each number, and says which numbers are missing or stored twice.
+/// Chooses a file for each number, and finds which numbers are missing, repeated or out of range.
 fn judge(parts: &[Part], group: &[usize]) -> Model {
-    let mut model = Model::default();
+    let mut model = Model { files: group.to_vec(), ..Model::default() };
     let mut of_number: BTreeMap<u64, usize> = BTreeMap::new();
     let mut sorted = group.to_vec();
-    // A file that is named as its content says comes before others with that content.
+    // A file that is named as its metadata says comes before others with that metadata.
     let is_misnamed = |part: &Part| misnamed(&part.name, Some(part.split)).is_some();
     let name_of = |i: &usize| parts.get(*i).map(|part| (is_misnamed(part), part.name.as_str()));
     sorted.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
     for i in sorted {
         let Some(part) = parts.get(i) else { continue };
-        let index = part.split.index;
-        let this = description(part.split);
-        if let Some(first) = of_number.get(&index).and_then(|first| parts.get(*first)) {
-            let message = format!("{this}, as {} is", printable(&first.name));
-            model.problems.push(Problem::of_file("RepeatedPart", &part.name, message));
-            continue;
+        let Split { index, count, .. } = part.split;
+        if index >= count {
+            let message = format!("split.no is {index}, but split.count is {count}: the numbers begin with 0");
+            model.problems.push(Problem::of_file("InvalidPart", &part.name, message));
+        } else if let Some(first) = of_number.get(&index).and_then(|first| parts.get(*first)) {
+            let message = format!("{}, as {} is", description(part.split), printable(&first.name));
+            model.problems.push(Problem::of_file(REPEATED_PART, &part.name, message));
+            model.ambiguous.push(first.name.clone());
+        } else {
+            of_number.insert(index, i);
+            model.warnings.extend(misnamed(&part.name, Some(part.split)));
         }
-        of_number.insert(index, i);
-        model.warnings.extend(misnamed(&part.name, Some(part.split)));
+    }
+    let chosen = || of_number.values().filter_map(|i| parts.get(*i));
+    let first = chosen().next();
+    let stated = first.and_then(|part| part.split.tensors);
+    for part in chosen().filter(|part| part.split.tensors != stated) {
+        let [here, first] = [part.split.tensors, stated].map(|n| n.map_or("missing".into(), |n| n.to_string()));
+        let message = format!("split.tensors.count is {here}, but {first} in the first part");
+        model.problems.push(Problem::of_file(ErrorKind::CountsDiffer.name(), &part.name, message));
+    }
+    if let Some(part) = first.filter(|part| part.split.tensors.is_none()) {
+        let message = "split.tensors.count is missing: parts may lack tensors";
+        model.warnings.push(Problem::of_file(ErrorKind::MissingKey.name(), &part.name, message));
     }
     let count = splits(parts, group).next().map_or(0, |split| split.count);
     let prefix = group.iter().find_map(|i| parts.get(*i).and_then(|part| PartName::parse(&part.name)));
-    let prefix = prefix.map_or("model", |part| part.prefix);
-    // No more than there are files: a file can state any count.
+    let prefix = prefix.map(|part| part.prefix);
     let missing = (0..count).filter(|index| !of_number.contains_key(index));
+    // A file can state any count.
     const NAMED: usize = 64;
     for index in missing.take(NAMED) {
-        let name = PartName { prefix, index, count }.to_string();
         let message = format!("part {} of {count} is missing", index.saturating_add(1));
-        model.problems.push(Problem::of_file(MISSING_PART, &name, message));
-        model.missing.push(name);
+        let name = prefix.map(|prefix| PartName { prefix, index, count }.to_string());
+        model.problems.push(Problem { file: name.clone(), ..Problem::new(MISSING_PART, message) });
+        model.missing.extend(name);
     }
     let missing = count.saturating_sub(of_number.len() as u64).saturating_sub(NAMED as u64);
     if missing > 0 {
@@ -115,11 +173,10 @@ fn judge(parts: &[Part], group: &[usize]) -> Model {
         model.problems.push(Problem::new(MISSING_PART, message));
     }
     model.parts = of_number.into_values().collect();
-    model.files = group.to_vec();
     model
 }
 
-/// Whether a file has the name of the first part of a model.
+/// Returns true if the name is that of the first part of a model.
 pub fn is_named_first(name: &str) -> bool {
     PartName::parse(name).is_some_and(|name| name.index == 0)
 }
@@ -129,15 +186,18 @@ pub fn misnamed(name: &str, split: Option<Split>) -> Option<Problem> {
     let message = match (PartName::parse(name), split) {
         (Some(named), Some(split)) if (named.index, named.count) == (split.index, split.count) => return None,
         (None, None) => return None,
-        (_, Some(split)) => format!("{}, which its name does not say", description(split)),
+        (Some(PartName { count: 1, .. }), None) => return None, // of a single part nothing is stated
+        (_, Some(split)) => format!("{}, but its name does not say so", description(split)),
         (Some(named), None) => {
-            format!("this is no part of a model, though its name says part {} of {}", named.index + 1, named.count)
+            let number = named.index.saturating_add(1);
+            format!("this is no part of a model, but its name says part {number} of {}", named.count)
         }
     };
     Some(Problem::of_file("MisnamedPart", name, message))
 }
 
-fn description(split: Split) -> String {
+/// The part that a file is, in words.
+pub fn description(split: Split) -> String {
     let Split { index, count, .. } = split;
     format!("this is part {} of {count} (split.no {index})", index.saturating_add(1))
 }
@@ -147,7 +207,7 @@ mod tests {
     use super::*;
 
     fn part(name: &str, index: u64, count: u64) -> Part {
-        Part { name: name.into(), split: Split { index, count, tensors: 9 } }
+        Part { name: name.into(), split: Split { index, count, tensors: Some(9) } }
     }
 
     /// The files of each model, and the kinds of what was found.
@@ -184,9 +244,31 @@ mod tests {
         ];
         let expected = vec!["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"];
         assert_eq!(found(&twice), [(expected, vec!["RepeatedPart", "MissingPart"])]);
-        assert_eq!(models(&twice)[0].missing, ["m-00003-of-00003.gguf"]);
+        let found_twice = &models(&twice)[0];
+        assert_eq!(found_twice.missing, ["m-00003-of-00003.gguf"]);
+        assert_eq!(found_twice.ambiguous, ["m-00002-of-00003.gguf"]);
         let without_first = [part("m-00002-of-00002.gguf", 1, 2)];
         assert_eq!(found(&without_first), [(vec!["m-00002-of-00002.gguf"], vec!["MissingPart"])]);
+        // A copy under another name, beside the complete model or in place of a part.
+        let mut copied = twice.to_vec();
+        copied[2] = part("m-00002-of-00003 (1).gguf", 1, 3);
+        copied.push(part("m-00003-of-00003.gguf", 2, 3));
+        let all = vec!["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"];
+        assert_eq!(found(&copied), [(all, vec!["RepeatedPart"])]);
+        let mut renamed = twice.to_vec();
+        renamed.push(part("third.gguf", 2, 3));
+        let all = vec!["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "third.gguf"];
+        assert_eq!(found(&renamed), [(all, vec!["RepeatedPart", "MisnamedPart"])]);
+        assert_eq!(
+            found(&[part("m-00001-of-00002.gguf", 0, 2), part("x", 2, 2)])[0].1,
+            ["InvalidPart", "MissingPart"]
+        );
+        // What the parts state of the whole.
+        let mut differing = [part("m-00001-of-00002.gguf", 0, 2), part("m-00002-of-00002.gguf", 1, 2)];
+        differing[1].split.tensors = Some(8);
+        assert_eq!(found(&differing)[0].1, ["CountsDiffer"]);
+        differing.iter_mut().for_each(|part| part.split.tensors = None);
+        assert_eq!(found(&differing)[0].1, ["MissingKey"]);
         let many = models(&[part("x.gguf", 5, u64::MAX)]);
         assert!(many[0].problems.len() < 70 && many[0].missing.len() < 70);
     }

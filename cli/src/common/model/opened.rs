@@ -1,0 +1,100 @@
+//! An open file of a model: its tensors, its warnings and problems, its shards.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use tenslice::{Component, Error, ErrorKind, File, Tensor, Warning, Warnings};
+
+use super::files::Shards;
+use crate::common::budget::Stop;
+use crate::common::failure::Failure;
+use crate::common::problem::Problem;
+use crate::common::reading::stored;
+use crate::common::text::printable;
+
+/// An open file of a model.
+pub struct Opened<'m> {
+    pub path: &'m Path,
+    /// Its name in the index or among the parts; `None` for the file that the user named.
+    pub name: Option<&'m str>,
+    pub bytes: &'m [u8],
+    pub file: File<'m>,
+    /// The warnings of the file, after all names have been compared.
+    pub warnings: Warnings,
+    pub shards: &'m Shards,
+    /// Tensors that the index has elsewhere, or not at all.
+    pub unlisted: HashSet<String>,
+    /// How many chunks of a Blosc2 array were never written.
+    pub uninitialised_chunks: u64,
+}
+
+impl<'m> Opened<'m> {
+    /// The tensors of the file that are tensors of the model.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor<'m>> {
+        let is_listed =
+            |tensor: &Tensor<'m>| self.unlisted.is_empty() || !self.unlisted.contains(&tensor.name().to_string());
+        self.file.tensors().filter(is_listed)
+    }
+
+    /// The bytes that these tensors take in the file.
+    pub fn stored(&self) -> u64 {
+        self.tensors().map(|tensor| stored(&tensor)).fold(0, u64::saturating_add)
+    }
+
+    /// The number of these tensors.
+    pub fn tensor_count(&self) -> u64 {
+        self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
+    }
+
+    /// Tensors of the file that cannot be read.
+    pub fn problems(&self) -> Vec<Problem> {
+        if !self.warnings.contains(Warning::UnreadableTensor) {
+            return Vec::new();
+        }
+        let of_one = |tensor: Tensor<'m>| Some(Problem::of_error(self.name, &tensor, tensor.problem()?, self.bytes));
+        self.tensors().filter_map(of_one).collect()
+    }
+
+    /// An error of this file, or a limit that was reached in it.
+    pub fn fail(&self, stop: impl Into<Stop>) -> Failure {
+        let failure = Failure::of(stop, self.bytes);
+        if let Some(name) = self.name { failure.in_file(name) } else { failure }
+    }
+
+    /// The warnings of this file, and those of reading its data, as bits.
+    pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
+        let of_data = of_data & !Warning::Uninitialised.bit(); // counted below
+        let mut all = Problem::of_warnings(&self.file, self.name, self.warnings, of_data);
+        let count = self.uninitialised_chunks;
+        if count > 0 {
+            let message = format!(
+                "{count} chunk{} never written, which read as zeros",
+                if count == 1 { " was" } else { "s were" }
+            );
+            let file = self.name.map(Into::into);
+            all.push(Problem { file, ..Problem::new(Warning::Uninitialised.name(), message) });
+        }
+        all
+    }
+
+    /// The warnings that matter to everyone who uses the data.
+    pub fn warnings_of_data(&self) -> Vec<Problem> {
+        let kinds = [Warning::Uninitialised, Warning::UnknownDigest].map(Warning::name);
+        self.warnings(0).into_iter().filter(|warning| kinds.contains(&warning.kind)).collect()
+    }
+
+    /// Explains why the bytes of a component are not here.
+    pub fn without_shard(&self, component: &Component<'_>) -> Failure {
+        let name = component.shard().unwrap_or_default();
+        let why = self.shards.lacking.get(name).map(|why| format!(": {why}")).unwrap_or_default();
+        Failure::new(ErrorKind::InShard.name(), format!("the bytes are in shard \"{}\"{why}", printable(name)))
+    }
+
+    /// A component with its bytes, if they are in a shard; `None` if that is missing.
+    pub fn with_shard<'s>(&'s self, component: &Component<'m>) -> Result<Option<Component<'s>>, Error> {
+        match component.shard() {
+            None => Ok(Some(*component)),
+            Some(name) => self.shards.found.get(name).map(|bytes| component.with_shard(bytes)).transpose(),
+        }
+    }
+}
