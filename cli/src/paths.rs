@@ -11,8 +11,7 @@ use crate::common::model::Target;
 use crate::common::model::files::{files_of_index, models_of};
 
 /// How the names of tensor files end.
-const ENDINGS: [&str; 10] =
-    [".zt", ".safetensors", ".safetensors.index.json", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+const ENDINGS: [&str; 9] = [".zt", ".safetensors", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
 /// The file, or what is below the folder, in the order of names: models in several files, and each file that belongs to
 /// none. Hidden files and folders are skipped.
@@ -53,14 +52,16 @@ fn targets_of(found: &[PathBuf]) -> Vec<Target> {
     models.into_iter().map(Target::Parts).chain(alone).collect()
 }
 
+/// Returns true for the name of an index, such as `model.safetensors.index.json` or `model.safetensors.index.fp16.json`.
 fn is_index(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".safetensors.index.json"))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.contains(".safetensors.index.") && name.ends_with(".json")
 }
 
 /// Whether its name or its first bytes are those of a tensor file. Many other files are ZIP archives, and begin like NPZ.
 fn is_tensor_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+    if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path) {
         return true;
     }
     let mut head = Vec::new();

@@ -9,7 +9,6 @@ use tenslice::{
 use super::budget::{Budget, Stop};
 use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
-use super::model::files::MISSING_SHARD;
 use super::model::{Model, Opened};
 use super::problem::Problem;
 use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, sha256};
@@ -71,8 +70,8 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
     if model.has_parts() {
         record["files"] = of_files;
     }
-    // All data of a file is read, though a shard of it is missing.
-    let is_error = |problem: &&Problem| work.is_some() && problem.kind != MISSING_SHARD;
+    // The files that are here are sound, even if others are missing.
+    let is_error = |problem: &&Problem| work.is_some() && !problem.is_missing_file();
     if let Some(problem) = problems.iter().find(is_error) {
         record["error"] = json!({"kind": problem.kind, "message": problem.line(), "offset": problem.offset});
     }

@@ -125,7 +125,7 @@ fn missing_files_are_all_named_and_hide_no_other() {
     assert_eq!((refused.status, refused.err.lines().count()), (1, 4), "{}", refused.err);
     let refused = run_of(&["list", "--digest", "--json", &index]);
     let record: Value = serde_json::from_str(&refused.out).unwrap();
-    assert_eq!((refused.status, &record["error"]["kind"]), (1, &"MissingFile".into()));
+    assert_eq!((refused.status, &record["error"]["kind"]), (1, &"UnknownFormat".into()));
     assert_eq!(names(&record), ["a"]);
     assert_eq!(run_of(&["show", &index, "a"]).status, 0);
     let shown = run_of(&["show", &index, "c"]);
@@ -218,6 +218,22 @@ fn parts_are_missing_or_stored_twice() {
     );
     let sum = ["the parts have 4 tensors together; split.tensors.count says 3"];
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
+}
+
+/// An index in a folder stands for its files, whatever else its name says.
+#[test]
+fn indices_in_a_folder() {
+    let folder = Folder::new();
+    folder.write("1.safetensors", &safetensors(&[("a", 1.0)]));
+    folder.write("model.safetensors.index.fp16.json", &index(&[("a", "1.safetensors"), ("b", "2.safetensors")]));
+    folder.write("by-hand.safetensors.index.json", br#"{"weight_map":{"a":"1.safetensors","b":null,"c":["x"]}}"#);
+    let checked = run(&["verify", folder.as_path().to_str().unwrap()]);
+    assert_eq!(checked.status, 1);
+    assert!(checked.err.contains("2.safetensors: the file is missing"), "{}", checked.err);
+    for name in ["tensor \"b\" of the index has no name of a file, but null", "tensor \"c\" of the index"] {
+        assert!(checked.err.contains(name), "{}", checked.err);
+    }
+    assert_eq!((checked.out.as_str(), checked.err.lines().count()), ("", 3), "{}", checked.out);
 }
 
 /// Two quantizations of a model state the same numbers.

@@ -11,10 +11,7 @@ use super::names_of_index;
 use super::parts::{self, Part, Split};
 use crate::common::failure::Failure;
 use crate::common::mapping::{Mapping, map};
-use crate::common::problem::Problem;
-
-/// The kind of the problem that a shard of a zTensor 2 file is not beside it.
-pub const MISSING_SHARD: &str = "MissingShard";
+use crate::common::problem::{MISSING_SHARD, Problem};
 
 /// The shards of a zTensor 2 file.
 #[derive(Default)]

@@ -18,11 +18,11 @@ use tenslice::{Error, ErrorKind, File, Tensor, Warnings};
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 pub use self::opened::Opened;
-use self::parts::{MISSING_PART, Part, REPEATED_PART, Split};
+use self::parts::{Part, REPEATED_PART, Split};
 use super::details::uninitialised_chunks;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
-use super::problem::Problem;
+use super::problem::{MISSING_FILE, MISSING_PART, Problem};
 use super::text::printable;
 
 /// The unit that a command reads: a file, or the parts of a model.
@@ -162,7 +162,7 @@ impl Mapped {
         match map(&path) {
             Ok(bytes) => self.files.push(MappedFile { path, name: Some(name), bytes, shards: Shards::default() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.problems.push(Problem::of_file("MissingFile", &name, "the file is missing"));
+                self.problems.push(Problem::of_file(MISSING_FILE, &name, "the file is missing"));
             }
             Err(error) => self.problems.push(Problem::of_failure(&name, Failure::unreadable(&error))),
         }

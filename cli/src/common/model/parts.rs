@@ -8,11 +8,8 @@ use std::collections::BTreeMap;
 use tenslice::gguf::PartName;
 use tenslice::{ErrorKind, File};
 
-use crate::common::problem::Problem;
+use crate::common::problem::{MISSING_PART, Problem};
 use crate::common::text::printable;
-
-/// The kind of the problem that no file is a certain part.
-pub const MISSING_PART: &str = "MissingPart";
 
 /// The kind of the problem that two files are the same part.
 pub const REPEATED_PART: &str = "RepeatedPart";
