@@ -137,9 +137,11 @@ fn chunks_that_were_never_written_are_counted() {
     for verified in [opened.verify().unwrap(), opened.verify_with(&mut BuiltIn::default(), &mut scratch).unwrap()] {
         assert!(verified.warnings.contains(Warning::Uninitialised));
     }
-    for written in ["b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/default_f4_0.b2nd"] {
+    assert_eq!(opened.verify_scratch_length(), frame.table_scratch_length().ok());
+    for written in ["b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/default_f4_0.b2nd", "b2nd/good/empty_0_disk_0.b2nd"] {
         let bytes = fixture(written);
         let opened = File::open(&bytes).unwrap();
+        assert_eq!(opened.check_length(), Some(0), "a file of one tensor has nothing to compare");
         assert_eq!(opened.as_b2nd().unwrap().uninitialised_chunks(&mut scratch), Ok(0), "{written}");
         assert!(opened.verify().unwrap().warnings.is_empty(), "{written}");
     }
