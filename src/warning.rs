@@ -52,8 +52,9 @@ impl Warning {
     }
 }
 
-/// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`.
-const TENSOR_WARNINGS: usize = 6;
+/// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`. A file is on the stack of a chip: where
+/// no format has the last of them, [`Warning::UnreadableTensor`], it takes no room.
+const TENSOR_WARNINGS: usize = if cfg!(any(feature = "gguf", feature = "npz", feature = "b2nd")) { 6 } else { 5 };
 
 /// The warnings of a file: a set and, for each warning about a tensor, the first tensor concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,7 +152,8 @@ mod tests {
     fn warnings_of_tensors_have_a_place() {
         for &warning in Warning::ALL {
             assert!(warning.code() < 32);
-            if warning.code() < 8 {
+            let is_possible = TENSOR_WARNINGS > 5 || warning != Warning::UnreadableTensor;
+            if warning.code() < 8 && is_possible {
                 assert!(usize::from(warning.code()) < TENSOR_WARNINGS, "{warning:?}");
                 let mut warnings = Warnings::default();
                 warnings.add_tensor(warning.bit(), 5);
