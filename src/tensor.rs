@@ -164,9 +164,21 @@ impl<'a> Tensor<'a> {
         dispatch!(&self.file, file => file.problem(&self.record))
     }
 
-    /// Returns the error of a call that cannot read the elements: the tensor's own, if it has one.
+    /// Returns the error of a call that cannot read the elements: the tensor's own, if it has one. Inlined in builds without
+    /// dense tensors: they leave out what reads those only if it is seen that this is an error.
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(
+        any(
+            feature = "ztensor",
+            feature = "ztensor2",
+            feature = "tens",
+            feature = "npy",
+            feature = "npz",
+            feature = "safetensors",
+            feature = "gguf"
+        ),
+        inline(never)
+    )]
     pub(crate) fn refusal(&self, kind: ErrorKind) -> Error {
         self.problem().unwrap_or_else(|| self.error(kind))
     }
@@ -374,9 +386,10 @@ impl<'a> Tensor<'a> {
         ByteOrder::NATIVE
     }
 
-    /// Whether it may be in chunks: a proxy of another array is, too, and its layout is one that has no code.
+    /// Whether it may be in chunks: a proxy of another array is, too, and its layout is one that has no code. Builds without
+    /// such a format leave out what is for chunks alone.
     const fn is_in_chunks(&self) -> bool {
-        matches!(self.record.layout, Layout::Chunked | Layout::Other)
+        cfg!(feature = "b2nd") && matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
 
     #[inline(never)] // keeps its stack frame out of the others
