@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::chunk::{codec_name, filter_name};
-use super::{frame, values, version};
+use super::{frame, version};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
@@ -80,7 +80,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// Why an object has no values, and what to do.
 fn why_lazy(input: Input<'_>) -> (Option<&'static str>, Option<&'static str>) {
-    let kind = frame::metalayers_of(input).map(|header| values::kind(&ParseContext::of(input), header));
+    let kind = frame::metalayers_of(input).map(|header| header.kind(&ParseContext::of(input)));
     match kind {
         // Without the metalayer of an object there is that of an older version.
         Some(None | Some([b'l', b'a', b'z', b'y', ..])) => (

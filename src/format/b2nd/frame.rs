@@ -1,6 +1,6 @@
 //! The frame: its header, its trailer, and the metalayers in both.
 //!
-//! Depends on `place`, `error`, `bytes`. The specification calls the parts MessagePack, but every writer puts every
+//! Depends on `place`, `error`, `bytes`, and on `values`. The specification calls the parts MessagePack, but every writer puts every
 //! field at a constant offset after a constant marker, so that no general parser is needed; each marker must have its
 //! expected value.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ use zerocopy::big_endian::{I16, I32, I64, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::stop;
+use super::values::{OBJECT, Values};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
@@ -157,7 +158,7 @@ impl Header {
 }
 
 /// Reads header and trailer, and checks everything except the chunks and the contents of metalayers.
-pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
+pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<(Parts<'a>, Values)> {
     let length = opening.input.length();
     let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
     if length < HEADER {
@@ -194,9 +195,9 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<Parts<'a>> {
         [0x94, ..] => return Err(wrong_marker(Item::Version, trailer_at.saturating_add(1))),
         _ => return Err(wrong_marker(Item::Trailer, trailer_at)),
     }
-    parts.metalayers().check(opening)?;
+    let values = parts.metalayers().check(opening)?;
     parts.variable_metalayers(opening.input).check(opening)?;
-    Ok(parts)
+    Ok((parts, values))
 }
 
 /// The metalayers of the header of a frame, for a message.
@@ -271,6 +272,13 @@ impl<'a> Parts<'a> {
         let end = self.number(Header::frame_length).saturating_sub(TAIL);
         let bytes = input.get(Extent::new(self.trailer_at, end.saturating_sub(self.trailer_at)));
         Metalayers::new(bytes.unwrap_or_default(), self.trailer_at, 2)
+    }
+
+    /// Whether a proxy does not tell which of the values in its chunks were fetched.
+    #[inline(never)] // keeps its stack frame out of the others
+    pub(super) fn are_mixed(&self, input: Input<'a>) -> bool {
+        let (opening, trailer) = (ParseContext::of(input), self.variable_metalayers(input));
+        [&b"proxy-fetched-blocks"[..], b"proxy-dirty"].iter().any(|name| trailer.content_of(&opening, name).is_some())
     }
 
     /// A number of the header.
@@ -373,8 +381,8 @@ impl<'a> Metalayers<'a> {
         Cursor { at, ..Cursor::new(opening, self.bytes, self.start) }
     }
 
-    /// Checks all of them.
-    fn check(self, opening: &ParseContext<'a>) -> ParseResult<()> {
+    /// Checks all of them. Returns where those of a header say that the values are.
+    fn check(self, opening: &ParseContext<'a>) -> ParseResult<Values> {
         let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
         let all = self.cursor(opening, self.at);
@@ -395,6 +403,7 @@ impl<'a> Metalayers<'a> {
             [0xdc, ..] => return fail(ErrorKind::CountsDiffer, contents.saturating_add(1)),
             _ => return fail(ErrorKind::WrongMarker, contents),
         }
+        let mut values = Values::Here;
         let mut each = self.cursor(opening, self.at);
         for before in 1..=self.left {
             let (name, place) = entry(&mut each)?;
@@ -402,6 +411,7 @@ impl<'a> Metalayers<'a> {
                 return fail(ErrorKind::OutOfPlace, each.at.saturating_sub(PLACE));
             }
             self.content(&each, place)?;
+            values = values.max(Values::of_name(name.bytes()));
             let mut others = self.cursor(opening, each.at);
             for _ in before..self.left {
                 let at = others.at;
@@ -410,7 +420,7 @@ impl<'a> Metalayers<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(values)
     }
 
     /// The content at `place`, which is from the entry that `index` has read; also the offset of the content.
@@ -437,15 +447,20 @@ impl<'a> Metalayers<'a> {
     }
 
     /// The content of the first metalayer of that name, and where it is in the file.
-    #[inline(never)] // once, not for each name
-    pub(super) fn content_of(&self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
-        let mut all = *self;
+    pub(super) fn content_of(mut self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
         loop {
-            let (found, content, at) = all.read(opening)?;
+            let (found, content, at) = self.read(opening)?;
             if found.bytes() == name {
                 return Some((content, at));
             }
         }
+    }
+
+    /// The letters by which the kind of an object begins, for its message; `None` if the array is none, or its metalayer is
+    /// not the map of MessagePack that python-blosc2 writes, whose first key is `kind`.
+    pub(super) fn kind(self, opening: &ParseContext<'a>) -> Option<&'a [u8]> {
+        let (content, _) = self.content_of(opening, OBJECT)?;
+        content.strip_prefix(b"\x82\xa4kind")?.get(1..)
     }
 
     /// Returns the first metalayer of that name.

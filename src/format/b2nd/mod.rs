@@ -399,7 +399,7 @@ impl<'a> Frame<'a> {
 
     /// Fails with `NoValues` if none of the chunks has values, or a proxy does not tell which have.
     fn check_values(&self) -> Result<()> {
-        if self.values == Values::Fetched && values::are_mixed(&ParseContext::of(self.input), &self.parts) {
+        if self.values == Values::Fetched && self.parts.are_mixed(self.input) {
             return Err(fail(ErrorKind::NoValues, Item::Component, self.region().offset));
         }
         self.no_values().map_or(Ok(()), Err)
@@ -499,7 +499,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     /// Checks header, trailer and metalayers, and the region of the chunks. The table of offsets and the chunks are
     /// checked when they are read.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
-        let parts = frame::open(opening)?;
+        let (parts, values) = frame::open(opening)?;
         let array = array::of(opening, &parts)?;
         let (version, typesize) =
             Header::of(parts.header).map_or((0, 0), |header| (header.version(), header.short_typesize()));
@@ -513,7 +513,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             typesize,
             chunk_count: 0,
             warnings: 0,
-            values: values::of(opening, &parts),
+            values,
         };
         if file.values == Values::Lazy {
             file.warnings = Warning::UnreadableTensor.bit();
