@@ -53,8 +53,8 @@ impl Warning {
 }
 
 /// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`. A file is on the stack of a chip: where
-/// no format has the last of them, [`Warning::UnreadableTensor`], it takes no room.
-const TENSOR_WARNINGS: usize = if cfg!(any(feature = "gguf", feature = "npz", feature = "b2nd")) { 6 } else { 5 };
+/// no format of several tensors has the last of them, [`Warning::UnreadableTensor`], it takes no room.
+const TENSOR_WARNINGS: usize = if cfg!(any(feature = "gguf", feature = "npz")) { 6 } else { 5 };
 
 /// The warnings of a file: a set and, for each warning about a tensor, the first tensor concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,8 +93,10 @@ impl Warnings {
     /// [`Tensor::warnings`](crate::Tensor::warnings) tells whether it is about that tensor.
     #[must_use]
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
-        let index = self.first.get(usize::from(warning.code()))?;
-        self.contains(warning).then_some(u64::from(*index))
+        let first = self.first.get(usize::from(warning.code())).copied();
+        // Without a place, in a file of one tensor.
+        let index = first.or((warning == Warning::UnreadableTensor).then_some(0))?;
+        self.contains(warning).then_some(u64::from(index))
     }
 
     /// Creates the warnings of a file from bits, none of them about a tensor.

@@ -7,7 +7,7 @@
 use super::chunk::{codec_name, filter_name};
 use super::{frame, version};
 use crate::bytes::extent::Extent;
-use crate::bytes::source::{Input, ParseContext};
+use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
@@ -80,7 +80,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// Why an object has no values, and what to do.
 fn why_lazy(input: Input<'_>) -> (Option<&'static str>, Option<&'static str>) {
-    let kind = frame::metalayers_of(input).map(|header| header.kind(&ParseContext::of(input)));
+    let kind = frame::metalayers_of(input).map(frame::Metalayers::kind);
     match kind {
         // Without the metalayer of an object there is that of an older version.
         Some(None | Some([b'l', b'a', b'z', b'y', ..])) => (

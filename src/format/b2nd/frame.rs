@@ -11,7 +11,7 @@ use zerocopy::big_endian::{I16, I32, I64, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::stop;
-use super::values::{OBJECT, Values};
+use super::values::{self, OBJECT, Values};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
@@ -277,8 +277,8 @@ impl<'a> Parts<'a> {
     /// Whether a proxy does not tell which of the values in its chunks were fetched.
     #[inline(never)] // keeps its stack frame out of the others
     pub(super) fn are_mixed(&self, input: Input<'a>) -> bool {
-        let (opening, trailer) = (ParseContext::of(input), self.variable_metalayers(input));
-        [&b"proxy-fetched-blocks"[..], b"proxy-dirty"].iter().any(|name| trailer.content_of(&opening, name).is_some())
+        let mut trailer = self.variable_metalayers(input);
+        trailer.any(|metalayer| matches!(metalayer.name, "proxy-fetched-blocks" | "proxy-dirty"))
     }
 
     /// A number of the header.
@@ -403,7 +403,7 @@ impl<'a> Metalayers<'a> {
             [0xdc, ..] => return fail(ErrorKind::CountsDiffer, contents.saturating_add(1)),
             _ => return fail(ErrorKind::WrongMarker, contents),
         }
-        let mut values = Values::Here;
+        let mut values = u8::MAX;
         let mut each = self.cursor(opening, self.at);
         for before in 1..=self.left {
             let (name, place) = entry(&mut each)?;
@@ -411,7 +411,7 @@ impl<'a> Metalayers<'a> {
                 return fail(ErrorKind::OutOfPlace, each.at.saturating_sub(PLACE));
             }
             self.content(&each, place)?;
-            values = values.max(Values::of_name(name.bytes()));
+            values = values.min(values::NAMES.number_of(name.bytes()));
             let mut others = self.cursor(opening, each.at);
             for _ in before..self.left {
                 let at = others.at;
@@ -420,7 +420,7 @@ impl<'a> Metalayers<'a> {
                 }
             }
         }
-        Ok(values)
+        Ok(Values::of_number(values))
     }
 
     /// The content at `place`, which is from the entry that `index` has read; also the offset of the content.
@@ -458,9 +458,8 @@ impl<'a> Metalayers<'a> {
 
     /// The letters by which the kind of an object begins, for its message; `None` if the array is none, or its metalayer is
     /// not the map of MessagePack that python-blosc2 writes, whose first key is `kind`.
-    pub(super) fn kind(self, opening: &ParseContext<'a>) -> Option<&'a [u8]> {
-        let (content, _) = self.content_of(opening, OBJECT)?;
-        content.strip_prefix(b"\x82\xa4kind")?.get(1..)
+    pub(super) fn kind(self) -> Option<&'a [u8]> {
+        self.get_named(OBJECT)?.content.strip_prefix(b"\x82\xa4kind")?.get(1..)
     }
 
     /// Returns the first metalayer of that name.

@@ -1,7 +1,7 @@
 //! Whether the values of an array are in its chunks. The metalayers of python-blosc2 say if they are elsewhere, or
 //! still to be computed: the chunks then are placeholders, which read as zeros.
 //!
-//! Depends on nothing; `frame` reads the metalayers.
+//! Depends on `bytes`; `frame` reads the metalayers.
 //!
 //! ```text
 //! header   b2o            an object: {"kind": "lazyexpr", "lazyudf", "c2array" or "remote_array", "version": 1}
@@ -12,11 +12,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// The name of the metalayer of an object.
-pub(super) const OBJECT: &[u8] = b"b2o";
+use crate::bytes::keywords::{Keywords, keywords};
 
-/// Where the values of an array are. Of what several metalayers say, the greatest holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The name of the metalayer of an object.
+pub(super) const OBJECT: &str = "b2o";
+
+/// The metalayers that say where the values are: of several, the least number holds.
+pub(super) const NAMES: Keywords = keywords!["b2o": 0, "LazyArray": 0, "proxy-source": 1];
+
+/// Where the values of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Values {
     /// In the chunks.
     Here,
@@ -27,11 +32,11 @@ pub(super) enum Values {
 }
 
 impl Values {
-    /// What a metalayer of that name says in the header.
-    pub(super) fn of_name(name: &[u8]) -> Self {
-        match name {
-            OBJECT | b"LazyArray" => Self::Lazy,
-            b"proxy-source" => Self::Fetched,
+    /// What the metalayers of the header say, by the least of their numbers in [`NAMES`].
+    pub(super) const fn of_number(number: u8) -> Self {
+        match number {
+            0 => Self::Lazy,
+            1 => Self::Fetched,
             _ => Self::Here,
         }
     }
