@@ -293,10 +293,10 @@ tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice
 
 /**
  * Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is
- * unknown, or its header is invalid. Otherwise returns OK. Each call that reads its elements returns the same error;
- * tenslice_component_stored returns its bytes as they are in the file.
+ * unknown, its header is invalid, or its values are not in the file. Otherwise returns OK. Each call that reads its
+ * elements returns the same error; tenslice_component_stored returns its bytes as they are in the file.
  *
- * Errors: UNKNOWN_DTYPE, and for an array of an NPZ archive those of an invalid NPY file.
+ * Errors: UNKNOWN_DTYPE, NO_VALUES, and for an array of an NPZ archive those of an invalid NPY file.
  */
 tenslice_status tenslice_tensor_problem(const tenslice_tensor *tensor, tenslice_error *error);
 

@@ -143,8 +143,9 @@ impl<'a> Tensor<'a> {
     }
 
     /// Returns why its elements cannot be read, if it has the warning
-    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor): its type is unknown, or its header is invalid. Each call
-    /// that reads elements returns this error. Its component has the stored bytes.
+    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor): its type is unknown, its header is invalid, or its values
+    /// are not in the file. Each call that reads elements returns this error. Its component, if it has one, has the stored
+    /// bytes.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");

@@ -68,10 +68,10 @@ pub extern "C" fn tenslice_tensor_get_info(
 }
 
 /// Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is unknown,
-/// or its header is invalid. Otherwise returns OK. Each call that reads its elements returns the same error;
-/// tenslice_component_stored returns its bytes as they are in the file.
+/// its header is invalid, or its values are not in the file. Otherwise returns OK. Each call that reads its elements
+/// returns the same error; tenslice_component_stored returns its bytes as they are in the file.
 ///
-/// Errors: UNKNOWN_DTYPE, and for an array of an NPZ archive those of an invalid NPY file.
+/// Errors: UNKNOWN_DTYPE, NO_VALUES, and for an array of an NPZ archive those of an invalid NPY file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_problem(
     tensor: Handle<tenslice_tensor>,
