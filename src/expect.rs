@@ -171,7 +171,7 @@ impl Mismatch<'_, '_> {
             in_order(out, expected.expected_order().unwrap_or(Order::RowMajor));
             out.text("; the file has it");
             in_order(out, tensor.order());
-            return out.text(": expect that order, or transpose it");
+            return out.text(": expect that order");
         }
         out.text("; the file has ");
         out.text(tensor.dtype().map_or("numbers", DType::name_for_c));
