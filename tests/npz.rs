@@ -130,7 +130,9 @@ fn one_bad_entry() {
             let mut source = Source::new(bytes.len() as u64);
             let in_parts = support::open_in_parts(&bytes, &[], &mut source).unwrap();
             assert_eq!(support::describe(&file), support::describe(&in_parts), "{name}");
-            assert_eq!(file.verify().unwrap_err().kind(), *kind, "{name}");
+            // The entries before the bad one have a CRC, which the check of the whole file comes to first.
+            let verified = if cfg!(feature = "crc32") || place == 0 { *kind } else { ErrorKind::NotBuiltIn };
+            assert_eq!(file.verify().unwrap_err().kind(), verified, "{name}");
             for (number, tensor) in file.tensors().enumerate() {
                 let name_here = tensor.name().to_string();
                 let (found, indexed) = (file.find(&name_here).unwrap(), index.find(&name_here).unwrap());
