@@ -727,10 +727,59 @@ static void escapes(const char *folder)
     CHECK(means(latin, "\xff\0\xe9", 3));
 }
 
+/* What widely used writers write in violation of the specification is read, with a warning. */
+static void accepted_with_a_warning(const char *folder)
+{
+    blob b = load(folder, "safetensors/quirks/st_metadata_null.safetensors"), padded;
+    tenslice_file file;
+    tenslice_file_info info;
+    tenslice_tensor tensor;
+    tenslice_cursor cursor;
+    tenslice_value key, value;
+    tenslice_gguf_tensor_info seen;
+    uint64_t shape[5];
+    uint32_t rank;
+
+    info.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_NULL_METADATA);
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &cursor));
+    key.struct_size = value.struct_size = sizeof value;
+    EXPECT(TENSLICE_END, tenslice_attributes_next(&cursor, &key, &value, NULL));
+    free(b.data);
+
+    b = load(folder, "gguf/quirks/gg_rank5.gguf");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_MANY_DIMENSIONS);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "a", 1, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_shape(&tensor, shape, 5, &rank));
+    seen.struct_size = sizeof seen;
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&cursor, &seen, NULL));
+    CHECK(rank == 5 && seen.rank == 5 && shape[4] == seen.ne[0] && shape[0] == seen.ne[4] && seen.ne[5] == 1);
+    free(b.data);
+
+    b = load(folder, "npz/stored.npz");
+    padded.size = b.size + 5000;
+    padded.data = malloc(padded.size);
+    CHECK(padded.data != NULL);
+    memcpy(padded.data, b.data, b.size);
+    memset(padded.data + b.size, 0xff, 5000); /* erased flash */
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, padded.data, padded.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.warnings == TENSLICE_WARNING_TRAILING_BYTES);
+    padded.data[padded.size - 1] = 1;
+    EXPECT(TENSLICE_TRUNCATED, tenslice_file_open(&file, padded.data, padded.size, NULL));
+    free(padded.data);
+    free(b.data);
+}
+
 /* Which tensor is in which file. */
 static void shards(const char *folder)
 {
-    static const char *const refused[] = {"", ".", "..", "../a", "/a", "a/b", "a\\\\b", "c:a", "a\\u002fb", "\\u002e."};
+    static const char *const refused[] = {"", ".", "..", "../a", "/a", "a/", "a/../b", "a\\\\b", "c:a", "a\\u002f..", "\\u002e."};
     static const char first[] = "rs_sharded-00001-of-00002.safetensors";
     static const char second[] = "rs_sharded-00002-of-00002.safetensors";
     blob b = load(folder, "safetensors/rs_sharded.safetensors.index.json");
@@ -1016,7 +1065,7 @@ static void blocks(const char *folder)
             CHECK(info.dtype == 0 && info.layout == TENSLICE_LAYOUT_BLOCKS && same(info.layout_name, layout));
             CHECK(seen.name.data == info.name.data && seen.ggml_type == types[i].number && seen.rank == info.rank);
             EXPECT(TENSLICE_OK, tenslice_tensor_shape(&tensor, shape, 4, &rank));
-            CHECK(rank == 2 && shape[0] == seen.ne[1] && shape[1] == seen.ne[0] && seen.ne[2] == 1 && seen.ne[3] == 1);
+            CHECK(rank == 2 && shape[0] == seen.ne[1] && shape[1] == seen.ne[0] && seen.ne[2] == 1 && seen.ne[7] == 1);
             EXPECT(TENSLICE_OK, tenslice_tensor_block(&tensor, &number, &elements, &length));
             CHECK(number == types[i].number && elements == types[i].elements && length == types[i].bytes);
             EXPECT(TENSLICE_OK, tenslice_tensor_block(&tensor, NULL, NULL, NULL));
@@ -1322,6 +1371,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     regions(argv[1]);
+    accepted_with_a_warning(argv[1]);
     no_values(argv[1]);
     dictionaries(argv[1]);
     symmetries(argv[1]);

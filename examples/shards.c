@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         }
     }
 
-    /* The names of files were checked when the index was opened: each is beside it. */
+    /* The paths of files were checked when the index was opened: none leads out of its folder. */
     folder = strrchr(argv[1], '/') ? (size_t)(strrchr(argv[1], '/') + 1 - argv[1]) : 0;
     for (i = 0; i < count; i++) {
         size_t length;

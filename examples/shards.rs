@@ -51,7 +51,7 @@ fn list_index(out: &mut impl Write, path: &Path, names: &[String]) -> Result<boo
             |entry: &IndexEntry<'_>| names.is_empty() || names.iter().any(|name| entry.name == name.as_str());
         let wanted: Vec<_> = index.entries().filter(|entry| entry.file == file && is_wanted(entry)).collect();
         if !wanted.is_empty() {
-            // The names of files were checked when the index was opened: each is beside it.
+            // The paths of files were checked when the index was opened: none leads out of its folder.
             let shard = path.with_file_name(file.to_string());
             is_complete &= list_shard(out, &shard, &wanted).unwrap_or_else(|error| complain(&shard, error));
         }
@@ -138,7 +138,8 @@ mod tests {
             (r#"{"dec.w": "a", "x": "c"}"#, &[], ("dec.w f32 [2, 3] a\n", false)),
             (r#"{"dec.w": "a", "x": "empty"}"#, &[], ("dec.w f32 [2, 3] a\n", false)),
             (r#"{"dec.w": "a"}"#, &["x"], ("", false)),
-            (r#"{"dec.w": "./a"}"#, &[], ("", false)),
+            (r#"{"dec.w": "./a"}"#, &[], ("dec.w f32 [2, 3] ./a\n", true)),
+            (r#"{"dec.w": "../a"}"#, &[], ("", false)),
             ("{}", &[], ("", true)),
             ("", &[], ("", false)),
         ] {

@@ -36,6 +36,8 @@ pinned! {
         PlacesUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
         KeysUnchecked = 25, "too many unsorted keys to compare without memory; check does";
         Uninitialised = 26, "chunks were never written; they read as zeros";
+        NullMetadata = 27, "the metadata is null, as MLX writes it; read as none";
+        ManyDimensions = 28, "a tensor has more than 4 dimensions, which ggml does not read";
     }
 }
 

@@ -275,21 +275,51 @@ fn shapes() {
         let tensor = file.find("t").unwrap();
         assert_eq!(tensor.shape(), [3, 1, 4, 5][..]);
         let info = file.as_gguf().unwrap().infos().next().unwrap();
-        assert_eq!((info.ne, info.rank, info.ggml_type, info.offset), ([5, 4, 1, 3], 4, I8, 0));
+        assert_eq!((info.ne, info.rank, info.ggml_type, info.offset), ([5, 4, 1, 3, 1, 1, 1, 1], 4, I8, 0));
         let bytes =
             Gguf::new(version, is_big).tensor("s", &[], F32, &[0; 4]).tensor("v", &[2, 1], F32, &[0; 8]).bytes();
         let file = File::open(&bytes).unwrap();
         assert_eq!(file.find("s").unwrap().shape(), [0; 0][..]);
         assert_eq!(file.find("v").unwrap().shape(), [1, 2][..]);
         let infos: Vec<_> = file.as_gguf().unwrap().infos().collect();
-        assert_eq!((infos[0].ne, infos[0].rank, infos[0].name), ([1; 4], 0, "s"));
-        assert_eq!((infos[1].ne, infos[1].rank, infos[1].offset), ([2, 1, 1, 1], 2, 32));
+        assert_eq!((infos[0].ne, infos[0].rank, infos[0].name), ([1; 8], 0, "s"));
+        assert_eq!((infos[1].ne, infos[1].rank, infos[1].offset), ([2, 1, 1, 1, 1, 1, 1, 1], 2, 32));
     }
-    for rank in [5_u32, 9, u32::MAX] {
+    for rank in [9_u32, 10, u32::MAX] {
         let bytes = with(tensor(&[1, 1, 1, 1], I8, 1), AFTER_NAME, &rank.to_le_bytes());
-        let message = "3: tensor \"t\": shape: a tensor has at most 4 dimensions";
+        let message = "3: tensor \"t\": shape: a tensor has at most 8 dimensions";
         refused(&bytes, ErrorKind::TooMany, Item::Shape, AFTER_NAME, message);
     }
+}
+
+/// As models for videos are published, though ggml reads four dimensions.
+#[test]
+fn more_dimensions_than_ggml_reads() {
+    for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
+        let all = [5, 2, 1, 3, 1, 2, 1, 1];
+        for rank in 5..=8 {
+            let (ne, count) = (&all[..rank], all[..rank].iter().product::<u64>());
+            let data: Vec<u8> = (0..count as u8).collect();
+            let mut file = Gguf::new(version, is_big);
+            let bytes = file.tensor("plain", &[4], I8, &[9; 4]).tensor("deep", ne, I8, &data).bytes();
+            let file = File::open(&bytes).unwrap();
+            assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::ManyDimensions]);
+            assert_eq!(file.check(&mut []).unwrap(), file.warnings());
+            let tensor = file.find("deep").unwrap();
+            assert!(tensor.shape().iter().eq(ne.iter().rev().copied()));
+            assert_eq!(tensor.data().unwrap().bytes().unwrap(), data);
+            let info = file.as_gguf().unwrap().infos().nth(1).unwrap();
+            assert_eq!((&info.ne[..rank], info.rank as usize), (ne, rank));
+            assert!(info.ne[rank..].iter().all(|length| *length == 1));
+        }
+    }
+    // Quantized blocks run along the innermost dimension.
+    let bytes = Gguf::default().tensor("t", &[32, 1, 2, 1, 1], Q4_0, &[0; 36]).bytes();
+    assert_eq!(File::open(&bytes).unwrap().find("t").unwrap().shape(), [1, 1, 2, 1, 32][..]);
+    let bytes = Gguf::default().tensor("t", &[2, 1, 32, 1, 1], Q4_0, &[0; 36]).bytes();
+    assert_eq!(File::open(&bytes).unwrap_err().kind(), ErrorKind::PartialBlock);
+    let bytes = Gguf::default().tensor("t", &[1, 1, 1, 4], I8, &[0; 4]).bytes();
+    assert!(File::open(&bytes).unwrap().warnings().is_empty());
 }
 
 #[test]

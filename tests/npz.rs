@@ -852,3 +852,50 @@ fn stated_types() {
     assert_eq!(file.find("a").unwrap().stated_type(), Some(&b"[('x', '<M8[s]')]"[..]));
     assert_eq!(file.find("b").unwrap().stated_type(), Some(&b"'|u1'"[..]));
 }
+
+/// Padding behind an archive: what a copy to flash or a text editor leaves there.
+#[test]
+fn padding_behind_an_archive() {
+    let archive = |comment: usize| {
+        let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
+        let end = bytes.len();
+        bytes[end - 2..].copy_from_slice(&(comment as u16).to_le_bytes());
+        bytes.resize(end + comment, b'x');
+        bytes
+    };
+    let mixed = [&b"\r\n"[..], &[0; 100], &[0xff; 200]].concat();
+    for comment in [0, 3, 0xffff] {
+        let plain = archive(comment);
+        assert!(File::open(&plain).unwrap().warnings().is_empty());
+        for padding in [&b"\n"[..], b"\r\n", &[0], &[0xff; 5], &[0; 4096], &[0xff; 70_000], &[0xff; 3 << 20], &mixed]
+        {
+            let bytes = [&plain, padding].concat();
+            let file = File::open(&bytes).unwrap();
+            let what = (comment, padding.len(), padding[0]);
+            assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::TrailingBytes], "{what:?}");
+            assert_eq!(file.find("a").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
+            let mut source = Source::new(bytes.len() as u64);
+            let in_parts = support::open_in_parts(&bytes, &[], &mut source).unwrap();
+            assert_eq!(in_parts.warnings(), file.warnings());
+            // Any other byte is refused, wherever it is.
+            for at in [0, padding.len() / 2, padding.len() - 1] {
+                for byte in [1, b' ', b'\t', b'P', 0x80, 0xfe] {
+                    let mut bytes = bytes.clone();
+                    bytes[plain.len() + at] = byte;
+                    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer), "{what:?} {at} {byte}");
+                }
+            }
+        }
+    }
+    // An archive with nothing but padding in place of its end.
+    let cut = archive(0);
+    for padding in [0, 0xff] {
+        let mut bytes = cut[..cut.len() - 22].to_vec();
+        bytes.resize(cut.len() + 5000, padding);
+        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
+    }
+    // Our own limit.
+    let mut bytes = cut.clone();
+    bytes.resize(cut.len() + (17 << 20), 0xff);
+    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
+}

@@ -513,7 +513,7 @@ fn every_rule_has_its_error() {
     assert!(File::open(&file(&of("\"U8\"", "[4294967296,4294967296,0]", "[0,0]"), 0)).is_ok());
 
     // ST12
-    for metadata in ["null", "[]", "\"\"", "1"] {
+    for metadata in ["[]", "\"\"", "1"] {
         let message = "attributes: the metadata must be an object";
         let header = format!("{{\"__metadata__\":{metadata}}}");
         says(&header, 0, UnexpectedType, Item::Attributes, &format!("{metadata}}}"), message);
@@ -523,6 +523,38 @@ fn every_rule_has_its_error() {
         let message = "value: values of the metadata must be strings";
         let header = format!("{{\"__metadata__\":{{\"a\":{value}}}}}");
         says(&header, 0, UnexpectedType, Item::Value, &format!("{value}}}}}"), message);
+    }
+}
+
+/// As MLX writes it into each file that has none.
+#[test]
+fn metadata_that_is_null() {
+    let entry = r#""a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
+    for header in [
+        format!(r#"{{"__metadata__":null,{entry}}}"#),
+        format!(r#"{{{entry},"__metadata__" : null }}"#),
+        format!(r#"{{"\u005f_metadata__":null,{entry}}}"#),
+    ] {
+        let bytes = file(&header, 1);
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::NullMetadata], "{header}");
+        assert_eq!(file.check(&mut []).unwrap(), file.warnings());
+        assert_eq!((file.attributes().count(), file.attributes().error()), (0, None));
+        assert_eq!((file.tensor_count(), file.tensors().count()), (1, 1));
+        assert_eq!(file.find("a").unwrap().data().unwrap().bytes().unwrap(), &bytes[bytes.len() - 1..]);
+    }
+    let plain = file(&format!("{{{entry}}}"), 1);
+    assert!(File::open(&plain).unwrap().warnings().is_empty());
+    for other in ["null", "{}", r#"{"a":"b"}"#] {
+        for header in [
+            format!(r#"{{"__metadata__":null,"__metadata__":{other}}}"#),
+            format!(r#"{{"__metadata__":{other},"__metadata__":null}}"#),
+        ] {
+            assert_eq!(refused(&file(&header, 0)).0, ErrorKind::RepeatedKey, "{header}");
+        }
+    }
+    for word in ["nul", "nulL", "none", "null1", "nullnull"] {
+        assert_eq!(refused(&file(&format!(r#"{{"__metadata__":{word}}}"#), 0)).0, ErrorKind::Malformed, "{word}");
     }
 }
 
@@ -690,7 +722,33 @@ fn metadata_of_an_index_has_values_of_all_kinds() {
 
 #[test]
 fn an_index_that_is_refused() {
-    for file in ["a/b", r"a\\b", r"..\\b", "C:x", "..", ".", "", r"\u002f", r"\u002e.", r"a\u0000", r"\u005c", "/a"] {
+    for file in [
+        r"a\\b",
+        r"..\\b",
+        "C:x",
+        "..",
+        ".",
+        "",
+        r"\u002f",
+        r"\u002e.",
+        r"a\u0000",
+        r"\u005c",
+        "/a",
+        "a/",
+        "./",
+        "a/.",
+        "a/..",
+        "../a",
+        "a/../b",
+        "./../a",
+        r"a/\u002e./b",
+        "//a",
+        r"\u002fa",
+        "/",
+        "a/b/..",
+        "../../a",
+        "a//../../b",
+    ] {
         let text = format!(r#"{{"weight_map":{{"a":"f","b":"{file}"}}}}"#);
         let (kind, item, at) = refused_index(&text);
         assert_eq!((kind, item), (ErrorKind::InvalidName, Item::Value), "{file}");
@@ -698,7 +756,10 @@ fn an_index_that_is_refused() {
         let message = Index::open(text.as_bytes()).unwrap_err().explain(text.as_bytes()).to_string();
         assert!(message.contains("the name of a file must not lead out of its folder"), "{message}");
     }
-    for file in ["...", "..a", "a..", " ", "~", "a b", "\u{e9}", "C"] {
+    for file in [
+        "...", "..a", "a..", " ", "~", "a b", "\u{e9}", "C", "a/b", "./a", "./a/./b", "a//b", ".../a", "a/..b",
+        ".a/b", "a/b../c",
+    ] {
         let text = format!(r#"{{"weight_map":{{"a":"{file}"}}}}"#);
         assert_eq!(files_of(&Index::open(text.as_bytes()).unwrap()), [file]);
     }

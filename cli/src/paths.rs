@@ -1,6 +1,6 @@
 //! The files that an argument stands for: itself, or the tensor files below a folder.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,46 +10,79 @@ use tenslice::{ErrorKind, Format};
 use crate::common::model::Target;
 use crate::common::model::files::{files_of_index, models_of};
 
-/// How the names of tensor files end.
-const ENDINGS: [&str; 9] = [".zt", ".safetensors", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+/// The endings of tensor files: such a file is listed whatever it contains, for the message that it is damaged.
+const ENDINGS: [&str; 10] =
+    [".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
 /// The file, or what is below the folder, in the order of names: models in several files, and each file that belongs to
-/// none. Hidden files and folders are skipped.
+/// none. Hidden files and folders are skipped. A file that links lead to, as in caches of models, is listed once.
 pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
     if !path.is_dir() {
         return Ok(vec![Target::File(path.into())]);
     }
-    let mut targets = Vec::new();
-    let mut folders = vec![path.to_path_buf()];
+    let mut targets = targets_of(&linked_once(tensor_files_below(path)?));
+    targets.sort_by(|a, b| a.path().cmp(b.path()));
+    let mut seen = HashSet::new();
+    targets.retain(|target| seen.insert(real_files(target)));
+    Ok(targets)
+}
+
+/// The tensor files below a folder, by their content or by their name.
+fn tensor_files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![path.to_path_buf()]);
     while let Some(folder) = folders.pop() {
-        let mut found = Vec::new();
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             let path = entry.path();
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
             }
-            // A link may lead to a file, as in caches of models, but not to a folder: it may be one above.
+            // A link may lead to a file, but not to a folder: it may be one above.
             if entry.file_type()?.is_dir() {
                 folders.push(path);
             } else if path.is_file() && is_tensor_file(&path) {
                 found.push(path);
             }
         }
-        found.sort();
-        targets.extend(targets_of(&found));
     }
-    targets.sort_by(|a, b| a.path().cmp(b.path()));
-    Ok(targets)
+    found.sort();
+    Ok(found)
 }
 
-/// The models among the files of a folder, and those files that belong to none.
+/// The file that a path leads to.
+fn real_file(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+/// The files without those that a link among them leads to.
+fn linked_once(found: Vec<PathBuf>) -> Vec<PathBuf> {
+    let linked: HashSet<PathBuf> =
+        found.iter().filter(|path| path.is_symlink()).map(|path| real_file(path)).collect();
+    found.into_iter().filter(|path| path.is_symlink() || !linked.contains(&real_file(path))).collect()
+}
+
+/// The models among the files, and those files that belong to none.
 fn targets_of(found: &[PathBuf]) -> Vec<Target> {
-    let models = models_of(found);
+    let mut folders: BTreeMap<Option<&Path>, Vec<PathBuf>> = BTreeMap::new();
+    for path in found {
+        folders.entry(path.parent()).or_default().push(path.clone());
+    }
+    let models: Vec<_> = folders.values().flat_map(|files| models_of(files)).collect();
     let of_index = found.iter().filter(|path| is_index(path)).flat_map(|path| files_of_index(path));
-    let taken: HashSet<PathBuf> = models.iter().flatten().cloned().chain(of_index).collect();
-    let alone = found.iter().filter(|path| !taken.contains(*path)).cloned().map(Target::File);
+    let taken: HashSet<PathBuf> =
+        models.iter().flatten().cloned().chain(of_index).map(|path| real_file(&path)).collect();
+    let alone = found.iter().filter(|path| !taken.contains(&real_file(path))).cloned().map(Target::File);
     models.into_iter().map(Target::Parts).chain(alone).collect()
+}
+
+/// The files that a target consists of.
+fn real_files(target: &Target) -> BTreeSet<PathBuf> {
+    let paths = match target {
+        Target::File(path) if is_index(path) => [vec![path.clone()], files_of_index(path)].concat(),
+        Target::File(path) => vec![path.clone()],
+        Target::Parts(paths) => paths.clone(),
+    };
+    paths.iter().map(|path| real_file(path)).collect()
 }
 
 /// Returns true for the name of an index, such as `model.safetensors.index.json` or `model.safetensors.index.fp16.json`.
@@ -58,22 +91,29 @@ fn is_index(path: &Path) -> bool {
     name.contains(".safetensors.index.") && name.ends_with(".json")
 }
 
-/// Whether its name or its first bytes are those of a tensor file. Many other files are ZIP archives, and begin like NPZ.
+/// Returns true if the name or the first bytes are those of a tensor file. Other files are ZIP archives as well: of an NPZ
+/// archive, the first entry is an array.
 fn is_tensor_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path) {
         return true;
     }
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
+    let read = File::open(path).and_then(|file| file.take(1024).read_to_end(&mut head));
     if read.is_err() || head.is_empty() {
         return false;
     }
     match tenslice::File::open(&head) {
         Ok(_) => true,
-        Err(error) => {
-            !matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::UnsupportedFormat)
-                && !matches!(error.format(), Format::Npz | Format::Zip | Format::Safetensors)
-        }
+        Err(error) => match error.format() {
+            Format::Npz | Format::Zip => first_entry(&head).is_some_and(|name| name.ends_with(b".npy")),
+            _ => !matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::UnsupportedFormat),
+        },
     }
+}
+
+/// The name of the first entry of a ZIP archive.
+fn first_entry(head: &[u8]) -> Option<&[u8]> {
+    let length = head.get(26..28).and_then(|length| length.try_into().ok()).map(u16::from_le_bytes)?;
+    head.get(30..30 + usize::from(length))
 }

@@ -229,6 +229,8 @@ enum {
     TENSLICE_WARNING_PLACES_UNCHECKED = 16777216,
     TENSLICE_WARNING_KEYS_UNCHECKED = 33554432, /**< too many unsorted keys to compare without memory; check does */
     TENSLICE_WARNING_UNINITIALISED = 67108864, /**< chunks were never written; they read as zeros */
+    TENSLICE_WARNING_NULL_METADATA = 134217728, /**< the metadata is null, as MLX writes it; read as none */
+    TENSLICE_WARNING_MANY_DIMENSIONS = 268435456, /**< a tensor has more than 4 dimensions, which ggml does not read */
 };
 
 /** The part of a file that an error is about. */

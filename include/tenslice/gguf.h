@@ -39,7 +39,7 @@ typedef struct {
     tenslice_str name; /**< Its name. */
     /** The lengths of its dimensions, the innermost first: the reverse of tenslice_tensor_shape. Those that it does
      *  not have are 1. */
-    uint64_t ne[4];
+    uint64_t ne[8];
     uint64_t offset; /**< Where it begins, relative to the data of the file. */
     uint32_t rank; /**< How many dimensions it has. */
     uint32_t reserved; /**< Reserved, 0. */

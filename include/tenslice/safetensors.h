@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- The index: model.safetensors.index.json ------------------------------------------------------------------------
  *
- * It says which file each tensor is in. Names of files that would lead out of its folder are refused.
+ * It says which file each tensor is in. Paths of files that lead out of its folder are refused.
  */
 
 /** An index of tensors and the files that they are in: model.safetensors.index.json. */

@@ -45,7 +45,7 @@ pub struct tenslice_gguf_tensor_info {
     pub name: tenslice_str,
     /// The lengths of its dimensions, the innermost first: the reverse of tenslice_tensor_shape. Those that it does not
     /// have are 1.
-    pub ne: [u64; 4],
+    pub ne: [u64; 8],
     /// Where it begins, relative to the data of the file.
     pub offset: u64,
     /// How many dimensions it has.

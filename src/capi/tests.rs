@@ -528,7 +528,10 @@ fn parts_of_a_model() {
         ok!(tenslice_gguf_get_info(files, about), tenslice_gguf_infos(files, cursor));
         assert_eq!((about.read().alignment, about.read().part_count, about.read().part_tensors), (32, 2, 2));
         ok!(tenslice_gguf_infos_next(cursor, info, error));
-        assert_eq!((text(info.read().name), info.read().ne, info.read().rank), (b"a".to_vec(), [8, 1, 1, 1], 1));
+        assert_eq!(
+            (text(info.read().name), info.read().ne, info.read().rank),
+            (b"a".to_vec(), [8, 1, 1, 1, 1, 1, 1, 1], 1)
+        );
         assert_eq!(call!(tenslice_gguf_infos_next(cursor, info, error)), END);
         ok!(tenslice_gguf_check_parts(files.add(1).cast_const(), 1, null_mut(), error));
         let differ = call!(tenslice_gguf_check_parts(files.cast_const(), 2, failed, error));

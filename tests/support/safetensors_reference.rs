@@ -26,7 +26,6 @@ pub const DIFFERENCES: &[Difference] = &[
     (WHITE_SPACE, Refuses::Ours, |members| members), // joined without white space
     ("a name twice", Refuses::Ours, without_earlier_names),
     ("an entry as a list", Refuses::Ours, without_lists),
-    ("__metadata__ is null", Refuses::Ours, without_null_metadata),
     ("a dtype as an object", Refuses::Ours, without_dtype_objects),
     ("a number like 1e999", Refuses::Reference, without_large_numbers),
     ("overflow before a length of 0", Refuses::Reference, without_large_empty_shapes),
@@ -279,11 +278,6 @@ fn without_lists(members: Members) -> Members {
         _ => value,
     };
     members.into_iter().map(|(key, value)| (key, entry(value))).collect()
-}
-
-fn without_null_metadata(mut members: Members) -> Members {
-    members.retain(|(key, value)| !(value == b"null" && meaning(key).as_deref() == Some("__metadata__")));
-    members
 }
 
 fn without_dtype_objects(members: Members) -> Members {

@@ -236,6 +236,37 @@ fn indices_in_a_folder() {
     assert_eq!((checked.out.as_str(), checked.err.lines().count()), ("", 3), "{}", checked.out);
 }
 
+/// Paths with folders, and two spellings of one path.
+#[test]
+fn files_below_an_index() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("shards")).unwrap();
+    folder.write("shards/1.safetensors", &safetensors(&[("a", 1.0), ("c", 3.0)]));
+    folder.write("2.safetensors", &safetensors(&[("b", 2.0), ("d", 4.0)]));
+    let map = [
+        ("a", "shards/1.safetensors"),
+        ("b", "./2.safetensors"),
+        ("c", "./shards//1.safetensors"),
+        ("d", "2.safetensors"),
+    ];
+    let index = folder.write("model.safetensors.index.json", &index(&map));
+    for path in [&index, folder.as_path().to_str().unwrap()] {
+        let record = json(&["list", "--json", path]);
+        assert_eq!(names(&record), ["b", "d", "a", "c"], "{record}");
+        assert_eq!((kinds(&record, "warnings"), kinds(&record, "problems")), (vec![], vec![]));
+        let files: Vec<_> = record["files"].as_array().unwrap().iter().map(|file| file["file"].as_str()).collect();
+        assert_eq!(files.len(), 2, "{record}");
+    }
+    for (name, value) in [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")] {
+        assert!(out(&["show", &index, name]).contains(value), "{name}");
+    }
+    // A path that leads out of the folder is refused.
+    let index = folder.write("out.safetensors.index.json", br#"{"weight_map":{"a":"shards/../../1.safetensors"}}"#);
+    let refused = run(&["list", &index]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.err.contains("must not lead out of its folder"), "{}", refused.err);
+}
+
 /// Two quantizations of a model state the same numbers.
 #[test]
 fn models_in_one_folder_are_told_apart() {

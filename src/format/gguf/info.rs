@@ -14,7 +14,11 @@ use crate::place::Item;
 use crate::shape::{ElementCount, ReadDimension, Shape};
 use crate::vocab::DType;
 
-const MAX_RANK: u32 = 4;
+/// The most dimensions of a tensor: our own limit. ggml reads 4, but models for videos are published with 5.
+const MAX_RANK: u32 = 8;
+
+/// The most dimensions that ggml reads (`GGML_MAX_DIMS`).
+pub(super) const USUAL_RANK: u32 = 4;
 
 /// A type of ggml.
 #[derive(Clone, Copy)]

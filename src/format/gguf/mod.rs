@@ -21,7 +21,7 @@ mod unknown;
 
 #[cfg(target_pointer_width = "64")]
 use self::info::Checked;
-use self::info::Info;
+use self::info::{Info, USUAL_RANK};
 pub use self::split::{PartName, Split, check_parts};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
@@ -55,6 +55,7 @@ pub struct GgufFile<'a> {
     are_keys_distinct: bool,
     are_names_distinct: bool,
     has_trailing_bytes: bool,
+    has_many_dimensions: bool,
     alignment: u32,
     pairs: u32,
     tensors: u32,
@@ -118,6 +119,7 @@ impl<'a> GgufFile<'a> {
             are_keys_distinct: true,
             are_names_distinct: true,
             has_trailing_bytes: false,
+            has_many_dimensions: false,
             alignment: DEFAULT_ALIGNMENT,
             pairs: 0,
             tensors: 0,
@@ -227,6 +229,7 @@ impl<'a> GgufFile<'a> {
                 return reader.fail(ErrorKind::ShapeOverflow, at);
             };
             (last_at, last_end, next, is_open) = (info.offset_at, end, after, !info.is_known());
+            self.has_many_dimensions |= info.shape.rank() > USUAL_RANK;
             if is_open {
                 self.first_unknown = self.first_unknown.min(index);
             }
@@ -357,7 +360,7 @@ pub struct TensorInfo<'a> {
     pub name: &'a str,
     /// The lengths of the dimensions, the innermost first: the reverse of [`Tensor::shape`](crate::Tensor::shape). Those
     /// that the tensor does not have are 1.
-    pub ne: [u64; 4],
+    pub ne: [u64; 8],
     /// How many dimensions it has.
     pub rank: u32,
     /// The number of its type in ggml, such as 12 for Q4_K.
@@ -385,7 +388,7 @@ impl<'a> Infos<'a> {
     fn read(&mut self) -> Result<TensorInfo<'a>> {
         let (info, end) = self.file.info(self.at)?;
         self.at = u32::try_from(end).unwrap_or(u32::MAX);
-        let mut ne = [1; 4];
+        let mut ne = [1; 8];
         // The outermost is the last.
         let used = to_usize(info.shape.rank().into()).and_then(|rank| ne.get_mut(..rank)).unwrap_or_default();
         used.iter_mut().rev().zip(info.shape).for_each(|(to, from)| *to = from);
@@ -481,7 +484,8 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         let trailing = if self.has_trailing_bytes { Warning::TrailingBytes.bit() } else { 0 };
-        *summary = Summary { warnings: Warnings::from_bits(trailing), tensor_count: self.tensors.into() };
+        let many = if self.has_many_dimensions { Warning::ManyDimensions.bit() } else { 0 };
+        *summary = Summary { warnings: Warnings::from_bits(trailing | many), tensor_count: self.tensors.into() };
         summary.warnings.add_unreadable(self.first_unknown);
         self.compare(&mut summary.warnings, &mut Stack)
     }

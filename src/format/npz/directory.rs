@@ -7,6 +7,7 @@ use zerocopy::FromBytes;
 
 use super::zip::{self, End, End64, Locator};
 use crate::bytes::extent::{Extent, Region};
+use crate::bytes::num::to_u64;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::error::ErrorKind;
 use crate::place::{Format, Item};
@@ -16,38 +17,71 @@ const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
 /// The length of the longest possible comment of an archive.
 const MAX_COMMENT: u64 = 0xffff;
+/// How many bytes at the end are searched for an archive that padding follows (zeros, line ends, erased flash), at first and
+/// if most of them are padding: our own limit.
+const PADDED: [u64; 3] = [1 << 17, 1 << 20, 1 << 24];
 /// Larger directories are refused: positions in them have 32 bits.
 const MAX_DIRECTORY: u64 = 1 << 30;
 
-/// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
-/// the last bytes alone are searched first.
-fn find_end(opening: &ParseContext<'_>) -> ParseResult<u64> {
-    let length = opening.input.length();
-    for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
-        let start = length.saturating_sub(reach);
-        let mut tail = opening.keep(Extent::new(start, length.saturating_sub(start)))?;
-        let mut found = None;
-        let mut at = start;
-        while let Ok((end, _)) = End::ref_from_prefix(tail) {
-            if end.signature == zip::END && at.saturating_add(END).saturating_add(end.comment.get().into()) == length
-            {
-                found = Some(at);
-            }
-            tail = tail.get(1..).unwrap_or_default();
-            at = at.saturating_add(1);
-        }
-        if let Some(at) = found {
-            return Ok(at);
-        }
-    }
-    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), length))
+/// The directory of an archive.
+pub(super) struct Directory<'a> {
+    pub(super) region: Region<'a>,
+    /// The number of its entries, as the record at the end states it.
+    pub(super) entries: u64,
+    /// Whether padding follows the archive.
+    pub(super) is_padded: bool,
 }
 
-/// Finds the directory, and its stated number of entries, from the record at the end and that of zip64.
-pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u64)> {
+/// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
+/// the last bytes alone are searched first. If there is none, padding may follow the archive. Returns whether it does.
+fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
+    for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
+        let (start, tail) = last_bytes(opening, reach)?;
+        if let Some(at) = last_record(start, tail, tail.len()) {
+            return Ok((at, false));
+        }
+    }
+    for reach in PADDED {
+        let (start, tail) = last_bytes(opening, reach)?;
+        let used = tail.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | 0xff));
+        let used = used.map_or(0, |last| last.saturating_add(1));
+        if let Some(at) = last_record(start, tail, used) {
+            return Ok((at, true));
+        }
+        // The record may be before these bytes only if most of them are padding.
+        if used > tail.len().wrapping_shr(1) {
+            break;
+        }
+    }
+    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), opening.input.length()))
+}
+
+/// The last bytes of the file, and where they begin.
+fn last_bytes<'a>(opening: &ParseContext<'a>, reach: u64) -> ParseResult<(u64, &'a [u8])> {
+    let length = opening.input.length();
+    let start = length.saturating_sub(reach);
+    Ok((start, opening.keep(Extent::new(start, length.saturating_sub(start)))?))
+}
+
+/// The position in the file of the last record in `tail`, which begins at `start`, that ends at or after byte `used` of it.
+fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
+    let (mut rest, mut at, mut found) = (tail, 0_usize, None);
+    while let Ok((end, _)) = End::ref_from_prefix(rest) {
+        let size = size_of::<End>().saturating_add(end.comment.get().into());
+        if end.signature == zip::END && size <= rest.len() && at.saturating_add(size) >= used {
+            found = Some(start.saturating_add(to_u64(at)));
+        }
+        rest = rest.get(1..).unwrap_or_default();
+        at = at.saturating_add(1);
+    }
+    found
+}
+
+/// Finds the directory from the record at the end and that of zip64.
+pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<Directory<'a>> {
     let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
     let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
-    let end_at = find_end(opening)?;
+    let (end_at, is_padded) = find_end(opening)?;
     let end: &End = opening.read(end_at, rule)?;
     let narrow = [&end.disk, &end.directory_disk, &end.entries_here, &end.entries].map(|number| number.get());
     let narrow_place = [end.directory.get(), end.directory_size.get()];
@@ -89,5 +123,5 @@ pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<(Region<'a>, u
     if length > MAX_DIRECTORY {
         return Err(stop(ErrorKind::ManifestTooLarge, end_at));
     }
-    Ok((Region { bytes: opening.keep(directory)?, start: offset }, entries))
+    Ok(Directory { region: Region { bytes: opening.keep(directory)?, start: offset }, entries, is_padded })
 }

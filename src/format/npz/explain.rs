@@ -39,7 +39,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if matches!(error.item(), Item::Footer | Item::Manifest) {
         return context;
     }
-    let (Some(at), Ok((directory, _))) = (error.offset(), directory::find(&opening)) else { return context };
+    let (Some(at), Ok(directory)) = (error.offset(), directory::find(&opening)) else { return context };
+    let directory = directory.region;
     let file = NpzFile::new(input, directory);
     let mut position = 0;
     while let Ok(Some(entry)) = file.entry(position) {

@@ -21,6 +21,7 @@ mod zip;
 use zerocopy::FromBytes;
 
 use self::compare::{Names, Places};
+use self::directory::Directory;
 use self::zip::{About, DirectoryEntry, LocalHeader};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::bytes::extent::{Extent, Region};
@@ -490,9 +491,10 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     /// Checks everything but the items and the contents of compressed entries. An array whose header is invalid, or that
     /// is longer than its entry, is counted as one that cannot be read.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
-        let (directory, entries) = directory::find(opening)?;
+        let Directory { region, entries, is_padded } = directory::find(opening)?;
         let input = opening.input;
-        let mut file = Self::new(input, directory);
+        let mut file = Self::new(input, region);
+        file.warnings = if is_padded { Warning::TrailingBytes.bit() } else { 0 };
         let mut left = file.directory.start;
         let (mut at, mut last_name, mut last_end) = (0, None, 0);
         while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {

@@ -315,10 +315,14 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
     Some((begin, end))
 }
 
-/// Holds the metadata to be an object of texts.
+/// Checks that the metadata is an object of texts; or `null`, as MLX writes it into files without metadata: then the
+/// result is true.
 #[inline(never)]
-pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<()> {
+pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
     reader.item = Item::Attributes;
+    if reader.null()? {
+        return Some(true);
+    }
     reader.begin(b'{')?;
     while reader.more(b'}')? {
         reader.item = Item::Key;
@@ -326,7 +330,7 @@ pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<()> {
         reader.item = Item::Value;
         reader.string()?;
     }
-    Some(())
+    Some(false)
 }
 
 #[cfg(all(test, target_pointer_width = "64"))]

@@ -47,7 +47,7 @@ pub(super) const FIELDS: Keywords = keywords![
 ///
 /// let mut scratch = vec![0; index.tensor_count() as usize];
 /// for file in index.files(&mut scratch)? {
-///     println!("{file}"); // a name without a folder: a sibling of the index
+///     println!("{file}"); // a path from the folder of the index, which does not lead out of it
 /// }
 /// # Ok::<(), tenslice::Error>(())
 /// ```
@@ -67,7 +67,8 @@ pub struct Index<'a> {
 pub struct IndexEntry<'a> {
     /// The name of the tensor.
     pub name: Text<'a>,
-    /// The name of the file, without a folder: it was checked not to lead out of the folder of the index.
+    /// The path of the file from the folder of the index, such as `model-00001-of-00002.safetensors`; `/` separates
+    /// folders. It was checked not to lead out of the folder of the index.
     pub file: Text<'a>,
 }
 
@@ -92,8 +93,8 @@ impl<'a> Index<'a> {
     /// Opens an index that is in memory. Checks all of it in one pass. Nothing is copied or allocated.
     ///
     /// # Errors
-    /// Where it is not well-formed, has no `weight_map`, has a name twice, or names a file that would not be beside it:
-    /// a name with a separator of folders, a drive, `..`.
+    /// Where it is not well-formed, has no `weight_map`, has a name twice, or names a file that would not be in its folder
+    /// or below: an absolute path, a backslash, a drive, `..`.
     pub fn open(text: &'a [u8]) -> Result<Self> {
         let mut index =
             Self { text, map: 0, metadata: 0, tensors: 0, warnings: Warnings::default(), is_sorted: true };
@@ -153,7 +154,7 @@ impl<'a> Index<'a> {
             reader.item = Item::Value;
             let at = reader.token_position();
             if let Token::Text(file) = reader.value()? {
-                if !is_sibling(file) {
+                if !is_below(file) {
                     return reader.stop_at(ErrorKind::InvalidName, at);
                 }
                 self.is_sorted &= last.is_none_or(|last: Text<'_>| last < name);
@@ -269,7 +270,7 @@ impl<'a> Index<'a> {
     /// The name of a file at that position, if there is a string that may be one.
     #[cfg(feature = "capi")]
     pub(crate) fn file_at(&self, position: u32) -> Option<Text<'a>> {
-        Reader::new(self.text, position).string().filter(|file| is_sibling(*file))
+        Reader::new(self.text, position).string().filter(|file| is_below(*file))
     }
 
     /// What is in an index where an error happened.
@@ -283,10 +284,21 @@ const fn error(kind: ErrorKind, item: Item, at: u32) -> Error {
     Error::at(kind, Format::SafetensorsIndex, item, at as u64)
 }
 
-/// Whether it is the name of a file in the same folder, on any system.
-fn is_sibling(file: Text<'_>) -> bool {
-    let is_folder = file.is_empty() || file == "." || file == "..";
-    !is_folder && !file.chars().any(|character| matches!(character, '/' | '\\' | ':' | '\0'))
+/// Whether it is the path of a file in the folder of the index or below it, on any system: names between `/`, none of
+/// which is `..`, the last of which is a file's.
+fn is_below(file: Text<'_>) -> bool {
+    // The name so far: how many characters, and whether all are dots.
+    let (mut length, mut is_dots) = (0_u32, true);
+    let mut is_first = true;
+    for character in file.chars() {
+        match character {
+            '\\' | ':' | '\0' => return false,
+            '/' if length == 0 && is_first || length == 2 && is_dots => return false,
+            '/' => (length, is_dots, is_first) = (0, true, false),
+            _ => (length, is_dots) = (length.saturating_add(1), is_dots && character == '.'),
+        }
+    }
+    length > 0 && !(is_dots && length <= 2)
 }
 
 /// The name of a file at that position.
@@ -358,7 +370,7 @@ impl<'a> IndexEntries<'a> {
                 let position = reader.token_position();
                 if let Token::Text(file) = reader.value()? {
                     // The bytes may have changed since the index was opened, and programs open this file.
-                    if !is_sibling(file) {
+                    if !is_below(file) {
                         return reader.stop_at(ErrorKind::InvalidName, position);
                     }
                     return Some(Some((name, file, position)));
@@ -395,7 +407,7 @@ impl<'a> Iterator for Files<'_, 'a> {
 
     fn next(&mut self) -> Option<Text<'a>> {
         let file = self.positions.next().map(|position| file_at(self.text, *position))?;
-        is_sibling(file).then_some(file) // otherwise the bytes have changed since
+        is_below(file).then_some(file) // otherwise the bytes have changed since
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

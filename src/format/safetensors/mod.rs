@@ -12,8 +12,7 @@
 //!
 //! The rules are those of the format's README, and where it leaves something open, those of the reference
 //! implementation, the crate `safetensors` 0.8. It is followed except where it reads one file in two ways: a name that
-//! appears twice, white space before the header, an entry that is a list, a dtype that is an object, `null` for the
-//! metadata.
+//! appears twice, white space before the header, an entry that is a list, a dtype that is an object.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -91,7 +90,7 @@ impl<'a> SafetensorsFile<'a> {
     /// Reads the header from its start. Returns where in the data the first byte is that no tensor has, as far as the
     /// order of the entries tells (else 0), and how many bytes all tensors have.
     #[inline(never)] // keeps its stack frame out of what compares
-    fn read_header(&mut self, reader: &mut Reader<'a>) -> Option<(u64, u64)> {
+    fn read_header(&mut self, reader: &mut Reader<'a>, warnings: &mut Warnings) -> Option<(u64, u64)> {
         let data = self.data();
         let (mut claimed, mut total, mut last_end) = (0_u64, 0_u64, 0);
         let (mut entry, mut last_name) = (Entry::blank(), None);
@@ -101,7 +100,9 @@ impl<'a> SafetensorsFile<'a> {
                 if mem::replace(&mut self.metadata, entry.position) != 0 {
                     return reader.stop_at(ErrorKind::RepeatedKey, entry.at);
                 }
-                entry::check_metadata(reader)?;
+                if entry::check_metadata(reader)? {
+                    warnings.add(Warning::NullMetadata);
+                }
                 continue;
             }
             if entry.begin < entry.end {
@@ -122,6 +123,9 @@ impl<'a> SafetensorsFile<'a> {
         }
         (reader.record, reader.item) = (NO_RECORD, Item::Header);
         reader.finish()?;
+        if warnings.contains(Warning::NullMetadata) {
+            self.metadata = 0;
+        }
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
 
@@ -268,7 +272,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     /// Reads the header and checks everything but the data.
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         let mut reader = self.reader(0);
-        let read = self.read_header(&mut reader);
+        let read = self.read_header(&mut reader, &mut summary.warnings);
         let (claimed, total) = read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
         summary.tensor_count = self.tensors.into();
         // Bytes that do not overlap and are as many as there are leave none out.

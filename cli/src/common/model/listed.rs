@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File};
 
+use super::file_of_index;
 use crate::common::problem::Problem;
 use crate::common::text::{plural, printable};
 
@@ -30,7 +31,7 @@ pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Prob
     let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut places: HashMap<String, String> = HashMap::new();
     for entry in index.entries() {
-        let (name, file) = (entry.name.to_string(), entry.file.to_string());
+        let (name, file) = (entry.name.to_string(), file_of_index(entry.file));
         expected.entry(file.clone()).or_default().insert(name.clone());
         places.insert(name, file);
     }
