@@ -241,15 +241,16 @@ pub(crate) fn quoted(out: &mut impl Out, before: &str, text: Text<'_>) {
     out.text("\"");
 }
 
-/// Writes a string of the file, its quotation marks, backslashes and control characters escaped, so that no file can
-/// forge a line or send codes to a terminal.
+/// Writes a string of the file as it is. Only control characters are escaped, so that no file can forge a line or send
+/// codes to a terminal.
 #[inline(never)]
 pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
     for character in text.chars() {
         match character {
-            // Besides the C0 and C1 codes, those that reverse the direction of a line.
+            // Besides the C0 and C1 codes, those that change the direction of a line.
             '\0'..='\x1f'
             | '\x7f'..='\u{9f}'
+            | '\u{61c}'
             | '\u{200e}'
             | '\u{200f}'
             | '\u{202a}'..='\u{202e}'
@@ -264,12 +265,7 @@ pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
                 }
                 out.text("}");
             }
-            _ => {
-                if matches!(character, '"' | '\\') {
-                    out.ascii(b'\\');
-                }
-                out.text(character.encode_utf8(&mut [0; 4]));
-            }
+            _ => out.text(character.encode_utf8(&mut [0; 4])),
         }
     }
 }
@@ -321,7 +317,7 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         let mut text = String::new();
-        quoted(&mut text, "", "a\"b\\c\n\u{1b}[31m\u{9b}\u{202e}ü".into());
-        assert_eq!(text, r#""a\"b\\c\u{a}\u{1b}[31m\u{9b}\u{202e}ü""#);
+        quoted(&mut text, "", "a\"b\\c\n\u{1b}[31m\u{9b}\u{61c}\u{202e}ü\u{ad}".into());
+        assert_eq!(text, "\"a\"b\\c\\u{a}\\u{1b}[31m\\u{9b}\\u{61c}\\u{202e}ü\u{ad}\"");
     }
 }

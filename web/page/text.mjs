@@ -65,10 +65,21 @@ export function roundText(value) {
     return Math.abs(rounded) >= 1e15 && Number.isFinite(rounded) ? rounded.toExponential() : String(rounded);
 }
 
+/** Control characters, and those that change the direction of a line. */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+function escaped(character) {
+    return `\\u{${character.codePointAt(0).toString(16)}}`;
+}
+
 /** A name with its control characters shown. */
 export function nameText(name) {
-    if (name === "") return "(no name)";
-    return name.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+    return name === "" ? "(no name)" : name.replaceAll(CONTROLS, escaped);
+}
+
+/** A text as it is, in several lines if it has them; other control characters are shown. */
+function plainText(text) {
+    return text.replaceAll(CONTROLS, (character) => (character === "\n" || character === "\t" ? character : escaped(character)));
 }
 
 /** Of a longer text, and of a longer list, only the beginning is shown. */
@@ -85,7 +96,7 @@ function fullText(value) {
     if (value instanceof Uint8Array) return bytesAsText(value);
     if (Array.isArray(value)) return `[${begun(value, quoted)}]`;
     if (value instanceof Map) return `{${begun([...value], ([key, item]) => `${quoted(key)}: ${quoted(item)}`)}}`;
-    return String(value);
+    return plainText(String(value));
 }
 
 /** The first items of a list, and how many more there are. */
@@ -95,7 +106,7 @@ function begun(items, text) {
 }
 
 function quoted(value) {
-    return typeof value === "string" ? JSON.stringify(value) : valueText(value);
+    return typeof value === "string" ? `"${value.replaceAll(CONTROLS, escaped)}"` : valueText(value);
 }
 
 /** Bytes that are no text: those that are letters as letters, others in hexadecimal. */

@@ -9,6 +9,7 @@ use crate::common::list::{Options, list};
 use crate::common::model::{Mapped, Model, Target};
 use crate::common::reading::{Work, to_read};
 use crate::common::record;
+use crate::common::text::json_line;
 use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
@@ -48,7 +49,7 @@ impl Arguments {
             match self.list(terminal, target, &budget) {
                 Err(Failure::Refused(kind, message, offset)) if self.json => {
                     let record = record::of_failure(&target.path().to_string_lossy(), kind, &message, offset);
-                    writeln!(terminal.out, "{record}")?;
+                    writeln!(terminal.out, "{}", json_line(&record))?;
                     Err(Failure::Reported)
                 }
                 result => result,

@@ -6,10 +6,12 @@ use tenslice::{Attributes, File, Layout, Value, b2nd, gguf, tens};
 
 use super::model::Opened;
 use super::table::Look;
-use super::text::{plural, printable, shortened, size};
+use super::text::{plural, printable, printable_bytes, shortened, size};
 
 /// The most items of a list that are shown, unless all are asked for.
 const ITEMS: usize = 8;
+/// How many bytes are shown of a byte string.
+const BYTES: usize = 256;
 
 pub fn codec(id: u8) -> String {
     b2nd::codec_name(id).map_or_else(|| format!("codec {id}"), String::from)
@@ -87,7 +89,7 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
         }
     }
     if let Some(npy) = file.as_npy() {
-        writeln!(out, "  descr        {}", cut(&printable(&String::from_utf8_lossy(npy.descr()))))?;
+        writeln!(out, "  descr        {}", cut(&printable_bytes(npy.descr())))?;
     }
     if let Some(npz) = file.as_npz() {
         writeln!(out, "  entries      {}", npz.entries().count())?;
@@ -147,11 +149,28 @@ fn print_values(
     is_list: bool,
 ) -> io::Result<()> {
     let shown = if is_list && !look.all { ITEMS } else { usize::MAX };
+    let cut = |text: String| match look.width.filter(|_| !look.all) {
+        Some(width) => shortened(&text, width),
+        None => text,
+    };
     for attribute in all.take(shown) {
         let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
-        let text = format!("{:indent$}{key}{}", "", line(&attribute.value));
-        let text = look.width.filter(|_| !look.all).map_or_else(|| text.clone(), |width| shortened(&text, width));
-        writeln!(out, "{text}")?;
+        match attribute.value {
+            // A template of several lines, as it is.
+            Value::Text(text) if !is_list && text.chars().any(|c| c == '\n') => {
+                writeln!(out, "{}", cut(format!("{:indent$}{key}", "").trim_end().into()))?;
+                let text = text.to_string();
+                let most = if look.all || look.width.is_none() { usize::MAX } else { ITEMS };
+                for line in text.split('\n').take(most) {
+                    writeln!(out, "{}", cut(format!("{:indent$}  | {}", "", printable_line(line))))?;
+                }
+                let more = text.split('\n').skip(most).count();
+                if more > 0 {
+                    writeln!(out, "{:indent$}  ... and {more} more line{}", "", plural(more as u64))?;
+                }
+            }
+            value => writeln!(out, "{}", cut(format!("{:indent$}{key}{}", "", line(&value))))?,
+        }
         if let Some(items) = attribute.value.items() {
             // As deep as the library lets a file nest.
             print_values(out, look, items, indent + 2, !matches!(attribute.value, Value::Map(_)))?;
@@ -163,15 +182,25 @@ fn print_values(
     }
 }
 
+/// A line of a text; tabs are as they are.
+fn printable_line(line: &str) -> String {
+    let fields: Vec<String> = line.split('\t').map(printable).collect();
+    fields.join("\t")
+}
+
 /// A value on one line; for a container, its kind.
 pub fn line(value: &Value<'_>) -> String {
     match value {
-        Value::Text(text) => printable(&text.to_string()),
+        Value::Text(text) => printable_line(&text.to_string()),
         Value::Decimal(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => format!("{number:?}"),
-        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        Value::Bytes(bytes) if bytes.len() > BYTES => {
+            let shown = bytes.get(..BYTES).unwrap_or_default();
+            format!("{}... ({} bytes)", printable_bytes(shown), bytes.len())
+        }
+        Value::Bytes(bytes) => printable_bytes(bytes),
         other => other.kind().text().into(),
     }
 }

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, stored};
 use super::record;
 use super::table::{Fit, Look, print};
-use super::text::{distinct, dtype, plural, printable, size};
+use super::text::{distinct, dtype, json_line, plural, printable, size};
 
 /// What is to be shown of a model.
 #[derive(Clone, Copy, Default)]
@@ -33,7 +33,7 @@ pub fn list(
     let work = options.digest.then_some(work);
     if options.json {
         let record = record::of_model(model, work)?;
-        writeln!(out, "{record}")?;
+        writeln!(out, "{}", json_line(&record))?;
         let is_refused = work.is_some() && record["problems"].as_array().is_some_and(|all| !all.is_empty());
         return if is_refused { Err(Failure::Reported) } else { Ok(()) };
     }
@@ -43,7 +43,7 @@ pub fn list(
         writeln!(
             out,
             "{}: safetensors index, {tensors} tensor{of_tensors} in {files} file{of_files}",
-            look.bold(&model.path.display().to_string())
+            look.bold(&printable(&model.path.display().to_string()))
         )?;
         print_attributes(out, look, index.metadata())?;
     }
@@ -89,7 +89,7 @@ fn table(
     writeln!(
         out,
         "{}: {}{version}, {count} tensor{}, {} stored",
-        look.bold(&opened.path.display().to_string()),
+        look.bold(&printable(&opened.path.display().to_string())),
         file.format(),
         plural(count),
         size(opened.stored())

@@ -1,21 +1,68 @@
 //! How what is in a file is written for a person.
 
+use std::str::Utf8Chunk;
+
 use tenslice::DType;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A string of the file with everything escaped that could deceive a reader: quotation marks, backslashes, control
-/// characters, and those that reverse the direction of a line.
+/// A string of the file as it is, on one line. Only control characters are escaped, as `\u{…}`: so no file can forge a line
+/// or send codes to a terminal.
 pub fn printable(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::new();
     for c in text.chars() {
-        match c {
-            '"' | '\\' => shown.extend(['\\', c]),
-            _ if c.is_control() || turns(c) => shown.extend(c.escape_unicode()),
-            _ => shown.push(c),
-        }
+        if is_control(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
     }
     shown
+}
+
+/// Returns true for control characters, and for those that change the direction of a line.
+fn is_control(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns
+}
+
+/// Bytes as text, on one line. What is not UTF-8 is escaped, as `\xNN`.
+pub fn printable_bytes(bytes: &[u8]) -> String {
+    let of_chunk = |chunk: Utf8Chunk<'_>| {
+        let invalid: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
+        printable(chunk.valid()) + &invalid
+    };
+    bytes.utf8_chunks().map(of_chunk).collect()
+}
+
+/// The text that `printable` shows as `shown`; `None` if nothing in it is an escape.
+pub fn unescaped(shown: &str) -> Option<String> {
+    let (mut text, mut rest) = (Vec::new(), shown);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        text.extend(before.as_bytes());
+        let decoded = escape_of(escape);
+        let (bytes, length) = decoded.unwrap_or((b"\\".to_vec(), 1));
+        text.extend(bytes);
+        rest = &escape[length..];
+    }
+    text.extend(rest.as_bytes());
+    String::from_utf8(text).ok().filter(|text| text != shown)
+}
+
+/// The bytes that the escape at the start of a text stands for, and the length of the escape.
+fn escape_of(text: &str) -> Option<(Vec<u8>, usize)> {
+    if let Some(digits) = text.strip_prefix("\\u{") {
+        let digits = &digits[..digits.find('}')?];
+        let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+        return Some((character.to_string().into_bytes(), digits.len() + 4));
+    }
+    let digits = text.strip_prefix("\\x")?.get(..2)?;
+    Some((vec![u8::from_str_radix(digits, 16).ok()?], 4))
+}
+
+/// A record of JSON, with the characters escaped that `printable` escapes: JSON itself escapes those below U+0020.
+pub fn json_line(record: &serde_json::Value) -> String {
+    let mut line = String::new();
+    for c in record.to_string().chars() {
+        if is_control(c) { line += &format!("\\u{:04x}", u32::from(c)) } else { line.push(c) }
+    }
+    line
 }
 
 /// A text cut to that many columns of a terminal, with `…` where something is missing.
@@ -71,4 +118,64 @@ pub fn distinct(texts: impl Iterator<Item = String>) -> String {
         }
     }
     if all.is_empty() { "-".into() } else { all.join("+") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_control_characters_are_escaped() {
+        for plain in [r#"{"a": "b\c"}"#, "<|im_start|>", "ü\u{ad}👩\u{200d}🔬", r"\u{a}", "a'b"] {
+            assert_eq!(printable(plain), plain);
+        }
+        for (text, shown) in [
+            ("a\nb\t", r"a\u{a}b\u{9}"),
+            ("\u{1b}[31m\u{7f}\u{80}\u{9f}", r"\u{1b}[31m\u{7f}\u{80}\u{9f}"),
+            (
+                "\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}",
+                r"\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}",
+            ),
+        ] {
+            assert_eq!(printable(text), shown);
+            assert_eq!(unescaped(shown).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_text() {
+        assert_eq!(printable_bytes(b"caf\xe9 \xff\0\xc3\xa9"), "caf\\xe9 \\xff\\u{0}é");
+        assert_eq!(printable_bytes(b""), "");
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescaped(r"\xc3\xa9\u{41}b").as_deref(), Some("éAb"));
+        for nothing in [
+            "",
+            "a",
+            r"\",
+            r"\u",
+            r"\u{",
+            r"\u{}",
+            r"\u{d800}",
+            r"\x4",
+            r"\xzz",
+            r"\u{110000}",
+            r"\n",
+            r"\xff",
+            r"\xé",
+        ] {
+            assert_eq!(unescaped(nothing), None, "{nothing}");
+        }
+        assert_eq!(unescaped(r"\\x41").as_deref(), Some(r"\A"));
+    }
+
+    #[test]
+    fn json_has_no_control_characters() {
+        let text = "a\n\u{7f}\u{9b}\u{202e}é\"";
+        let line = json_line(&serde_json::json!({ "t": text }));
+        assert_eq!(line, r#"{"t":"a\n\u007f\u009b\u202eé\""}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap()["t"], text);
+    }
 }

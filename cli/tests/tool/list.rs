@@ -147,6 +147,124 @@ fn folders_are_walked() {
     assert!(run.err.contains("no tensor file"), "{}", run.err);
 }
 
+/// A safetensors file with a tensor of that name, given as JSON, and a metadata value.
+fn with_texts(name: &str, value: &str) -> Vec<u8> {
+    let (name, value) = (Value::from(name), Value::from(value));
+    let header =
+        format!(r#"{{"__metadata__":{{"key":{value}}},{name}:{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}}}"#);
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), b"\x07"].concat()
+}
+
+/// Nothing is escaped that need not be: names and values can be copied.
+#[test]
+fn texts_are_printed_as_they_are() {
+    let folder = Folder::new();
+    let value = r#"{"ss_tag": "a\b", "n": [1, 2]}"#;
+    for name in [r#"with "quotes" and \ and \"#, "<|im_start|>", r"\u{a}", "ü\u{ad}👩\u{200d}🔬"] {
+        let file = folder.write("t.safetensors", &with_texts(name, value));
+        let text = out(&["list", &file]);
+        assert!(text.contains(&format!("  {name}")) && text.contains(&format!("    key: {value}\n")), "{text}");
+        assert!(out(&["show", &file, name]).contains(&format!("tensor \"{name}\"")));
+        let record: Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
+        assert_eq!((&record["tensors"][0]["name"], &record["attributes"]["key"]), (&name.into(), &value.into()));
+        let missing = run(&["show", &file, r#"no "such""#]);
+        assert!(missing.err.contains(r#"there is no tensor "no "such"""#), "{}", missing.err);
+    }
+}
+
+/// What could deceive the reader of a terminal: control characters, and those that change the direction of a line.
+#[test]
+fn control_characters_are_escaped() {
+    let folder = Folder::new();
+    let name = "a\u{1b}[31m\n\u{9b}\u{7f}\u{202e}\u{61c}b";
+    let shown = r"a\u{1b}[31m\u{a}\u{9b}\u{7f}\u{202e}\u{61c}b";
+    let file = folder.write("t.safetensors", &with_texts(name, "1\u{1b}2\u{202e}\t3"));
+    let text = out(&["list", &file]);
+    assert!(text.contains(shown) && text.contains("key: 1\\u{1b}2\\u{202e}\t3\n"), "{text}");
+    let record = out(&["list", "--json", &file]);
+    assert!(record.chars().all(|c| c == '\n' || !c.is_control() && !"\u{202e}\u{61c}".contains(c)), "{record}");
+    assert_eq!(serde_json::from_str::<Value>(&record).unwrap()["tensors"][0]["name"], name);
+    // A name is found as it is, and as it is printed.
+    for name in [name, shown] {
+        assert!(out(&["show", &file, name]).contains(shown), "{name}");
+    }
+    let missing = run(&["show", &file, "no\u{1b}"]);
+    assert!(missing.err.contains(r#""no\u{1b}""#), "{}", missing.err);
+    // The name as it is comes first.
+    let file = folder.write("t.safetensors", &with_texts(r"\u{41}", ""));
+    assert!(out(&["show", &file, r"\u{41}"]).contains(r#"tensor "\u{41}""#));
+    assert_eq!(run(&["show", &file, "A"]).status, 1);
+}
+
+/// A template has its lines, and none of them looks like one of ours.
+#[test]
+fn values_of_several_lines() {
+    let folder = Folder::new();
+    let file = folder.write("t.safetensors", &with_texts("a", "{% for m in messages %}\n\t{{ m }}\nwarning: none\n"));
+    let text = out(&["list", &file]);
+    let expected =
+        "\n    key:\n      | {% for m in messages %}\n      | \t{{ m }}\n      | warning: none\n      | \n";
+    assert!(text.contains(expected), "{text}");
+}
+
+/// Downloads that have not been renamed yet, and files named by their hash.
+#[test]
+fn files_of_a_folder_are_known_by_their_content() {
+    let folder = Folder::new();
+    let of = |name: &str| std::fs::read(fixture(name)).unwrap();
+    folder.write("ae.sft", &of("safetensors/rs_sharded-00001-of-00002.safetensors"));
+    folder.write("model.safetensors.incomplete", &of("safetensors/rs_sharded-00002-of-00002.safetensors"));
+    folder.write("0f3a9c", &of("npz/stored.npz"));
+    folder.write("weights.part", &of("gguf/rank2.gguf"));
+    folder.write("1b2c", &of("v1.2/dense_all_dtypes.zt"));
+    folder.write(
+        "pytorch_model.bin",
+        &[&b"PK\x03\x04\0\0\0\0\0\0"[..], &[0; 16], b"\x10\0\0\0archive/data.pkl"].concat(),
+    );
+    folder.write("other.zip", &[&b"PK\x03\x04"[..], &[0; 22], b"\x05\0\0\0a.txt"].concat());
+    folder.write("config.json", br#"{"weight_map": 1}"#);
+    folder.write("pickle.pt", b"\x80\x02}q\x00.");
+    folder.write("empty", b"");
+    let text = out(&["list", folder.as_path().to_str().unwrap()]);
+    let listed: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with('/'))
+        .map(|line| line.split(": ").next().unwrap().rsplit('/').next().unwrap())
+        .collect();
+    assert_eq!(listed, ["0f3a9c", "1b2c", "ae.sft", "model.safetensors.incomplete", "weights.part"], "{text}");
+}
+
+/// As in the cache of a hub: the files are named by their hash, and each revision links to them.
+#[cfg(unix)]
+#[test]
+fn a_linked_cache_is_listed_once() {
+    let folder = Folder::new();
+    for name in ["blobs", "snapshots", "snapshots/1", "snapshots/2"] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+    }
+    let files = [
+        ("aa", "safetensors/rs_sharded-00001-of-00002.safetensors", "rs_sharded-00001-of-00002.safetensors"),
+        ("bb", "safetensors/rs_sharded-00002-of-00002.safetensors", "rs_sharded-00002-of-00002.safetensors"),
+        ("cc", "safetensors/rs_sharded.safetensors.index.json", "rs_sharded.safetensors.index.json"),
+        ("dd", "gguf/rank2.gguf", "quantized.gguf"),
+    ];
+    for (hash, file, name) in files {
+        std::fs::copy(fixture(file), folder.path(&format!("blobs/{hash}"))).unwrap();
+        for revision in ["1", "2"] {
+            let link = folder.path(&format!("snapshots/{revision}/{name}"));
+            std::os::unix::fs::symlink(format!("../../blobs/{hash}"), link).unwrap();
+        }
+    }
+    let text = out(&["verify", folder.as_path().to_str().unwrap()]);
+    assert_eq!((text.matches(": ok").count(), text.matches("index.json").count()), (2, 1), "{text}");
+    assert!(text.contains("snapshots/1/quantized.gguf") && !text.contains("blobs"), "{text}");
+    // Another file of the second revision is another file.
+    std::fs::remove_file(folder.path("snapshots/2/quantized.gguf")).unwrap();
+    folder.write("snapshots/2/quantized.gguf", &std::fs::read(fixture("gguf/c_writer.gguf")).unwrap());
+    let text = out(&["verify", folder.as_path().to_str().unwrap()]);
+    assert_eq!(text.matches("quantized.gguf").count(), 2, "{text}");
+}
+
 #[test]
 fn models_in_several_files() {
     let index = fixture("safetensors/rs_sharded.safetensors.index.json");

@@ -8,12 +8,12 @@ mod listed;
 mod opened;
 mod parts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Error, ErrorKind, File, Tensor, Warnings};
+use tenslice::{Error, ErrorKind, File, Tensor, Text, Warnings};
 
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
@@ -23,7 +23,7 @@ use super::details::uninitialised_chunks;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
 use super::problem::{MISSING_FILE, MISSING_PART, Problem};
-use super::text::printable;
+use super::text::{printable, unescaped};
 
 /// The unit that a command reads: a file, or the parts of a model.
 #[derive(Clone, Debug)]
@@ -240,7 +240,8 @@ impl<'m> Model<'m> {
         self.files.iter().flat_map(|opened| opened.tensors().map(move |tensor| (opened, tensor)))
     }
 
-    /// The tensor of that name. Without a name the only one, if there is a single one.
+    /// The tensor of that name, or else the one that is printed with that name. Without a name the only one, if there is a
+    /// single one.
     pub fn find(&self, name: Option<&str>) -> Result<(&Opened<'m>, Tensor<'m>), Failure> {
         let Some(name) = name else {
             let mut all = self.tensors();
@@ -250,8 +251,19 @@ impl<'m> Model<'m> {
                 _ => Err(Failure::new("NotFound", "there are several tensors: name one of them")),
             };
         };
+        let found = self.find_exactly(name);
+        // As `list` prints it: with escapes.
+        let unescaped = if found.is_err() { unescaped(name) } else { None };
+        match unescaped.and_then(|name| self.find_exactly(&name).ok()) {
+            Some(other) => Ok(other),
+            None => found,
+        }
+    }
+
+    /// The tensor of exactly that name.
+    fn find_exactly(&self, name: &str) -> Result<(&Opened<'m>, Tensor<'m>), Failure> {
         let file = match &self.index {
-            Some((index, _)) => Some(index.find(name).map_err(|_| Failure::no_such_tensor(name))?.to_string()),
+            Some((index, _)) => Some(file_of_index(index.find(name).map_err(|_| Failure::no_such_tensor(name))?)),
             None => None,
         };
         let may_have = |opened: &&Opened<'m>| file.is_none() || opened.name == file.as_deref();
@@ -333,7 +345,15 @@ fn names_of_index(text: &[u8]) -> Result<Vec<String>, Error> {
     let index = Index::open(text)?;
     let mut scratch = scratch(index.tensor_count());
     index.check(&mut scratch)?;
-    Ok(index.files(&mut scratch)?.map(|file| file.to_string()).collect())
+    let files: BTreeSet<String> = index.files(&mut scratch)?.map(file_of_index).collect();
+    Ok(files.into_iter().collect())
+}
+
+/// The path of a file of an index, without `.` and empty names: so every file has one path.
+fn file_of_index(file: Text<'_>) -> String {
+    let path = file.to_string();
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    names.join("/")
 }
 
 /// The warnings of a file, once what it has too many of to compare without memory has been compared with some.
