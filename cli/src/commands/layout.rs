@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tenslice::{Extent, File, MAX_SEGMENTS, Opened as Parsed, Source};
+use tenslice::{Extent, File, Format, MAX_SEGMENTS, Opened as Parsed, Source};
 
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened, Target};
@@ -34,7 +34,7 @@ struct Part {
 enum Kind {
     Metadata,
     Data,
-    /// Bytes that are 0 up to what begins at a round place.
+    /// Bytes up to the next multiple of the alignment, or bytes that are 0 up to what follows.
     Padding,
     /// Bytes that no tensor has, and that are not read to open the file: unused, or such as the offsets of chunks.
     Other,
@@ -120,11 +120,11 @@ fn parts(opened: &Opened<'_>) -> Vec<Part> {
         }
     }
     data.sort_by_key(|(extent, ..)| (extent.offset, extent.length));
-    let metadata = metadata(opened.bytes);
+    let gaps = Gaps { bytes: opened.bytes, metadata: metadata(opened), alignment: stated_alignment(&opened.file) };
     let mut parts = Vec::new();
     let mut at = 0;
     for (extent, name, kind) in data {
-        between(&mut parts, opened.bytes, &metadata, at, extent.offset);
+        gaps.add(&mut parts, at, extent.offset);
         let end = extent.end().unwrap_or(u64::MAX);
         let (kind, note) = match extent.offset {
             offset if offset >= at || extent.length == 0 => (kind, ""),
@@ -134,12 +134,23 @@ fn parts(opened: &Opened<'_>) -> Vec<Part> {
         parts.push(Part { extent, kind, name: name + note });
         at = at.max(end);
     }
-    between(&mut parts, opened.bytes, &metadata, at, length);
+    gaps.add(&mut parts, at, length);
     parts
 }
 
+/// The alignment that the format prescribes for the bytes of tensors, or that the file states; 1 if there is none.
+fn stated_alignment(file: &File<'_>) -> u64 {
+    match file.format() {
+        Format::Ztensor => 64,
+        Format::Ztensor2 => 4096,
+        Format::Gguf => file.as_gguf().map_or(1, |gguf| gguf.alignment().into()),
+        _ => 1,
+    }
+}
+
 /// The ranges that are read to open the file: its metadata, and maybe some bytes around it.
-fn metadata(bytes: &[u8]) -> Vec<Extent> {
+fn metadata(opened: &Opened<'_>) -> Vec<Extent> {
+    let bytes = opened.bytes;
     let mut source = Source::new(bytes.len() as u64);
     let mut ranges = Vec::new();
     while ranges.len() < MAX_SEGMENTS * 1024 {
@@ -151,28 +162,55 @@ fn metadata(bytes: &[u8]) -> Vec<Extent> {
         ranges.push(need.extent);
     }
     ranges.sort_by_key(|extent| extent.offset);
+    // All that precedes the data is metadata, but long values of it are skipped.
+    if let (Some(gguf), Some(last)) = (opened.file.as_gguf(), ranges.last().and_then(Extent::end)) {
+        return vec![Extent::new(0, last.min(gguf.data_offset()))];
+    }
     ranges
 }
 
-/// Adds what is between the bytes of tensors: metadata as far as it reaches, and what belongs to nothing.
-fn between(parts: &mut Vec<Part>, bytes: &[u8], metadata: &[Extent], mut at: u64, end: u64) {
-    while at < end {
-        let inside = metadata.iter().filter(|range| range.offset <= at).filter_map(Extent::end).max().unwrap_or(0);
-        let next = metadata.iter().map(|range| range.offset).filter(|offset| *offset > at).min().unwrap_or(end);
-        let (stop, is_metadata) = if inside > at { (inside.min(end), true) } else { (next.min(end), false) };
-        let content = bytes.get(at as usize..stop as usize).unwrap_or_default();
-        let is_zero = content.iter().all(|byte| *byte == 0);
-        let (kind, name) = match is_metadata {
-            true => (Kind::Metadata, "(metadata)"),
-            false if is_zero && content.len() < 4096 => (Kind::Padding, "(padding)"),
-            false => (Kind::Other, if is_zero { "(other, all 0)" } else { "(other)" }),
-        };
-        let extent = Extent::new(at, stop - at);
-        match parts.last_mut() {
-            Some(last) if last.kind == kind && is_metadata => last.extent.length += extent.length,
-            _ => parts.push(Part { extent, kind, name: name.into() }),
+/// The most bytes that are taken for padding because they are 0: the largest alignment of a writer.
+const ZEROS: u64 = 1 << 16;
+
+/// What is between the bytes of tensors.
+struct Gaps<'a> {
+    bytes: &'a [u8],
+    metadata: Vec<Extent>,
+    alignment: u64,
+}
+
+impl Gaps<'_> {
+    /// Adds the parts from `at` to `end`: metadata as far as it reaches, padding, and what belongs to nothing.
+    fn add(&self, parts: &mut Vec<Part>, mut at: u64, end: u64) {
+        let metadata = &self.metadata;
+        while at < end {
+            let inside =
+                metadata.iter().filter(|range| range.offset <= at).filter_map(Extent::end).max().unwrap_or(0);
+            let next = metadata.iter().map(|range| range.offset).filter(|offset| *offset > at).min().unwrap_or(end);
+            let (stop, is_metadata) = if inside > at { (inside.min(end), true) } else { (next.min(end), false) };
+            let (kind, name) = if is_metadata { (Kind::Metadata, "(metadata)") } else { self.unused(at, stop) };
+            let extent = Extent::new(at, stop - at);
+            match parts.last_mut() {
+                Some(last) if last.kind == kind && is_metadata => last.extent.length += extent.length,
+                _ => parts.push(Part { extent, kind, name: name.into() }),
+            }
+            at = stop;
         }
-        at = stop;
+    }
+
+    /// What bytes are that no tensor has and that are not metadata.
+    fn unused(&self, at: u64, stop: u64) -> (Kind, &'static str) {
+        let content = self.bytes.get(at as usize..stop as usize).unwrap_or_default();
+        let is_zero = content.iter().all(|byte| *byte == 0);
+        // The specifications of some formats do not say what padding contains.
+        let is_aligned =
+            stop < self.bytes.len() as u64 && stop - at < self.alignment && stop.is_multiple_of(self.alignment);
+        match (is_zero, stop - at < ZEROS) {
+            (true, true) => (Kind::Padding, "(padding)"),
+            _ if is_aligned => (Kind::Padding, "(padding, not 0)"),
+            (true, false) => (Kind::Other, "(other, all 0)"),
+            (false, _) => (Kind::Other, "(other)"),
+        }
     }
 }
 
@@ -218,12 +256,24 @@ mod tests {
     #[test]
     fn what_is_between_is_metadata_or_unused() {
         let mut parts = Vec::new();
-        let bytes = [0_u8; 100];
-        between(&mut parts, &bytes, &[Extent::new(0, 8), Extent::new(8, 12), Extent::new(50, 10)], 0, 100);
+        let metadata = vec![Extent::new(0, 8), Extent::new(8, 12), Extent::new(50, 10)];
+        let mut bytes = [0_u8; 100];
+        Gaps { bytes: &bytes, metadata: metadata.clone(), alignment: 1 }.add(&mut parts, 0, 100);
         let found: Vec<_> =
             parts.iter().map(|part| (part.extent.offset, part.extent.length, part.name.as_str())).collect();
         let expected = [(0, 20, "(metadata)"), (20, 30, "(padding)"), (50, 10, "(metadata)"), (60, 40, "(padding)")];
         assert_eq!(found, expected);
+        // What is not 0 is padding up to the next multiple of the alignment.
+        bytes[25] = 7;
+        bytes[70] = 7;
+        let kinds = |alignment| {
+            let mut parts = Vec::new();
+            Gaps { bytes: &bytes, metadata: metadata.clone(), alignment }.add(&mut parts, 0, 100);
+            parts.iter().map(|part| part.kind).collect::<Vec<_>>()
+        };
+        assert!(kinds(50) == [Kind::Metadata, Kind::Padding, Kind::Metadata, Kind::Other]);
+        assert!(kinds(25) == [Kind::Metadata, Kind::Other, Kind::Metadata, Kind::Other]);
+        assert!(kinds(100) == [Kind::Metadata, Kind::Other, Kind::Metadata, Kind::Other]);
         assert_eq!([0, 8, 12, 4096, 1 << 20].map(alignment), [4096, 8, 4, 4096, 4096]);
     }
 }

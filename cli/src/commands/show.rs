@@ -32,7 +32,7 @@ pub struct Arguments {
     /// The name of the tensor; may be left out where there is only one
     name: Option<String>,
 
-    /// Print this part of it instead: an index or start:end:step for each dimension, such as '0:4,:,-1'
+    /// Print this part of it instead, as NumPy slices: '0:4,:,-1', '::-1', '...,0'
     #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     slice: Option<String>,
 

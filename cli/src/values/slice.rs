@@ -1,4 +1,4 @@
-//! A part of a tensor, as `--slice '0:4,:,-1'` states it.
+//! A part of a tensor, as `--slice '0:4,...,-1'` states it.
 
 use std::io::{self, Write};
 
@@ -12,70 +12,90 @@ use crate::common::model::Opened;
 use crate::common::table::Look;
 use crate::common::text::{hex, shortened};
 
-/// The indices along one dimension.
+/// The indices along one dimension: `count` of them, `step` apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
     start: u64,
-    end: u64,
-    step: u64,
+    count: u64,
+    step: i64,
+    /// The part as it is written above its elements.
+    label: String,
 }
 
 impl Span {
-    fn len(&self) -> u64 {
-        self.end.saturating_sub(self.start).div_ceil(self.step)
+    /// All indices of a dimension.
+    fn whole(length: u64) -> Self {
+        Self { start: 0, count: length, step: 1, label: ":".into() }
+    }
+
+    /// The index number `i`, which is below `count`.
+    fn at(&self, i: u64) -> u64 {
+        // Inside the dimension, so that the sum is not negative.
+        (i128::from(self.start) + i128::from(i) * i128::from(self.step)) as u64
     }
 }
 
-/// Reads `0:4,:,-1`: an index or `start:end:step` for each dimension, negative ones counted from its end; dimensions at the
-/// end may be left out.
+/// Reads `0:4,...,-1` as NumPy does: an index or `start:end:step` for each dimension, negative ones counted from its end.
+/// `...` stands for as many dimensions as are missing; those at the end may be left out.
 pub fn parse(text: &str, shape: &[u64]) -> Result<Vec<Span>, String> {
-    let parts: Vec<&str> = if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() };
-    if parts.len() > shape.len() {
-        return Err(format!("{} indices for {} dimensions", parts.len(), shape.len()));
+    let mut parts: Vec<&str> =
+        if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() };
+    let ellipsis = parts.iter().position(|part| *part == "...").unwrap_or(parts.len());
+    let stated = parts.len() - usize::from(ellipsis < parts.len());
+    if stated > shape.len() {
+        return Err(format!("{stated} indices for {} dimensions", shape.len()));
     }
-    let all = parts.into_iter().map(Some).chain(std::iter::repeat(None));
-    shape.iter().zip(all).enumerate().map(|(i, (length, part))| span(part.unwrap_or(":"), *length, i)).collect()
+    let missing = std::iter::repeat_n(":", shape.len() - stated);
+    parts.splice(ellipsis..parts.len().min(ellipsis + 1), missing);
+    parts.iter().zip(shape).enumerate().map(|(i, (part, length))| span(part, *length, i)).collect()
 }
 
 fn span(part: &str, length: u64, dimension: usize) -> Result<Span, String> {
-    let wrong = || format!("dimension {dimension}: \"{part}\" is neither an index nor start:end:step");
-    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| wrong());
-    let from_end = |index: i64| match index {
-        0.. => Some(index.unsigned_abs()),
-        _ => length.checked_sub(index.unsigned_abs()),
+    let wrong = || match part {
+        "..." => "\"...\" can stand in one place only".into(),
+        _ => format!("dimension {dimension}: \"{part}\" is neither an index nor start:end:step"),
     };
-    let fields: Vec<&str> = part.split(':').collect();
-    let bound = |field: Option<&&str>, default: u64| match field {
-        None => Ok::<u64, String>(default),
-        Some(field) if field.trim().is_empty() => Ok(default),
-        Some(field) => Ok(from_end(number(field)?).unwrap_or(0).min(length)),
+    let fields: Vec<&str> = part.split(':').map(str::trim).collect();
+    let number = |field: &str| field.parse::<i64>().map_err(|_| wrong());
+    let end = i128::from(length);
+    let from_end = |index: i64| i128::from(index) + if index < 0 { end } else { 0 };
+    if let [index] = fields[..] {
+        let at = u64::try_from(from_end(number(index)?)).ok().filter(|at| *at < length);
+        let at = at.ok_or_else(|| format!("dimension {dimension}: there is no index {part}, it has {length}"))?;
+        return Ok(Span { start: at, count: 1, step: 1, label: at.to_string() });
+    }
+    let optional =
+        |field: Option<&&str>| field.filter(|field| !field.is_empty()).map(|field| number(field)).transpose();
+    let (first, last, step) = (optional(fields.first())?, optional(fields.get(1))?, optional(fields.get(2))?);
+    let step = step.unwrap_or(1);
+    if fields.len() > 3 {
+        return Err(wrong());
+    }
+    if step == 0 {
+        return Err(format!("dimension {dimension}: the step of \"{part}\" is 0"));
+    }
+    // Backwards, the end is before the first index.
+    let (least, most) = if step > 0 { (0, end) } else { (-1, end - 1) };
+    let bound = |index: Option<i64>, default: i128| index.map_or(default, from_end).clamp(least, most.max(least));
+    let (first, last) = if step > 0 {
+        (bound(first, least), bound(last, most))
+    } else {
+        (bound(first, most), if last.is_none() { -1 } else { bound(last, -1) })
     };
-    match fields.len() {
-        1 => {
-            let index = from_end(number(part)?).filter(|index| *index < length);
-            let index =
-                index.ok_or_else(|| format!("dimension {dimension}: there is no index {part}, it has {length}"))?;
-            Ok(Span { start: index, end: index + 1, step: 1 })
-        }
-        2 | 3 => {
-            let step = bound_of_step(fields.get(2)).ok_or_else(wrong)?;
-            Ok(Span { start: bound(fields.first(), 0)?, end: bound(fields.get(1), length)?, step })
-        }
-        _ => Err(wrong()),
+    let distance = if step > 0 { last - first } else { first - last }.max(0).unsigned_abs();
+    let count = distance.div_ceil(u128::from(step.unsigned_abs()));
+    if first == 0 && count == u128::from(length) && step == 1 {
+        return Ok(Span::whole(length));
     }
-}
-
-fn bound_of_step(field: Option<&&str>) -> Option<u64> {
-    match field {
-        None => Some(1),
-        Some(field) if field.trim().is_empty() => Some(1),
-        Some(field) => field.trim().parse().ok().filter(|step| *step > 0),
-    }
+    let (start, count) = (u64::try_from(first).unwrap_or(0), u64::try_from(count).unwrap_or(u64::MAX));
+    let last = u64::try_from(last).map_or_else(|_| String::new(), |last| last.to_string());
+    let step_text = if step == 1 { String::new() } else { format!(":{step}") };
+    Ok(Span { start, count, step, label: format!("{start}:{last}{step_text}") })
 }
 
 /// The number of elements of a part.
 pub fn count(spans: &[Span]) -> u64 {
-    spans.iter().map(Span::len).fold(1, u64::saturating_mul)
+    spans.iter().map(|span| span.count).fold(1, u64::saturating_mul)
 }
 
 /// Prints the elements of a part: a line for each row along the last dimension, headed by the indices before it.
@@ -87,25 +107,26 @@ pub fn print(
     spans: &[Span],
 ) -> Result<(), Failure> {
     let (outer, inner) = spans.split_at(spans.len().saturating_sub(1));
-    let one = Span { start: 0, end: 1, step: 1 };
-    let has_none = inner.is_empty();
-    let inner = inner.first().unwrap_or(&one);
-    values.plan(&spans.iter().map(Span::len).collect::<Vec<_>>());
-    if outer.iter().any(|span| span.len() == 0) || inner.len() == 0 {
+    let inner = inner.first();
+    let columns = inner.map_or(1, |span| span.count);
+    values.plan(&spans.iter().map(|span| span.count).collect::<Vec<_>>());
+    if count(spans) == 0 {
         writeln!(out, "    no elements")?;
         return Ok(());
     }
-    let mut index: Vec<u64> = outer.iter().map(|span| span.start).collect();
+    let mut place = vec![0; outer.len()];
     let mut bytes = Vec::new();
     loop {
-        let mut whole = index.clone();
-        let heading: Vec<String> = index.iter().map(u64::to_string).chain([":".into()]).collect();
+        let row: Vec<u64> = outer.iter().zip(&place).map(|(span, i)| span.at(*i)).collect();
+        let heading: Vec<String> =
+            row.iter().map(u64::to_string).chain(inner.map(|span| span.label.clone())).collect();
         write!(out, "    [{}]", heading.join(", "))?;
         let mut column = 4 + heading.join(", ").len() + 2;
-        for i in (inner.start..inner.end).step_by(inner.step as usize) {
-            whole.truncate(index.len());
-            whole.extend((!has_none).then_some(i));
-            if let Err(stop) = values.at(&whole, &mut bytes) {
+        let mut index = row.clone();
+        for i in 0..columns {
+            index.truncate(row.len());
+            index.extend(inner.map(|span| span.at(i)));
+            if let Err(stop) = values.at(&index, &mut bytes) {
                 writeln!(out)?;
                 return Err(opened.fail(stop));
             }
@@ -119,20 +140,20 @@ pub fn print(
             write!(out, " {text}")?;
         }
         writeln!(out)?;
-        if !next(&mut index, outer) {
+        if !next(&mut place, outer) {
             return Ok(());
         }
     }
 }
 
-/// Goes to the next index, the last one varying fastest; false after the last.
-fn next(index: &mut [u64], spans: &[Span]) -> bool {
-    for (index, span) in index.iter_mut().zip(spans).rev() {
-        *index += span.step;
-        if *index < span.end {
+/// Goes to the next row, the last index varying fastest; false after the last row.
+fn next(place: &mut [u64], spans: &[Span]) -> bool {
+    for (i, span) in place.iter_mut().zip(spans).rev() {
+        *i += 1;
+        if *i < span.count {
             return true;
         }
-        *index = span.start;
+        *i = 0;
     }
     false
 }
@@ -196,20 +217,43 @@ fn first(count: u64, shape: &[u64]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn spans(text: &str) -> Result<Vec<(u64, u64, u64)>, String> {
-        parse(text, &[4, 5]).map(|spans| spans.iter().map(|span| (span.start, span.end, span.step)).collect())
+    /// The indices of a part of a tensor of 4 times 5 elements, and the labels.
+    fn spans(text: &str) -> Result<Vec<(Vec<u64>, String)>, String> {
+        let of_one = |span: Span| ((0..span.count).map(|i| span.at(i)).collect(), span.label);
+        parse(text, &[4, 5]).map(|spans| spans.into_iter().map(of_one).collect())
     }
 
     #[test]
     fn slices_are_those_of_numpy() {
-        assert_eq!(spans("0:2,:"), Ok(vec![(0, 2, 1), (0, 5, 1)]));
-        assert_eq!(spans("-1, 1:-1"), Ok(vec![(3, 4, 1), (1, 4, 1)]));
-        assert_eq!(spans(""), Ok(vec![(0, 4, 1), (0, 5, 1)]));
-        assert_eq!(spans("::2,2:99"), Ok(vec![(0, 4, 2), (2, 5, 1)]));
-        assert_eq!(spans("3:1"), Ok(vec![(3, 1, 1), (0, 5, 1)]));
-        for wrong in ["4", "-5", "0,0,0", "a", "::0", "1:2:3:4", "::-1"] {
+        let all = (vec![0, 1, 2, 3, 4], ":".to_string());
+        let of = |indices: &[u64], label: &str| (indices.to_vec(), label.to_string());
+        for (text, rows, columns) in [
+            ("", of(&[0, 1, 2, 3], ":"), all.clone()),
+            ("0:2,:", of(&[0, 1], "0:2"), all.clone()),
+            ("0:2", of(&[0, 1], "0:2"), all.clone()),
+            ("-1, 1:-1", of(&[3], "3"), of(&[1, 2, 3], "1:4")),
+            ("::2,2:99", of(&[0, 2], "0:4:2"), of(&[2, 3, 4], "2:5")),
+            ("3:1", of(&[], "3:1"), all.clone()),
+            ("::-1", of(&[3, 2, 1, 0], "3::-1"), all.clone()),
+            ("2::-2,-2::-3", of(&[2, 0], "2::-2"), of(&[3, 0], "3::-3")),
+            ("3:0:-1,99:-99:-4", of(&[3, 2, 1], "3:0:-1"), of(&[4, 0], "4::-4")),
+            ("0:3:-1,:1:-1", of(&[], "0:3:-1"), of(&[4, 3, 2], "4:1:-1")),
+            ("...", of(&[0, 1, 2, 3], ":"), all.clone()),
+            ("...,1", of(&[0, 1, 2, 3], ":"), of(&[1], "1")),
+            ("1,...", of(&[1], "1"), all.clone()),
+            ("1,...,2", of(&[1], "1"), of(&[2], "2")),
+            ("-4,::9", of(&[0], "0"), of(&[0], "0:5:9")),
+        ] {
+            assert_eq!(spans(text), Ok(vec![rows, columns]), "{text}");
+        }
+        for wrong in ["4", "-5", "0,0,0", "0,...,0,0", "a", "::0", "1:2:3:4", "...,...", "....", "1:...", "::a"] {
             assert!(spans(wrong).is_err(), "{wrong}");
         }
+        for (text, length) in [("::-1", 0), (":", 0), ("-1:", 0), ("5:", 3)] {
+            assert_eq!(parse(text, &[length]).map(|spans| count(&spans)), Ok(0), "{text}");
+        }
+        assert_eq!(parse("::-1", &[u64::MAX]).map(|spans| spans[0].at(0)), Ok(u64::MAX - 1));
+        assert_eq!(parse("...", &[]), Ok(vec![]));
     }
 
     #[test]

@@ -19,6 +19,17 @@ fn a_refused_file() {
     }
 }
 
+#[test]
+fn metadata_is_no_tensor() {
+    let run = run(&["explain", &fixture("safetensors/bad/st_meta_bool.safetensors")]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.out.contains("\n  metadata its entry begins at byte 9\n") && !run.out.contains("tensor "),
+        "{}",
+        run.out
+    );
+}
+
 /// Every refused file has a message and a place; none ends the program in another way.
 #[test]
 fn every_bad_fixture() {

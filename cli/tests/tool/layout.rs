@@ -1,7 +1,7 @@
 use tenslice::File;
 use unicode_width::UnicodeWidthStr;
 
-use crate::support::{fixture, out, run};
+use crate::support::{Folder, fixture, out, run};
 
 /// The rows of the list add up to the file, and have the bytes of each tensor.
 #[test]
@@ -39,6 +39,57 @@ fn every_byte_is_in_the_map() {
                 assert!(rows.contains(&(extent.offset, extent.length)), "{name}: {text}");
             }
         }
+    }
+}
+
+/// The kinds of parts in their order, with their lengths.
+fn rows(path: &str) -> Vec<(u64, String)> {
+    let text = out(&["layout", path]);
+    let list = text.lines().skip_while(|line| !line.trim_start().starts_with("offset")).skip(1);
+    let of_line = |line: &str| {
+        let length = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        (length, line.find('(').map_or("data", |at| &line[at..]).to_string())
+    };
+    list.map(of_line).collect()
+}
+
+/// Long values are skipped when a file is opened; they are metadata all the same.
+#[test]
+fn large_metadata_is_one_part() {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let mut bytes = b"GGUF\x03\0\0\0".to_vec();
+    bytes.extend([1_u64, 3].map(u64::to_le_bytes).concat());
+    for key in ["tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.more"] {
+        bytes.extend([text(key), 9_u32.to_le_bytes().to_vec(), 8_u32.to_le_bytes().to_vec()].concat());
+        bytes.extend(100_000_u64.to_le_bytes());
+        (0..100_000).for_each(|i| bytes.extend(text(&format!("token{i}"))));
+    }
+    bytes.extend([text("a"), 1_u32.to_le_bytes().to_vec(), 8_u64.to_le_bytes().to_vec(), vec![0; 12]].concat());
+    bytes.resize(bytes.len().next_multiple_of(32) + 32, 0);
+    let folder = Folder::new();
+    let found = rows(&folder.write("large.gguf", &bytes));
+    assert_eq!(found, [(bytes.len() as u64 - 32, "(metadata)".to_string()), (32, "data".into())]);
+}
+
+/// What padding contains is undefined in zTensor 0.1 and ignored in zTensor 2.
+#[test]
+fn alignment_gaps_are_padding() {
+    let folder = Folder::new();
+    for (name, alignment) in [("v2/dense_all_dtypes_4k.zt", 4096), ("v0.1/dense_all_dtypes.zt", 64)] {
+        let mut bytes = std::fs::read(fixture(name)).unwrap();
+        let unchanged = rows(&folder.write("a.zt", &bytes));
+        assert!(unchanged.iter().any(|(_, what)| what == "(padding)"), "{name}: {unchanged:?}");
+        let mut at = 0;
+        for (length, what) in &unchanged {
+            if what == "(padding)" && *length < alignment {
+                bytes[at as usize..(at + length) as usize].fill(0xab);
+            }
+            at += length;
+        }
+        let filled = rows(&folder.write("b.zt", &bytes));
+        let expected: Vec<_> =
+            unchanged.iter().map(|(length, what)| (*length, what.replace("(padding)", "(padding, not 0)"))).collect();
+        assert_eq!(filled, expected, "{name}");
     }
 }
 

@@ -56,7 +56,7 @@ fn a_tensor_of_several_pieces() {
     let file = folder.write("x.npy", &npy(&numbers, "(1200, 1000)", false));
     let text = out(&["show", &file]);
     assert!(text.contains("1200000 elements, 9.2 MiB") && text.contains("min 0.0, max 6.0, mean 2.99999"), "{text}");
-    assert_eq!(out(&["show", "--slice", "-1,-3:", &file]), "    [1199, :] 1.0 2.0 3.0\n");
+    assert_eq!(out(&["show", "--slice", "-1,-3:", &file]), "    [1199, 997:1000] 1.0 2.0 3.0\n");
 }
 
 #[test]
@@ -66,9 +66,16 @@ fn slices_are_those_of_numpy() {
     let c = folder.write("c.npy", &npy(&numbers, "(2, 3, 4)", false));
     assert_eq!(
         out(&["show", "--slice", "1,:,1:3", &c]),
-        "    [1, 0, :] 13.0 14.0\n    [1, 1, :] 17.0 18.0\n    [1, 2, :] 21.0 22.0\n"
+        "    [1, 0, 1:3] 13.0 14.0\n    [1, 1, 1:3] 17.0 18.0\n    [1, 2, 1:3] 21.0 22.0\n"
     );
-    assert_eq!(out(&["show", "--slice", "0,::2,-1", &c]), "    [0, 0, :] 3.0\n    [0, 2, :] 11.0\n");
+    assert_eq!(out(&["show", "--slice", "0,::2,-1", &c]), "    [0, 0, 3] 3.0\n    [0, 2, 3] 11.0\n");
+    assert_eq!(
+        out(&["show", "--slice", "1,::-2,3:1:-1", &c]),
+        "    [1, 2, 3:1:-1] 23.0 22.0\n    [1, 0, 3:1:-1] 15.0 14.0\n"
+    );
+    assert_eq!(out(&["show", "--slice", "...,0", &c]).lines().count(), 6);
+    assert_eq!(out(&["show", "--slice", "1,...,0:1", &c]).lines().last(), Some("    [1, 2, 0:1] 20.0"));
+    assert_eq!(out(&["show", "--slice", "0,0,::-1", &c]), "    [0, 0, 3::-1] 3.0 2.0 1.0 0.0\n");
     let f = folder.write("f.npy", &npy(&numbers, "(2, 3, 4)", true));
     assert_eq!(out(&["show", "--slice", "1,2", &f]), "    [1, 2, :] 5.0 11.0 17.0 23.0\n");
     for wrong in ["2", "0,0,0,0", "x", "::0"] {

@@ -106,7 +106,9 @@ fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: E
         line("text", &section)?;
     }
     if let Some(entry) = error.entry().filter(|entry| Some(*entry) != error.offset()) {
-        line("tensor", &format!("its entry begins at byte {entry}"))?;
+        let start = usize::try_from(entry).ok().and_then(|entry| bytes.get(entry..)).unwrap_or_default();
+        let is_metadata = start.starts_with(b"\"__metadata__\"");
+        line(if is_metadata { "metadata" } else { "tensor" }, &format!("its entry begins at byte {entry}"))?;
     }
     if let Some(at) = error.offset() {
         line("place", &format!("byte {at} of {}", bytes.len()))?;
