@@ -23,6 +23,8 @@
 //!
 //! So it is as well where a name does not stand at the start of its tensor (zTensor 0.1): there it may take long to read it
 //! from where the tensor is.
+//!
+//! A file with a single tensor, or with none, takes no memory: the index itself has the hash of the name.
 #![forbid(unsafe_code)]
 
 use core::num::NonZeroU32;
@@ -47,7 +49,7 @@ const MAX_MET: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Index<'m, 'a> {
     file: AnyFile<'a>,
-    /// Of [`length`] words; none where the file has a single tensor, or none.
+    /// [`length`] words.
     words: &'m [u32],
     order: Order,
 }
@@ -58,6 +60,11 @@ enum Order {
     /// By their hashes with that seed.
     Slots(u64),
     Sorted,
+    /// The only name, by its hash; `at` is where its tensor is.
+    One {
+        hash: u64,
+        at: u32,
+    },
 }
 
 /// How many words an index of `count` tensors takes; `None` beyond what can be addressed.
@@ -115,12 +122,12 @@ impl<'m, 'a> Index<'m, 'a> {
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn candidate(&self, name: &[u8]) -> Option<Candidate> {
         match self.order {
-            Order::Slots(seed) if !self.words.is_empty() => match name.last_chunk() {
+            Order::Slots(seed) => match name.last_chunk() {
                 Some(last) => Slots::first(long_hash(seed, name, last), self.words),
                 None => self.candidate_of_short(seed, name),
             },
-            Order::Slots(_) => Some(Candidate::ONLY),
             Order::Sorted => self.sorted_candidate(name),
+            Order::One { hash, at } => Candidate::only(hash, at, name),
         }
     }
 
@@ -159,8 +166,11 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// The only tensor of a file, wherever that is.
-    const ONLY: Self = Self { position: u32::MAX, number: NonZeroU32::MAX };
+    /// The only tensor of a file, at that position, if its name may be `name`: no other name is read to know that it is not.
+    #[inline(never)]
+    fn only(hash: u64, position: u32, name: &[u8]) -> Option<Self> {
+        (self::hash(0, name) == hash).then_some(Self { position, number: NonZeroU32::MIN })
+    }
 
     /// The tensor with that number among those at these positions.
     #[inline]
@@ -173,8 +183,8 @@ impl Candidate {
 /// Fills the words with an index of the file. The seed of the second hash depends on the salt, too.
 fn fill<'a, F: FileFormat<'a>>(file: &F, summary: &Summary, words: &mut [u32], salt: u64) -> Result<Order> {
     let mut seed = 0;
-    if !F::HAS_NAMES || words.is_empty() {
-        return Ok(Order::Slots(seed));
+    if words.is_empty() {
+        return order_of_few(file, summary.tensor_count);
     }
     let mut filled = fill_slots(file, words, seed)?;
     if filled == Filled::Crowded {
@@ -192,6 +202,20 @@ fn fill<'a, F: FileFormat<'a>>(file: &F, summary: &Summary, words: &mut [u32], s
         fill_sorted(file, words)?;
     }
     Ok(Order::Sorted)
+}
+
+/// How the name of a file with a single tensor is found, or none in a file without tensors.
+fn order_of_few<'a, F: FileFormat<'a>>(file: &F, count: u64) -> Result<Order> {
+    if count == 0 {
+        return Ok(Order::Sorted); // among no words
+    }
+    let (name, at) = if F::HAS_NAMES {
+        let named = next_name(file, &mut { Cursor::START })?;
+        (named.name, named.tensor_at)
+    } else {
+        (Text::new(&[], false), 0)
+    };
+    Ok(Order::One { hash: hash_of(0, name), at })
 }
 
 /// A seed that depends on the salt and on all names.
@@ -213,9 +237,6 @@ fn read<'a, F: FileFormat<'a>>(
     name: &[u8],
     tensor: &mut TensorRecord<'a>,
 ) -> Result<bool> {
-    if candidate == Candidate::ONLY {
-        return Ok(file.next_tensor(&mut { Cursor::START }, tensor)? && tensor.name().means(name));
-    }
     file.tensor_at(candidate.position, candidate.number.get().wrapping_sub(1), tensor)?;
     Ok(tensor.name().means(name))
 }

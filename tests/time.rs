@@ -74,6 +74,7 @@ const LIST: Work = ("list", list);
 const FIND: Work = ("find", find);
 const INDEX: Work = ("index", index);
 const FIND_ALL: Work = ("find all by the index", find_all);
+const FIND_AGAIN: Work = ("find again and again by the index", find_again);
 const CHECK: Work = ("check", check);
 const CHECK_IN_PARTS: Work = ("check with an eighth of the memory", check_in_parts);
 const CHECK_IN_LITTLE: Work = ("check with memory of a fixed size", check_in_little);
@@ -148,7 +149,8 @@ const CASES: &[Case] = &[
     Case("unsorted roles", "zt1", "more than are compared", 1100, zt1::falling_roles, CHECKED),
     Case("attributes", "zt1", "texts", 1000, zt1::attributes, &[OPEN, WALK, GET]),
     Case("attributes", "zt2", "texts", 1000, zt2::attributes, &[OPEN, WALK, GET]),
-    Case("attributes", "safetensors", "texts", 1000, st::metadata, &[OPEN, WALK, GET]),
+    Case("attributes", "safetensors", "texts", 1000, st::metadata, &[OPEN, WALK, GET, FIND_AGAIN]),
+    Case("attributes", "safetensors", "before a tensor", 1000, st::metadata_before_a_tensor, &[INDEX, FIND_AGAIN]),
     Case("attributes", "index", "texts", 1000, st::index_metadata, &[OPEN_INDEX, WALK_INDEX]),
     Case("attributes", "gguf", "numbers", 1000, gguf::pairs, &[OPEN, WALK, GET]),
     Case("attributes", "gguf", "falling", 500, gguf::falling_keys, &[OPEN]),
@@ -304,6 +306,20 @@ fn find_all(bytes: &[u8]) {
     let index = file.index(&mut words).unwrap();
     let names: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();
     assert!(measured_work(|| names.iter().all(|name| index.find(name).is_ok())));
+}
+
+/// Finds the first tensor by the index as often as the file has 16 bytes, and as often one that is not there.
+fn find_again(bytes: &[u8]) {
+    let file = File::open(bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).unwrap();
+    let name = file.tensors().next().map(|tensor| tensor.name().to_string());
+    let found = measured_work(|| {
+        let find =
+            |_| index.find("there is none").is_err() && name.as_ref().is_none_or(|name| index.find(name).is_ok());
+        (0..bytes.len() / 16).all(find)
+    });
+    assert!(found);
 }
 
 /// Compares what has to differ, with memory for all of it, and no more.

@@ -86,7 +86,8 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
     let read = Cell::new(0);
     let file = Names { names, read: &read, are_apart, may_repeat };
     let mut words = vec![0xaaaa_aaaa; length(names.len() as u64).unwrap()];
-    let order = fill(&file, &Summary::default(), &mut words, 0)?;
+    let summary = Summary { tensor_count: names.len() as u64, ..Summary::default() };
+    let order = fill(&file, &summary, &mut words, 0)?;
     let made = read.replace(0);
     let find = |name: &str| {
         let (slots, sorted);
@@ -101,6 +102,10 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
                 sorted = find_sorted(&file, &words, name.as_bytes());
                 &mut sorted.into_iter()
             }
+            Order::One { hash, at } => {
+                sorted = Candidate::only(hash, at, name.as_bytes());
+                &mut sorted.into_iter()
+            }
         };
         let mut tensor = TensorRecord::blank();
         let is_it = |candidate| super::read(&file, candidate, name.as_bytes(), &mut tensor).unwrap();
@@ -110,9 +115,12 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
         let first = names.iter().position(|other| other == name).unwrap();
         assert_eq!(find(name).unwrap() as usize, first, "{name:?}");
     }
+    read.set(0);
     for absent in names.iter().map(|name| format!("{name}.")).filter(|name| !names.contains(name)) {
         assert_eq!(find(&absent), None);
     }
+    // The metadata before a single tensor may be long.
+    assert!(names.len() > 1 || read.get() == 0, "{} names read to find none", read.get());
     Ok((made, order))
 }
 
@@ -247,6 +255,18 @@ fn names_that_crowd_are_hashed_again() {
         assert!(order != Order::Sorted && (order != Order::Slots(0)) == is_again, "{order:?}");
         assert!(made < if is_again { 3050 } else { 1010 }, "{made}");
     }
+}
+
+#[test]
+fn a_single_name_is_read_once_and_of_others_nothing() {
+    for (name, are_apart) in
+        [("a", false), ("", false), ("a name of more than sixteen bytes", false), ("apart", true)]
+    {
+        let (made, order) = work(&[name.to_string()], are_apart, false).unwrap();
+        assert!(made == 1 && matches!(order, Order::One { .. }), "{name:?} {made} {order:?}");
+    }
+    let (made, _) = work(&[], false, false).unwrap();
+    assert_eq!(made, 0);
 }
 
 #[test]

@@ -95,6 +95,11 @@ pub fn metadata(size: usize) -> Vec<u8> {
     header_of([format!("\"__metadata__\":{{{}}}", entries.join(","))].into_iter())
 }
 
+pub fn metadata_before_a_tensor(size: usize) -> Vec<u8> {
+    let entries: Vec<_> = (0..size).map(|i| format!("\"{i}\":\"text\"")).collect();
+    header_of([format!("\"__metadata__\":{{{}}}", entries.join(",")), entry("a", 0, 0)].into_iter())
+}
+
 pub fn attribute_of_escapes(size: usize) -> Vec<u8> {
     header_of([format!("\"__metadata__\":{{\"a\":\"{}\"}}", "\\n\\u20ac".repeat(size))].into_iter())
 }
