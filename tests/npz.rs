@@ -3,7 +3,9 @@
 
 mod support;
 
-use tenslice::{ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Item, Opened, Order, Source, Warning};
+use tenslice::{
+    ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Format, Item, Opened, Order, Source, Warning,
+};
 
 /// An archive in the making: entries, then the directory.
 #[derive(Default)]
@@ -422,6 +424,24 @@ fn data_ends_before_the_directory() {
     let error = File::open(&archive.finish()).unwrap_err();
     let expected = (ErrorKind::OutOfPlace, Item::Data, Some(archive.bytes.len() as u64));
     assert_eq!((error.kind(), error.item(), error.offset()), expected);
+}
+
+/// The first eight bytes of such an archive and the method of its first entry are also the length of a safetensors header
+/// and the brace that begins one.
+#[test]
+fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
+    for version in [10, 20, 45, 63] {
+        let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
+        let record = 30 + 5 + ARRAY.len();
+        assert_eq!((&bytes[..4], &bytes[record..record + 4]), (&b"PK\x03\x04"[..], &b"PK\x01\x02"[..]));
+        (bytes[4], bytes[8], bytes[record + 6], bytes[record + 10]) = (version, b'{', version, b'{');
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.format(), Format::Npz);
+        let data = file.find("a").unwrap().component("data").unwrap();
+        assert_eq!((data.encoding(), data.encoding_name()), (Encoding::Other, "unknown method"));
+        let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains("\"unknown method\""), "{message}");
+    }
 }
 
 /// Each method of APPNOTE 4.4.5 that a program may still write.

@@ -78,10 +78,11 @@ fn a_length_is_no_magic() {
         let opened = File::open(&bytes).unwrap();
         assert_eq!((opened.format(), opened.tensor_count()), (Format::Safetensors, 1));
     }
-    // Other files, also GGUF with 123 tensors, whose count begins with a `{`.
+    // Other files, also ZIP with a first entry of method 123, and GGUF with 123 tensors: both have a `{` as byte 8.
     for (head, format) in [
         (&b"\x1f\x8b\x08\0\0\0\0\0\x02\x03"[..], Format::Gzip),
         (b"PK\x03\x04\0\0\0\0\x08", Format::Npz),
+        (b"PK\x03\x04\x0a\0\0\0{\0\0\0\0\0\0\0", Format::Npz),
         (b"GGUF\x03\0\0\0{\0\0\0\0\0\0\0", Format::Gguf),
     ] {
         assert_eq!(File::open(head).unwrap_err().format(), format);

@@ -359,16 +359,18 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
     let format = of_magic(head, false);
-    // The magics of gzip and ZIP may be the lengths of headers of safetensors, too large ones for chips; but neither has a
-    // `{` as byte 8.
-    let is_length = matches!(format, Format::Gzip | Format::Npz) && cfg!(target_pointer_width = "64");
-    if format != Format::Unknown && !is_length {
-        return format;
-    }
     // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
     // only lengths are ruled out that no text begins with.
+    let most = match format {
+        Format::Unknown => 1 << 40,
+        // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
+        // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as
+        // byte 8.
+        Format::Gzip | Format::Npz if cfg!(target_pointer_width = "64") => 1 << 32,
+        _ => return format,
+    };
     match head.split_first_chunk::<8>() {
-        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < 1 << 40 => Format::Safetensors,
+        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < most => Format::Safetensors,
         _ => format,
     }
 }
