@@ -444,6 +444,28 @@ fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
     }
 }
 
+/// Bit 11 of the flags says that the name is UTF-8. Where the two headers disagree, readers disagree on the name.
+#[test]
+fn both_headers_say_whether_a_name_is_utf_8() {
+    let good = support::fixture("npz/hm_utf8_flag.npz");
+    let name = File::open(&good).unwrap().tensors().next().unwrap().name().to_string();
+    let record = good.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let with_flags = |places: &[usize]| {
+        let mut bytes = good.clone();
+        places.iter().for_each(|&at| bytes[at] ^= 1 << 3); // the upper half of the flags
+        bytes
+    };
+    let [local, central] = [7, record + 9];
+    for place in [local, central] {
+        let bytes = with_flags(&[place]);
+        assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Item::Flags));
+        let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(message.contains("names in UTF-8 (bit 11)") && message.contains(&name), "{message}");
+    }
+    // Archives of neither, with names in UTF-8 all the same, are read as before.
+    assert!(File::open(&with_flags(&[local, central])).is_ok());
+}
+
 /// Each method of APPNOTE 4.4.5 that a program may still write.
 #[test]
 fn methods_have_names() {
@@ -694,6 +716,8 @@ fn what_errors_point_to() {
         (&[(local, b"PK\x03\x05")], ErrorKind::Malformed, Item::Entry, local),
         (&[(local + 6, &[1])], ErrorKind::HeadersDiffer, Item::Flags, local),
         (&[(local + 6, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
+        (&[(local + 7, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
+        (&[(record + 9, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
         (&[(local + 8, &[8])], ErrorKind::HeadersDiffer, Item::Encoding, local),
         (&[(local + 14, &[0xff])], ErrorKind::HeadersDiffer, Item::Digest, local),
         (&[(local + 18, &sizes(stored - 1))], ErrorKind::HeadersDiffer, Item::Length, local),
@@ -753,7 +777,8 @@ fn what_errors_point_to() {
         assert_eq!(found, (*kind, *item, Some(*at as u64)), "{patches:x?}");
     }
     for patches in [
-        &[(local + 4, &[45][..]), (local + 7, &[8]), (local + 10, &[7; 4])][..], // version, UTF-8, time
+        &[(local + 4, &[45][..]), (local + 10, &[7; 4])][..], // version, time
+        &[(local + 7, &[8]), (record + 9, &[8])],             // UTF-8
         &[(local + 8, &[8]), (record + 10, &[8]), (local + 22, &sizes(most)), (record + 24, &sizes(most))],
         // Lengths that follow the data: those in front of it count no more.
         &[(local + 6, &[8]), (record + 8, &[8]), (local + 14, &[0; 12])],

@@ -23,6 +23,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             }
             (ErrorKind::Truncated, Item::Footer) => Some("no end-of-directory record ends at the end of the file"),
             (ErrorKind::HeadersDiffer, Item::Footer) => Some("the two end-of-directory records differ"),
+            (ErrorKind::HeadersDiffer, Item::Flags) => Some(
+                "the local header disagrees with the directory on encryption (bits 0, 5, 6, 13), on lengths behind the \
+                 data (bit 3) or on names in UTF-8 (bit 11)",
+            ),
             (ErrorKind::HeadersDiffer, _) => Some("the local header disagrees with the directory"),
             (ErrorKind::CountsDiffer, _) => {
                 Some("the directory has another number of entries, or spans several disks")

@@ -53,6 +53,8 @@ const DEFLATED: u16 = 8;
 const LOCKED: u16 = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
 /// The local header does not have the lengths: they follow the data.
 const LENGTHS_FOLLOW: u16 = 1 << 3;
+/// The name is UTF-8; if it is not set, some readers take the name for code page 437, and find another one.
+const UTF8_NAME: u16 = 1 << 11;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::Npz, item, at)
@@ -316,7 +318,7 @@ impl<'a> NpzFile<'a> {
             return Err(local_stop(ErrorKind::HeadersDiffer, Item::Name));
         }
         let both = about.flags.get() ^ local.about.flags.get();
-        if both & (LOCKED | LENGTHS_FOLLOW) != 0 {
+        if both & (LOCKED | LENGTHS_FOLLOW | UTF8_NAME) != 0 {
             return Err(local_stop(ErrorKind::HeadersDiffer, Item::Flags));
         }
         if about.method.get() != local.about.method.get() {
