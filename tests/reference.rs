@@ -322,6 +322,24 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
     }
 }
 
+/// The rows of docs/safetensors.md: what the reference refuses.
+#[test]
+fn accepted_here_and_refused_by_the_reference() {
+    let entry = |shape: &str, offsets: &str| format!(r#"{{"dtype":"U8","shape":{shape},"data_offsets":{offsets}}}"#);
+    let (empty, data) = (entry("[9223372036854775808,2,0]", "[0,0]"), entry("[2]", "[0,2]"));
+    for (row, header, length) in [
+        ("overflow before a length of 0", format!(r#"{{"a":{empty}}}"#), 0),
+        ("an empty tensor inside another", format!(r#"{{"a":{},"b":{data}}}"#, entry("[0]", "[1,1]")), 2),
+        ("a number like 1e999", format!(r#"{{"a":{}}}"#, data.replace('{', r#"{"x":1e999,"#)), 2),
+    ] {
+        let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &vec![0; length][..]].concat();
+        assert!(matches!(judge(&bytes), Verdict::Explained(found) if found == row), "{row}");
+        let tensor = tenslice::File::open(&bytes).unwrap().find("a").unwrap();
+        let count = tensor.shape().element_count().unwrap();
+        assert_eq!(tensor.data().unwrap().bytes().unwrap().len() as u64, count, "{row}");
+    }
+}
+
 #[test]
 fn mutated_headers() {
     let mut random = Random(0x5afe_7e45_0125_0bad);
