@@ -98,7 +98,7 @@ impl Explanation<'_> {
 #[inline(never)]
 fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let kind = error.kind();
-    let (has_item, detail) = (kind.shown().has_item(), kind.shown().detail());
+    let has_item = kind.shown().has_item();
     if error.format() != Format::Unknown {
         packed::format(out, error.format());
         if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
@@ -119,29 +119,50 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
         packed::item(out, error.item());
         colon(out);
     }
+    if !phrase(out, context) {
+        rule(out, error, context, file_length);
+    }
+    truncation(out, error, context, file_length);
+    if let Some(hint) = context.hint {
+        out.text(" (");
+        out.text(hint);
+        out.text(")");
+    }
+    if let Some(at) = error.offset() {
+        number(out, " [at byte ", at);
+        out.text("]");
+    }
+}
+
+/// Writes the rule that is broken, with what is known of it.
+#[inline] // called once
+fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
+    let (kind, detail) = (error.kind(), error.kind().shown().detail());
     let is_placed = match (detail, context.offset, context.length) {
-        // Outside a file whose length is not known, it says nothing.
-        (Detail::Place, Some(offset), Some(length)) if kind != ErrorKind::OutOfFile || file_length.is_some() => {
+        (Detail::Place, Some(offset), Some(length)) if kind == ErrorKind::OutOfFile => {
+            // Outside a file whose length is not known, it says nothing.
+            if let Some(file_length) = file_length {
+                number(out, "", length);
+                number(out, " bytes at offset ", offset);
+                number(out, " extend past the end of the file (", file_length);
+                out.text(" bytes)");
+                return;
+            }
+            false
+        }
+        (Detail::Place, Some(offset), Some(length)) => {
             number(out, "offset ", offset);
             number(out, " + length ", length);
             true
         }
         _ => false,
     };
-    match (is_placed, context.rule, file_length) {
-        (true, _, Some(file_length)) if kind == ErrorKind::OutOfFile => {
-            number(out, " exceeds the file (", file_length);
-            out.text(" bytes)");
-        }
-        (_, rule, _) => {
-            if is_placed {
-                colon(out);
-            }
-            match rule {
-                Some(rule) => out.text(rule),
-                None => packed::kind(out, kind),
-            }
-        }
+    if is_placed {
+        colon(out);
+    }
+    match context.rule {
+        Some(rule) => out.text(rule),
+        None => packed::kind(out, kind),
     }
     match detail {
         Detail::Nothing | Detail::Place => {}
@@ -169,6 +190,8 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
             (None, Some(found)) => number(out, ": ", found),
             (None, None) => {}
         },
+        // It is said below, in the same way for all formats.
+        Detail::FileSize if needed(error, context).is_some() => {}
         Detail::FileSize => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
                 number(out, ": ", size);
@@ -176,14 +199,49 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
             }
         }
     }
-    if let Some(hint) = context.hint {
-        out.text(" (");
-        out.text(hint);
-        out.text(")");
+}
+
+/// Writes what takes the place of the rule; `false` if nothing does.
+#[cfg(not(target_os = "none"))]
+fn phrase(out: &mut impl Out, context: &Context<'_>) -> bool {
+    for (text, of_it) in context.phrase.iter().flatten() {
+        match of_it {
+            Some(of_it) => number(out, text, *of_it),
+            None => out.text(text),
+        }
     }
-    if let Some(at) = error.offset() {
-        number(out, " [at byte ", at);
-        out.text("]");
+    context.phrase.is_some()
+}
+
+#[cfg(target_os = "none")]
+const fn phrase(_: &mut impl Out, _: &Context<'_>) -> bool {
+    false
+}
+
+/// The length that a truncated file should have at least, if that is known. A greater one would be a wrong number in the
+/// file, rather than the length of a file.
+#[cfg(not(target_os = "none"))]
+fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
+    const LONGEST: u64 = 1 << 50;
+    let of_truncated = context.number.filter(|_| error.kind() == ErrorKind::Truncated);
+    context.needed.or(of_truncated).filter(|needed| *needed <= LONGEST)
+}
+
+/// Programs for chips do without.
+#[cfg(target_os = "none")]
+const fn needed(_: &Error, _: &Context<'_>) -> Option<u64> {
+    None
+}
+
+/// Writes how long a truncated file should be, and how much is missing.
+#[inline]
+fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
+    let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
+    if let Some(missing @ 1..) = needed.checked_sub(length) {
+        number(out, "; the file is truncated: it has ", length);
+        number(out, " bytes and should have at least ", needed);
+        number(out, ", ", missing);
+        out.text(if missing == 1 { " is missing" } else { " are missing" });
     }
 }
 

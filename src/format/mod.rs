@@ -23,6 +23,8 @@ pub mod npy;
 #[cfg(feature = "npz")]
 pub mod npz;
 mod name;
+#[cfg(not(target_os = "none"))]
+mod other;
 mod record;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
@@ -40,6 +42,8 @@ pub(crate) use name::{Name, Named};
 #[allow(unused_imports)] // by a build with that format alone
 pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
+#[cfg(not(target_os = "none"))]
+pub(crate) use record::{Phrase, phrase};
 #[cfg(feature = "safetensors")]
 pub(crate) use spelled::Spelled;
 
@@ -270,7 +274,13 @@ macro_rules! any_file {
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
                 Ok(match detect(head) {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
-                    other => return Err(opening.stop(not_read(head, other))),
+                    other => {
+                        #[cfg(not(target_os = "none"))]
+                        if other == Format::Unknown {
+                            opening.keep(Extent::new(0, length.min(other::START)))?;
+                        }
+                        return Err(opening.stop(not_read(head, other)));
+                    }
                 })
             }
 
@@ -306,7 +316,7 @@ macro_rules! any_file {
                 Format::Zip => Some("no entry of the archive is an array"),
                 _ => None,
             };
-            Context { hint, ..Context::default() }
+            Context { hint, ..Context::default() }.of_other(input, error)
         }
 
         /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
@@ -375,13 +385,32 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     }
 }
 
+impl Context<'_> {
+    /// Adds what the file is, if its first bytes tell.
+    #[cfg(not(target_os = "none"))]
+    fn of_other(self, input: Input<'_>, error: &Error) -> Self {
+        let phrase = match (error.format(), error.kind()) {
+            (Format::Unknown, ErrorKind::UnknownFormat) => other::describe(input),
+            (Format::Unknown, ErrorKind::Truncated) if input.length() == 0 => Some(other::EMPTY),
+            (Format::Zip, ErrorKind::UnsupportedFormat) => other::describe_archive(input),
+            (format, _) => return Self { hint: other::advice(format).or(self.hint), ..self },
+        };
+        Self { hint: self.hint.filter(|_| phrase.is_none()), phrase, ..self }
+    }
+
+    /// Programs for chips do without.
+    #[cfg(target_os = "none")]
+    const fn of_other(self, _: Input<'_>, _: &Error) -> Self {
+        self
+    }
+}
+
 /// What a user should know of a file that no module reads.
 fn hint_of_unknown(input: Input<'_>) -> Option<&'static str> {
     match input.get(Extent::new(0, HEAD.min(input.length()))) {
         Some([b'B', b'L', b'Z', b'1', ..]) => {
             Some("it begins like a BLZ1 tensor train, but not like one of version 1 in f64 or c128")
         }
-        Some([b'{', ..]) => Some("it begins like JSON; an index of safetensors files is no tensor file itself"),
         Some([_, _, _, _, _, _, 0, 0, b' ' | b'\t' | b'\n' | b'\r', ..]) => {
             Some("if this is safetensors: its header must begin with `{`, without white space before it")
         }

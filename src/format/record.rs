@@ -284,6 +284,22 @@ pub(crate) struct Context<'a> {
     pub(crate) rule: Option<&'static str>,
     /// What else a user should know.
     pub(crate) hint: Option<&'static str>,
+    /// What is said instead of the rule, where that takes numbers.
+    #[cfg(not(target_os = "none"))]
+    pub(crate) phrase: Option<Phrase>,
+    /// The least length of the file that its contents allow: greater than the actual one if the file was cut off.
+    #[cfg(not(target_os = "none"))]
+    pub(crate) needed: Option<u64>,
+}
+
+/// Pieces of a sentence, each with the number that follows it, if there is one.
+#[cfg(not(target_os = "none"))]
+pub(crate) type Phrase = [(&'static str, Option<u64>); 3];
+
+/// A sentence without numbers.
+#[cfg(not(target_os = "none"))]
+pub(crate) const fn phrase(text: &'static str) -> Phrase {
+    [(text, None), ("", None), ("", None)]
 }
 
 #[cfg(all(test, feature = "blz"))]

@@ -1,0 +1,389 @@
+//! What a file is that no format of this library claims, as far as its bytes tell, and what its user can do.
+//!
+//! Depends on `place`, `bytes`, and on `Phrase` of `super`. For messages on hosts only. A file is called something only if it has
+//! the marks of that; whatever is less certain is said as it is: "begins like".
+#![forbid(unsafe_code)]
+
+use super::{Phrase, phrase};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::Input;
+use crate::place::Format;
+
+/// How many bytes from the start of the file are looked at, and requested if the file is opened in parts.
+pub(super) const START: u64 = 4096;
+
+/// How many bytes are searched for the start of another file, and for the end of an archive.
+const SEARCHED: u64 = 1 << 16;
+
+/// How many bytes are compared with 0.
+const COMPARED: u64 = 1 << 26;
+
+/// How many entries of an archive, or fields of a message, are looked at.
+const MOST: u32 = 1 << 16;
+
+pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was downloaded or written");
+
+/// Marks at certain places, and what a file with them is.
+const MARKS: &[(usize, &[u8], &str)] = &[
+    (
+        0,
+        b"version https://git-lfs.github.com/spec/",
+        "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`",
+    ),
+    (
+        0,
+        b"version https://hawser.github.com/spec/",
+        "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`",
+    ),
+    (0, b"/annex/objects/", "this is a git-annex pointer, not the file itself: fetch that with `git annex get`"),
+    (4, b"TFL3", "this is a TensorFlow Lite model, which is not supported"),
+    (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
+    (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
+    (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
+    (0, LEGACY_PYTORCH, PYTORCH),
+    (257, b"ustar", "this is a tar archive: extract it first"),
+    (0, b"7z\xbc\xaf\x27\x1c", "this is a 7z archive: extract it first"),
+    (0, b"Rar!\x1a\x07", "this is a RAR archive: extract it first"),
+    (0, b"\xfd7zXZ\0", "the file is compressed (xz): decompress it first"),
+    (0, b"\x04\x22\x4d\x18", "the file is compressed (LZ4): decompress it first"),
+    (0, b"\x89PNG\r\n\x1a\n", "this is an image (PNG), not a tensor file"),
+    (0, b"\xff\xd8\xff", "this is an image (JPEG), not a tensor file"),
+    (0, b"%PDF-", "this is a PDF, not a tensor file"),
+    (0, b"PAR1", "this is a Parquet table, which is not supported"),
+    (0, b"ARROW1\0\0", "this is an Arrow file, which is not supported"),
+    (0, b"SQLite format 3\0", "this is an SQLite database, which is not supported"),
+    (0, b"MATLAB 5.0 MAT-file", "this is a MAT-file of MATLAB: save its arrays in a format that is supported"),
+    (512, HDF5, HDF5_FILE),
+    (1024, HDF5, HDF5_FILE),
+    (2048, HDF5, HDF5_FILE),
+];
+
+const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+const HDF5_FILE: &str =
+    "this is an HDF5 file with a user block: read it with h5py, and save its arrays as NPY or safetensors";
+
+/// Protocol 2, and the number 0x1950a86a20f9469cfc6c: the first of the pickles in such a file.
+const LEGACY_PYTORCH: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+const PYTORCH: &str =
+    "this is a PyTorch checkpoint: load it with torch.load(weights_only=True), and save its tensors with safetensors";
+
+/// The formats of ggml from before GGUF: magic, name, and whether a version follows.
+const BEFORE_GGUF: &[(&[u8], &str, bool)] = &[
+    (b"tjgg", "this is a model in GGJT version ", true),
+    (b"fmgg", "this is a model in GGMF version ", true),
+    (b"algg", "this is a LoRA adapter in GGLA version ", true),
+    (b"lmgg", "this is a model in the first, unversioned format of ggml (GGML)", false),
+];
+
+/// What to do with a file of a format that is only recognized.
+pub(super) const fn advice(format: Format) -> Option<&'static str> {
+    match format {
+        Format::Gzip | Format::Zstd => Some("the file is compressed: decompress it first"),
+        Format::Hdf5 => Some("read it with h5py, and save its arrays as NPY or safetensors"),
+        _ => None,
+    }
+}
+
+/// Says what the file is, if it is known.
+pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
+    let length = input.length();
+    let available = input.available_from(0);
+    let head = to_usize(START).and_then(|start| available.get(..start)).unwrap_or(available);
+    let mark = |(at, magic, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic));
+    if let Some((_, _, what)) = MARKS.iter().find(mark) {
+        return Some(phrase(what));
+    }
+    before_gguf(head)
+        .or_else(|| compressed_by_bzip2(head))
+        .or_else(|| pickle(input, head))
+        .or_else(|| nothing(available, length))
+        .or_else(|| inside(available))
+        .or_else(|| is_onnx(input).then_some(phrase("this is an ONNX model, which is not supported")))
+        .or_else(|| text(available, head, length))
+        .or_else(|| {
+            (length < 16).then_some([
+                ("the file has only ", Some(length)),
+                (" bytes: it may be cut off", None),
+                ("", None),
+            ])
+        })
+}
+
+/// A model of ggml from before GGUF.
+fn before_gguf(head: &[u8]) -> Option<Phrase> {
+    let number = |at: usize| {
+        let bytes = head.get(at..)?.first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*bytes))
+    };
+    let (_, name, has_version) = BEFORE_GGUF.iter().find(|(magic, _, _)| head.starts_with(magic))?;
+    let first = number(4)?;
+    if *has_version {
+        let what = ", a format of ggml from before GGUF: convert it with convert_llama_ggml_to_gguf.py of llama.cpp, or get the model as GGUF";
+        return (first < 100).then_some([(*name, Some(first.into())), (what, None), ("", None)]);
+    }
+    // The lengths of the contexts of audio and of text are the same in all models of Whisper.
+    if number(8) == Some(1500) && number(24) == Some(448) {
+        return Some(phrase(
+            "this is a Whisper model for whisper.cpp, in a format of ggml from before GGUF: it is not supported",
+        ));
+    }
+    let what =
+        ", from before GGUF: convert it with convert_llama_ggml_to_gguf.py of llama.cpp, or get the model as GGUF";
+    (1..1 << 24).contains(&first).then_some([(*name, None), (what, None), ("", None)])
+}
+
+fn compressed_by_bzip2(head: &[u8]) -> Option<Phrase> {
+    let is_it = matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]);
+    is_it.then_some(phrase("the file is compressed (bzip2): decompress it first"))
+}
+
+/// A pickle of Python: its protocol, an opcode that objects begin with, and the opcode at the end.
+fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
+    let [0x80, protocol @ 2..=5, first, ..] = head else { return None };
+    let last = input.get(Extent::new(input.length().checked_sub(1)?, 1));
+    if !b"\x95}](cXCBNKMJG)\x88\x89\x8a\x8c\x8f".contains(first) || last.is_some_and(|last| last != b".") {
+        return None;
+    }
+    let is_certain = last.is_some();
+    let begins = if is_certain {
+        "this is a pickle of Python (protocol "
+    } else {
+        "this begins like a pickle of Python (protocol "
+    };
+    let what = "), which can run code when it is loaded: save its arrays as NPY or safetensors instead";
+    Some([(begins, Some(u64::from(*protocol))), (what, None), ("", None)])
+}
+
+/// Zeros, or the ones of erased flash.
+fn nothing(available: &[u8], length: u64) -> Option<Phrase> {
+    let compared = to_usize(COMPARED).and_then(|most| available.get(..most)).unwrap_or(available);
+    let (first, rest) = compared.split_first()?;
+    if !matches!(first, 0 | 0xff) || rest.iter().any(|byte| byte != first) {
+        return None;
+    }
+    let count = to_u64(compared.len());
+    let is_zero = *first == 0;
+    let again = match (is_zero, count == length) {
+        (true, true) => " bytes are 0. Download or copy it again",
+        (true, false) => " are 0. Was it downloaded or copied completely?",
+        (false, true) => " bytes are 0xFF, as in erased flash. Was it written?",
+        (false, false) => " are 0xFF, as in erased flash. Was it written completely?",
+    };
+    if count == length {
+        let only =
+            if is_zero { "the file has only zeros: all of its " } else { "the file has no contents: all of its " };
+        return Some([(only, Some(count)), (again, None), ("", None)]);
+    }
+    let begins =
+        if is_zero { "the file begins with zeros: of its " } else { "the file begins without contents: of its " };
+    (count >= START / 8).then_some([(begins, Some(length)), (" bytes, the first ", Some(count)), (again, None)])
+}
+
+/// A file that begins behind another header.
+fn inside(available: &[u8]) -> Option<Phrase> {
+    let searched = to_usize(SEARCHED).and_then(|most| available.get(..most)).unwrap_or(available);
+    let at = searched.windows(8).position(|bytes| {
+        matches!(
+            bytes,
+            [b'G', b'G', b'U', b'F', 1..=3, 0, 0, 0]
+                | [b'G', b'G', b'U', b'F', 0, 0, 0, 3]
+                | [0x93, b'N', b'U', b'M', b'P', b'Y', 1..=3, 0]
+        )
+    })?;
+    let name = match searched.get(at) {
+        Some(b'G') => "a GGUF file begins at byte ",
+        _ => "an NPY array begins at byte ",
+    };
+    let at = to_u64(at);
+    let cut = ", behind other bytes: cut those off, for example with `tail -c +";
+    Some([(name, Some(at)), (cut, at.checked_add(1)), ("`", None)])
+}
+
+/// Returns true if all of the file is fields of a model, with a version of the format and a graph.
+fn is_onnx(input: Input<'_>) -> bool {
+    let Some(mut rest) = input.get(Extent::new(0, input.length())) else { return false };
+    let (mut has_version, mut has_graph) = (false, false);
+    for _ in 0..MOST {
+        if rest.is_empty() {
+            break;
+        }
+        let Some((number, value, after)) = field(rest) else { return false };
+        let is_known = match (number, value) {
+            (1, Value::Number(version)) => {
+                has_version = version > 0;
+                true
+            }
+            (7, Value::Bytes) => {
+                has_graph = true;
+                true
+            }
+            (5, value) => matches!(value, Value::Number(_)),
+            (2..=4 | 6 | 8 | 14 | 20 | 25 | 26, value) => matches!(value, Value::Bytes),
+            (1 | 7, _) => false,
+            _ => true,
+        };
+        if !is_known {
+            return false;
+        }
+        rest = after;
+    }
+    rest.is_empty() && has_version && has_graph
+}
+
+/// The value of a field in the encoding of protobuf, as far as it matters here.
+enum Value {
+    Number(u64),
+    Bytes,
+    Other,
+}
+
+/// Reads a field: its number, its value, and what follows it.
+fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
+    let (tag, rest) = varint(bytes)?;
+    let number = tag.wrapping_shr(3);
+    if number == 0 || tag > u64::from(u32::MAX) {
+        return None;
+    }
+    Some(match tag & 7 {
+        0 => {
+            let (value, rest) = varint(rest)?;
+            (number, Value::Number(value), rest)
+        }
+        1 => (number, Value::Other, rest.get(8..)?),
+        2 => {
+            let (length, rest) = varint(rest)?;
+            (number, Value::Bytes, rest.get(to_usize(length)?..)?)
+        }
+        5 => (number, Value::Other, rest.get(4..)?),
+        _ => return None,
+    })
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = bytes.iter().take(10).position(|byte| *byte < 0x80)?.saturating_add(1);
+    let (digits, rest) = bytes.split_at_checked(length)?;
+    let value = digits.iter().rev().fold(0_u64, |value, byte| value.wrapping_shl(7) | u64::from(byte & 0x7f));
+    Some((value, rest))
+}
+
+/// Text: a page, JSON, or any other.
+fn text(available: &[u8], head: &[u8], length: u64) -> Option<Phrase> {
+    if let [0xff, 0xfe, 0x20..=0x7e, 0, ..] | [0xfe, 0xff, 0, 0x20..=0x7e, ..] = head {
+        return Some(phrase("this begins like text in UTF-16: if it is the JSON of an index, save it as UTF-8"));
+    }
+    let (has_mark, head) = match head.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) => (true, rest),
+        None => (false, head),
+    };
+    let is_whole = to_u64(head.len()) == length;
+    if head.is_empty() || !is_text(head, is_whole) {
+        return None;
+    }
+    let trimmed = head.trim_ascii_start();
+    Some(match *trimmed {
+        [b'<', ..] => phrase(markup(trimmed)),
+        [b'{', ref rest @ ..] if matches!(rest.trim_ascii_start(), [b'"' | b'}', ..]) => {
+            json(available, has_mark, to_u64(available.len()) == length)
+        }
+        [b'[', ref rest @ ..] if matches!(rest.trim_ascii_start(), [b'"' | b'{' | b'-' | b'0'..=b'9', ..]) => {
+            phrase("this begins like JSON, with a list: it is neither a tensor file nor the index of a model")
+        }
+        _ => phrase("this is text, not a tensor file: it may be the error message of a server, so look at it"),
+    })
+}
+
+/// Returns true if it is UTF-8 without control characters. The last character may be cut off, unless it is the `whole`
+/// text.
+fn is_text(head: &[u8], is_whole: bool) -> bool {
+    let is_control = |byte: &u8| matches!(byte, 0..=8 | 0x0e..=0x1f | 0x7f);
+    let is_utf8 = match core::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && !is_whole && error.valid_up_to() > 0,
+    };
+    is_utf8 && !head.iter().any(is_control)
+}
+
+/// What begins with `<`.
+fn markup(text: &[u8]) -> &'static str {
+    let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    if begins(b"<!doctype html") || begins(b"<html") || begins(b"<head") || begins(b"<body") {
+        "this is a web page (HTML), not the file itself: the download failed, or needs a login"
+    } else if begins(b"<?xml") {
+        "this is XML, not a tensor file: if it was downloaded, it may be the error message of the server"
+    } else {
+        "this begins like HTML or XML: if it was downloaded, it may be the error message of the server"
+    }
+}
+
+/// An object of JSON: perhaps an index, which no tensor file is.
+fn json(available: &[u8], has_mark: bool, is_whole: bool) -> Phrase {
+    const KEY: &[u8] = b"\"weight_map\"";
+    let names_files = available.windows(KEY.len()).any(|bytes| bytes == KEY);
+    phrase(match (names_files, has_mark) {
+        (true, true) => {
+            "this begins like JSON behind a byte order mark (U+FEFF): if it is the index of a model, save it without"
+        }
+        (true, false) => "this begins like JSON: an index of safetensors files is no tensor file itself",
+        _ if is_whole => {
+            "this begins like JSON, and has no \"weight_map\": it is neither a tensor file nor the index of a model"
+        }
+        _ => "this begins like JSON, not like a tensor file",
+    })
+}
+
+/// Says what an archive is that has no array.
+pub(super) fn describe_archive(input: Input<'_>) -> Option<Phrase> {
+    const TORCH_SCRIPT: &str =
+        "this is a TorchScript model of PyTorch: load it with torch.jit.load, and save its tensors with safetensors";
+    let (mut has_data, mut has_code, mut has_keras) = (false, false, false);
+    let mut rest = directory(input)?;
+    for _ in 0..MOST {
+        let Some((name, after)) = entry(rest) else { break };
+        has_data |= name.ends_with(b"/data.pkl");
+        has_code |= name.ends_with(b"/constants.pkl") || name.windows(6).any(|part| part == b"/code/");
+        has_keras |= name == b"model.weights.h5";
+        rest = after;
+    }
+    match (has_data, has_code, has_keras) {
+        (true, true, _) => Some(phrase(TORCH_SCRIPT)),
+        (true, false, _) => Some(phrase(PYTORCH)),
+        (_, _, true) => {
+            Some(phrase("this is a Keras model: load it with Keras, and save its weights as safetensors or NPZ"))
+        }
+        _ => None,
+    }
+}
+
+/// The records of the entries of an archive, by the record at its end, or by that of zip64.
+fn directory(input: Input<'_>) -> Option<&[u8]> {
+    let start = input.length().saturating_sub(SEARCHED.saturating_add(22));
+    let tail = [start, input.length().saturating_sub(98)].into_iter().find_map(|at| {
+        let bytes = input.get(Extent::new(at, input.length().checked_sub(at)?))?;
+        Some((at, bytes))
+    });
+    let (start, tail) = tail?;
+    let end_at = tail.windows(4).rposition(|bytes| bytes == b"PK\x05\x06")?;
+    let end = tail.get(end_at..)?;
+    let at = u64::from(u32::from_le_bytes(*end.get(16..)?.first_chunk()?));
+    let at = if at < u64::from(u32::MAX) {
+        at
+    } else {
+        let locator = tail.get(end_at.checked_sub(20)?..)?.strip_prefix(b"PK\x06\x07")?;
+        let end64_at = u64::from_le_bytes(*locator.get(4..)?.first_chunk()?);
+        let end64 = input.get(Extent::new(end64_at, 56))?.strip_prefix(b"PK\x06\x06")?;
+        u64::from_le_bytes(*end64.get(44..)?.first_chunk()?)
+    };
+    input.get(Extent::new(at, start.saturating_add(to_u64(end_at)).checked_sub(at)?))
+}
+
+/// The name of the first entry, and what follows its record.
+fn entry(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let lengths = records.strip_prefix(b"PK\x01\x02")?.get(24..)?.first_chunk::<6>()?;
+    let [name, extra, comment] = [0, 2, 4].map(|at: usize| {
+        let bytes = lengths.get(at..).and_then(<[u8]>::first_chunk::<2>);
+        usize::from(bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes)))
+    });
+    let (name, rest) = records.get(46..)?.split_at_checked(name)?;
+    Some((name, rest.get(extra.saturating_add(comment)..)?))
+}
