@@ -139,13 +139,14 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
 fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (kind, detail) = (error.kind(), error.kind().shown().detail());
     let is_placed = match (detail, context.offset, context.length) {
-        (Detail::Place, Some(offset), Some(length)) if kind == ErrorKind::OutOfFile => {
+        (Detail::Place, Some(offset), Some(length)) if is_out_of_file(error) => {
             // Outside a file whose length is not known, it says nothing.
             if let Some(file_length) = file_length {
-                number(out, "", length);
-                number(out, " bytes at offset ", offset);
-                number(out, " extend past the end of the file (", file_length);
-                out.text(" bytes)");
+                bytes(out, "", length);
+                number(out, " at offset ", offset);
+                out.text(if length == 1 { " extends" } else { " extend" });
+                bytes(out, " past the end of the file (", file_length);
+                out.text(")");
                 return;
             }
             false
@@ -238,11 +239,26 @@ const fn needed(_: &Error, _: &Context<'_>) -> Option<u64> {
 fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
     if let Some(missing @ 1..) = needed.checked_sub(length) {
-        number(out, "; the file is truncated: it has ", length);
-        number(out, " bytes and should have at least ", needed);
+        out.text("; the file is truncated: it ");
+        if !(is_out_of_file(error) && context.offset.is_some()) {
+            bytes(out, "has ", length);
+            out.text(" and ");
+        }
+        bytes(out, "should have at least ", needed);
         number(out, ", ", missing);
         out.text(if missing == 1 { " is missing" } else { " are missing" });
     }
+}
+
+/// Whether the message compares a place with the length of the file. A shard is another file.
+fn is_out_of_file(error: &Error) -> bool {
+    error.kind() == ErrorKind::OutOfFile && error.item() != Item::Shard
+}
+
+/// Writes what comes `before`, then a number of bytes.
+fn bytes(out: &mut impl Out, before: &str, count: u64) {
+    number(out, before, count);
+    out.text(if count == 1 { " byte" } else { " bytes" });
 }
 
 #[inline(never)]

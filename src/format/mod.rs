@@ -274,12 +274,12 @@ macro_rules! any_file {
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
                 Ok(match detect(head) {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
-                    other => {
+                    format => {
                         #[cfg(not(target_os = "none"))]
-                        if other == Format::Unknown {
+                        if format == Format::Unknown {
                             opening.keep(Extent::new(0, length.min(other::START)))?;
                         }
-                        return Err(opening.stop(not_read(head, other)));
+                        return Err(opening.stop(not_read(head, format)));
                     }
                 })
             }

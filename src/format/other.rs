@@ -100,7 +100,7 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
         .or_else(|| nothing(available, length))
         .or_else(|| inside(available))
         .or_else(|| is_onnx(input).then_some(phrase("this is an ONNX model, which is not supported")))
-        .or_else(|| text(available, head, length))
+        .or_else(|| text(available, head, length).filter(|_| length >= 8))
         .or_else(|| {
             (length < 16).then_some([
                 ("the file has only ", Some(length)),

@@ -22,6 +22,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context.version = header.and_then(|header| version(header.version())).map(Utf8::new);
     let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
     match (error.kind(), error.item()) {
+        #[cfg(not(target_os = "none"))]
+        (ErrorKind::Truncated, Item::Header) => context.needed = Some(frame::HEADER),
         (ErrorKind::WrongMarker, _) => {
             context.number = byte().map(u64::from);
             context.rule = Some("this is not the MessagePack marker that must be here");

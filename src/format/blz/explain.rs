@@ -26,7 +26,25 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.kind() == ErrorKind::OutOfFile {
         core(input, &mut context);
     }
+    #[cfg(not(target_os = "none"))]
+    if matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated) {
+        context.needed = needed(input);
+    }
     context
+}
+
+/// The length of a file with such tables: all cores, or the tables themselves.
+#[cfg(not(target_os = "none"))]
+fn needed(input: Input<'_>) -> Option<u64> {
+    let Ok((tables, at)) = Tables::read(&ParseContext::of(input)) else {
+        let Some([dimensions]) = input.get(Extent::new(super::DIMENSIONS_AT, 1)) else { return Some(super::HEADER) };
+        return Some(super::position(u32::from(*dimensions).saturating_mul(2).saturating_add(1)));
+    };
+    let pairs = tables.bonds.iter().zip(tables.bonds.iter().skip(1)).zip(tables.lengths);
+    pairs.into_iter().try_fold(at, |end, ((left, right), length)| {
+        let count = left.get().checked_mul(length.get())?.checked_mul(right.get())?;
+        end.checked_add(count.checked_mul(tables.number_size())?)
+    })
 }
 
 /// Reads the core that exceeds the file: the first that cannot be read.

@@ -10,9 +10,88 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, Reader};
+#[cfg(not(target_os = "none"))]
+use crate::codec::gguf::{kind, size_of_kind};
 use crate::error::{Error, ErrorKind};
-use crate::format::Context;
+#[cfg(not(target_os = "none"))]
+use crate::format::Phrase;
+use crate::format::{Context, FileFormat};
 use crate::place::Item;
+
+/// The length of a file that was cut off, as far as it says: the end of the tensors, or of what the last count that can be
+/// read counts, each item being as short as possible.
+#[cfg(not(target_os = "none"))]
+fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Option<u64> {
+    let (at, length) = (error.offset()?, opening.input.length());
+    let count_size = if encoding.is_short { 4 } else { 8 };
+    let head = 8_u64.saturating_add(count_size).saturating_add(count_size);
+    let mut reader = Reader::new(opening, encoding, super::COUNTS);
+    let counts = reader.count().ok().zip(reader.count().ok());
+    let least = |(tensors, pairs): (u64, u64)| {
+        let (pair, info) = if encoding.is_short { (10, 20) } else { (14, 24) };
+        head.checked_add(tensors.checked_mul(info)?)?.checked_add(pairs.checked_mul(pair)?)
+    };
+    let least = counts.map_or(Some(head), least)?;
+    match (error.kind(), error.item()) {
+        (ErrorKind::OutOfFile, _) => {
+            let info = Info::read(&mut Reader::new(opening, encoding, error.entry()?)).ok()?;
+            GgufFile::up_to_data(opening)?.checked_add(info.offset)?.checked_add(info.length)
+        }
+        (ErrorKind::Truncated, _) => Some(least.max(length.checked_add(1)?)),
+        (ErrorKind::CountTooLarge, Item::Tensors | Item::Attributes) => Some(least),
+        (ErrorKind::CountTooLarge, _) => {
+            let mut reader = Reader::new(opening, encoding, at);
+            let count = reader.count().ok()?;
+            let bytes = count.checked_mul(smallest(opening, at).unwrap_or(1))?;
+            Some(least.max(reader.position().checked_add(bytes)?).max(length.checked_add(1)?))
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes each of the items takes at least whose count is at `at`: the elements of an array, or the bytes of a
+/// string.
+#[cfg(not(target_os = "none"))]
+fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
+    let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
+    file.read_counts(&mut reader).ok()?;
+    for _ in 0..file.pairs {
+        reader.string().ok()?;
+        let of_value = reader.kind().ok()?;
+        let value_at = reader.position();
+        if of_value == kind::ARRAY && value_at.checked_add(4) == Some(at) {
+            return reader.kind().ok().map(size_of_kind).filter(|size| *size > 0);
+        }
+        reader.skip_value(of_value).ok()?;
+    }
+    None
+}
+
+/// What a part of a model states, if another number was expected.
+#[cfg(not(target_os = "none"))]
+fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
+    if error.kind() != ErrorKind::CountsDiffer {
+        return None;
+    }
+    let file = GgufFile::open(&ParseContext::of(input)).ok()?;
+    let (split, at) = (file.split()?, error.offset()?);
+    let states = |key| file.pair_at(key) == at;
+    Some(if states(super::split::INDEX) {
+        [
+            ("split.no is ", Some(split.index)),
+            (", but the file is at another place among the parts", None),
+            ("", None),
+        ]
+    } else if states(super::split::COUNT) {
+        [("split.count is ", Some(split.count)), (", but there are more or fewer parts", None), ("", None)]
+    } else {
+        [
+            ("split.tensors.count is ", Some(split.tensors)),
+            (", but the parts have another number of tensors together, this one ", Some(file.tensors.into())),
+            ("", None),
+        ]
+    })
+}
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -31,7 +110,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let opening = ParseContext::of(input);
     let head = GgufFile::read_head(&opening).ok();
     let encoding = head.as_ref().map_or(Encoding { is_big: false, is_short: false }, |(file, _)| file.encoding);
-    context.version = head.and_then(|(file, _)| crate::format::FileFormat::version(&file)).map(Utf8::new);
+    context.version = head.and_then(|(file, _)| FileFormat::version(&file)).map(Utf8::new);
     let Some(at) = error.offset() else { return context };
     let mut reader = Reader::new(&opening, encoding, at);
     match error.kind() {
@@ -54,6 +133,16 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         }
         ErrorKind::CountTooLarge => context.number = reader.count().ok(),
         _ => {}
+    }
+    #[cfg(not(target_os = "none"))]
+    {
+        context.needed = needed(&opening, encoding, error);
+        context.phrase = of_parts(input, error);
+        if error.kind() == ErrorKind::OutOfFile {
+            let data = context.needed.and_then(|_| GgufFile::up_to_data(&opening));
+            let offset = Reader::new(&opening, encoding, at).u64().ok();
+            context.offset = offset.and_then(|offset| offset.checked_add(data?));
+        }
     }
     if let Some(entry) = error.entry() {
         let mut reader = Reader::new(&opening, encoding, entry);

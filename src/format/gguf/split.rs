@@ -13,8 +13,8 @@ use crate::format::FileFormat;
 use crate::place::{Format, Item};
 
 /// The keys of what a part states.
-const INDEX: &str = "split.no";
-const COUNT: &str = "split.count";
+pub(super) const INDEX: &str = "split.no";
+pub(super) const COUNT: &str = "split.count";
 const TENSORS: &str = "split.tensors.count";
 
 /// What a part of a model states: its attributes `split.no`, `split.count` and `split.tensors.count`.
@@ -39,7 +39,7 @@ impl GgufFile<'_> {
     }
 
     /// Returns where the pair of that key is.
-    fn pair_at(&self, key: &str) -> u64 {
+    pub(super) fn pair_at(&self, key: &str) -> u64 {
         let (mut pairs, mut place) = (self.keys(), (self.pairs_at, self.pairs));
         while let Some((found, at)) = pairs.next(&mut place) {
             if found == key.as_bytes() {

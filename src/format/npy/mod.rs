@@ -113,9 +113,15 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         let start = input.get(Extent::new(0, input.length().min(npy::START))).unwrap_or_default();
-        let Some((_, name, before)) = npy::version(start) else { return Context::default() };
-        let version = Some(Utf8::new(name));
-        let Some(length) = npy::stated_length(start) else { return Context { version, ..Context::default() } };
+        // The version is followed by the length of the header.
+        let (version, before) = match npy::version(start) {
+            Some((_, name, before)) => (Some(Utf8::new(name)), to_u64(before)),
+            None => (None, 10),
+        };
+        let Some(length) = npy::stated_length(start) else {
+            let number = Some(before).filter(|_| error.kind() == ErrorKind::Truncated);
+            return Context { version, number, ..Context::default() };
+        };
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
         let npy::Explained { rule, text, hint, missing, needed } =
             npy::explain(head, error.kind(), error.item(), error.offset().unwrap_or(0));
@@ -129,8 +135,12 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
             ..Context::default()
         };
         if error.kind() == ErrorKind::OutOfFile {
-            context.offset = Some(to_u64(before));
-            context.length = length.checked_sub(to_u64(before));
+            context.offset = Some(before);
+            context.length = length.checked_sub(before);
+            #[cfg(not(target_os = "none"))]
+            {
+                context.needed = Some(length);
+            }
         }
         context
     }

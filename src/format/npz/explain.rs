@@ -4,15 +4,116 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
+#[cfg(not(target_os = "none"))]
+use zerocopy::FromBytes;
+
+#[cfg(not(target_os = "none"))]
+use super::zip;
 use super::{NpzFile, array_name, directory};
 use crate::bytes::extent::Extent;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::npy;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
+#[cfg(not(target_os = "none"))]
+use crate::format::{Phrase, phrase};
 use crate::place::Item;
+
+/// Says which counts differ.
+#[cfg(not(target_os = "none"))]
+fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
+    let [disk, directory_disk, here, entries] = directory::stated(opening).ok()?.numbers;
+    match error.item() {
+        Item::Footer if here != entries => Some([
+            ("its record at the end says that the archive has ", Some(entries)),
+            (" entries, and that ", Some(here)),
+            (" of them are in this file: archives on several disks are not supported", None),
+        ]),
+        Item::Footer => Some([
+            ("its record at the end says that this is disk ", Some(disk)),
+            (" of several, and that the directory is on disk ", Some(directory_disk)),
+            (": only one file, disk 0, is supported", None),
+        ]),
+        Item::Manifest => {
+            let directory = directory::find(opening).ok()?.region;
+            let (file, mut position, mut count) = (NpzFile::new(opening.input, directory), 0, 0_u64);
+            while let Ok(Some(entry)) = file.entry(position) {
+                (position, count) = (entry.next, count.saturating_add(1));
+            }
+            Some([
+                ("the directory has ", Some(count)),
+                (" entries, but its record at the end says ", Some(entries)),
+                ("", None),
+            ])
+        }
+        _ => Some(phrase("the entry says that it is on another disk than disk 0, but the archive is one file")),
+    }
+}
+
+/// Says that an archive is cut off, and how long it would be at least; or that other bytes follow it.
+#[cfg(not(target_os = "none"))]
+fn truncated(context: &mut Context<'_>, input: Input<'_>) {
+    let length = input.length();
+    if let Some(end) = end_of_archive(input) {
+        match length.checked_sub(end) {
+            Some(behind @ 1..) => {
+                let cut = " other bytes follow it, which may be cut off";
+                context.phrase =
+                    Some([("the archive ends at byte ", Some(end)), (", and ", Some(behind)), (cut, None)]);
+            }
+            _ => context.needed = Some(end),
+        }
+        return;
+    }
+    context.rule = Some("the archive has no directory, which is at its end");
+    // The entries, each with its record in the directory, and the record at the end.
+    let (mut at, mut records) = (0_u64, 22_u64);
+    while let Some(head) = input.get(Extent::new(at, 30)) {
+        let Ok((local, _)) = zip::LocalHeader::ref_from_prefix(head) else { break };
+        let about = &local.about;
+        if local.signature != zip::LOCAL {
+            break;
+        }
+        let extra_at = at.saturating_add(30).saturating_add(about.name.get().into());
+        let data_at = extra_at.saturating_add(about.extra.get().into());
+        records = records.saturating_add(46).saturating_add(about.name.get().into());
+        let extra = input.get(Extent::new(extra_at, about.extra.get().into())).unwrap_or_default();
+        // Without the length of the data before it, nothing else is known.
+        let wide = zip::widened(about, 0, 0, extra, false).filter(|_| about.flags.get() & 8 == 0);
+        at = data_at.saturating_add(wide.as_ref().map_or(0, |wide| wide.stored));
+        if wide.is_none() {
+            break;
+        }
+    }
+    let pytorch = input.get(Extent::new(30, input.length().saturating_sub(30).min(256))).unwrap_or_default();
+    if pytorch.windows(9).any(|bytes| bytes == b"/data.pkl") {
+        context.hint = Some("its first entry is that of a PyTorch checkpoint, which is not supported");
+    }
+    context.needed = Some(at.max(length).saturating_add(records));
+}
+
+/// Where the archive ends by the last record at the end, which nothing but its directory precedes.
+#[cfg(not(target_os = "none"))]
+fn end_of_archive(input: Input<'_>) -> Option<u64> {
+    let length = input.length();
+    let start = length.saturating_sub(0x1_0015); // the longest comment, and the record
+    let tail = input.get(Extent::new(start, length.saturating_sub(start)))?;
+    let place = tail.windows(4).rposition(|bytes| bytes == zip::END)?;
+    let at = start.saturating_add(to_u64(place));
+    let record = tail.get(place..)?;
+    let Ok((end, _)) = zip::End::ref_from_prefix(record) else {
+        // Directly behind an entry of the directory, or the locator of zip64: what a record begins with is no chance.
+        return at.checked_add(22);
+    };
+    let directory = Extent::new(end.directory.get().into(), end.directory_size.get().into());
+    let locator = at.checked_sub(20).and_then(|at| input.get(Extent::new(at, 4)));
+    let is_it = directory.end() == Some(at) || locator.is_some_and(|locator| locator == zip::LOCATOR);
+    at.checked_add(22)?.checked_add(end.comment.get().into()).filter(|_| is_it)
+}
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
@@ -40,6 +141,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         ..Context::default()
     };
     let opening = ParseContext::of(input);
+    #[cfg(not(target_os = "none"))]
+    match (error.kind(), error.item()) {
+        (ErrorKind::CountsDiffer, _) => context.phrase = counts(&opening, error),
+        (ErrorKind::Truncated, Item::Header) if input.length() < 22 => context.needed = Some(22),
+        (ErrorKind::Truncated, Item::Footer) => truncated(&mut context, input),
+        _ => {}
+    }
     if matches!(error.item(), Item::Footer | Item::Manifest) {
         return context;
     }

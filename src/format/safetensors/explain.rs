@@ -16,6 +16,26 @@ use crate::format::Context;
 use crate::place::{Format, Item};
 use crate::vocab::DType;
 
+/// The end of the data that ends last, of the tensors up to one that cannot be read.
+#[cfg(not(target_os = "none"))]
+fn end_of_data(header: &[u8]) -> u64 {
+    let (mut reader, mut entry, mut last) = (Reader::new(header, 0), Entry::blank(), 0);
+    if reader.begin(b'{').is_none() {
+        return last;
+    }
+    while let Some(true) = reader.more(b'}') {
+        let Some(name) = reader.key() else { break };
+        let read = if name.means(METADATA) { reader.skip_value(1) } else { entry.read(&mut reader) };
+        if read.is_none() {
+            break;
+        }
+        if !name.means(METADATA) {
+            last = last.max(entry.end);
+        }
+    }
+    last
+}
+
 /// Reads what the message of `error` may contain, which may also be an error of an index.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let is_index = error.format() == Format::SafetensorsIndex;
@@ -53,6 +73,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         };
         (header(input), HEADER)
     };
+    #[cfg(not(target_os = "none"))]
+    if let (ErrorKind::OutOfFile, Some(text)) = (error.kind(), text) {
+        context.needed = start.saturating_add(to_u64(text.len())).checked_add(end_of_data(text));
+    }
     let position = |at: u64| u32::try_from(at.checked_sub(start)?).ok();
     let (Some(text), Some(at)) = (text, error.offset().and_then(position)) else { return context };
     if matches!(

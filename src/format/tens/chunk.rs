@@ -28,7 +28,7 @@ pub(super) const HEAD: u64 = 16;
 /// The offset of the size in a chunk.
 pub(super) const SIZE_AT: u64 = 8;
 const SYMMETRY: [u8; 8] = *b"SYMMETRY";
-const DENSE: [u8; 8] = *b"DENSDATA";
+pub(super) const DENSE: [u8; 8] = *b"DENSDATA";
 
 /// Symmetry flag: the data is packed by this symmetry.
 const PK: u8 = 1;

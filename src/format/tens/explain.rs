@@ -21,6 +21,10 @@ use crate::vocab::DType;
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context::default();
     let Some(at) = error.offset() else { return context };
+    #[cfg(not(target_os = "none"))]
+    if input.length() < HEADER {
+        context.needed = Some(HEADER);
+    }
     let Some(header) = input.get(Extent::new(0, HEADER)) else { return context };
     let Ok(header) = Header::ref_from_bytes(header) else { return context };
     let number = |width| {
@@ -63,5 +67,36 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.expected_length =
             volume.zip(dtype).and_then(|(volume, dtype)| volume.checked_mul(dtype.whole_size()));
     }
+    #[cfg(not(target_os = "none"))]
+    {
+        context.needed = needed(input, header, error, &context);
+    }
     context
+}
+
+/// The length of a file that was cut off, as far as its header and the record at the end say.
+#[cfg(not(target_os = "none"))]
+fn needed(input: Input<'_>, header: &Header, error: &Error, context: &Context<'_>) -> Option<u64> {
+    let start = HEADER.checked_add(u64::from(header.order.get()).checked_mul(DIMENSION)?)?;
+    let types = Types::of(&ParseContext::of(input), header).ok()?;
+    let data = |dtype: DType| context.shape?.element_count()?.checked_mul(dtype.whole_size());
+    let rest = input.length().checked_sub(start).map(|rest| Extent::new(start, rest.min(8)));
+    // Where a chunk with the data begins, or could begin.
+    let is_dense = rest.and_then(|rest| input.get(rest)).is_some_and(|rest| super::chunk::DENSE.starts_with(rest));
+    let of_chunk = || start.checked_add(super::chunk::HEAD)?.checked_add(data(types.element?)?);
+    match (error.kind(), error.item()) {
+        (ErrorKind::CountTooLarge, Item::Header) => Some(start),
+        (ErrorKind::OutOfFile, Item::Chunk) if is_dense => of_chunk(),
+        (ErrorKind::OutOfFile, _) => context.offset?.checked_add(context.length?),
+        (ErrorKind::Truncated, Item::Data) => start.checked_add(data(types.element?)?),
+        // Before 1.0 such a width may be that of a whole complex number, if the data is as long as that takes.
+        (ErrorKind::NumberType, _) => start.checked_add(data(types.halved?)?),
+        (ErrorKind::MissingData | ErrorKind::Truncated, _) if is_dense && header.flags.get() & super::IX == 0 => {
+            of_chunk()
+        }
+        (ErrorKind::MissingData | ErrorKind::Truncated, _) => {
+            input.length().checked_add(1).map(|least| least.max(start.saturating_add(INDEX)))
+        }
+        _ => None,
+    }
 }

@@ -4,6 +4,8 @@
 //! Depends on `super`. Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
+#[cfg(not(target_os = "none"))]
+use super::MAGIC_1;
 use super::{Generation, Manifest, entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
@@ -33,10 +35,16 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 #[inline(never)]
 fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Option<()> {
     let at = error.offset()?;
+    #[cfg(not(target_os = "none"))]
+    truncated(context, input, error);
     if error.item() == Item::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = size.map(|size| u64::from_le_bytes(*size));
-        context.hint = Some("was the file cut off, or something appended?");
+        #[cfg(not(target_os = "none"))]
+        let is_said = context.phrase.is_some() || context.needed.is_some();
+        #[cfg(target_os = "none")]
+        let is_said = false;
+        context.hint = Some(CUT).filter(|_| !is_said);
     }
     let manifest = Manifest::locate(&ParseContext::of(input)).ok()?;
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
@@ -73,6 +81,33 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
         context.missing = key.map(Utf8::known);
     }
     Some(())
+}
+
+const CUT: &str = "was the file cut off, or something appended?";
+
+/// What a file is whose last bytes are not what a complete file ends with.
+#[cfg(not(target_os = "none"))]
+fn truncated(context: &mut Context<'_>, input: Input<'_>, error: &Error) {
+    if error.kind() == ErrorKind::Truncated && matches!(error.item(), Item::Header | Item::Footer) {
+        context.needed = Some(16);
+        return;
+    }
+    let last = input.length().checked_sub(8).and_then(|at| input.get(Extent::new(at, 8)));
+    let Some(last) = last.and_then(<[u8]>::first_chunk::<8>) else { return };
+    // A file that ends with a magic is not cut off. In others any bytes may be taken for a manifest, or its start.
+    let is_of_all = matches!(error.item(), Item::Footer | Item::Manifest | Item::File | Item::Tensor);
+    if *last == MAGIC_1 || !is_of_all || error.entry().is_some() {
+        return;
+    }
+    if error.kind() == ErrorKind::ManifestSize {
+        context.phrase = Some([
+            ("the last 8 bytes are not the length of a manifest (", Some(u64::from_le_bytes(*last))),
+            (" in a file of ", Some(input.length())),
+            (" bytes): the file is truncated, or something was appended to it", None),
+        ]);
+    } else {
+        context.hint = Some(CUT);
+    }
 }
 
 /// Reads the entry of a tensor, and that of its component that contains position `at`.

@@ -14,18 +14,35 @@ use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
+#[cfg(not(target_os = "none"))]
+use crate::format::{Phrase, phrase};
 use crate::place::{Format, Item};
 use crate::vocab::{DType, Layout};
+
+/// What a file without a footer is.
+#[cfg(not(target_os = "none"))]
+const CUT: Phrase = phrase(
+    "the file does not end with a footer, as a complete file does: it is truncated, or something was appended to it",
+);
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { rule: rule(error), ..Context::default() };
+    #[cfg(not(target_os = "none"))]
+    match error.kind() {
+        ErrorKind::Truncated if matches!(error.item(), Item::Header | Item::Footer) => {
+            context.needed = Some(super::SMALLEST)
+        }
+        ErrorKind::MissingMagic => context.phrase = Some(CUT),
+        _ => {}
+    }
     let footer_at = input.length().saturating_sub(FOOTER);
     let unused = (ErrorKind::Truncated, Format::Ztensor2, Item::Footer);
     let opening = ParseContext::of(input);
     let Ok(footer) = opening.read::<Footer>(footer_at, unused) else { return context };
     let [start, size] = [footer.offset, footer.length].map(u64::from_le_bytes);
     match error.kind() {
+        #[cfg(target_os = "none")]
         ErrorKind::MissingMagic => context.hint = Some("was the file cut off, or something appended?"),
         ErrorKind::UnsupportedVersion => context.number = Some(u32::from_le_bytes(footer.version).into()),
         ErrorKind::ManifestSize if size == 0 => {
@@ -74,6 +91,7 @@ fn rule(error: &Error) -> Option<&'static str> {
         (ErrorKind::NameLength, _) => "it must have 1 to 1024 bytes",
         (ErrorKind::IndexType, _) => "indices must be u32 or u64, all of the same type",
         (ErrorKind::DigestMismatch, Item::Digest) => "the decoded bytes do not match the digest",
+        (ErrorKind::OutOfFile, Item::Shard) => "the component extends past the end of its shard",
         (ErrorKind::WrongLength, Item::Shard) => "the file is not as long as the shard",
         _ => return None,
     })
