@@ -400,8 +400,8 @@ static void error_text(const char *folder)
     tenslice_source source;
     char text[256];
     size_t needed = 0;
-    const char *message = "ztensor 1.2.0: component \"data\" of tensor \"weight\": offset 64 + length 100000 "
-                           "exceeds the file (323 bytes) [at byte 199]";
+    const char *message = "ztensor 1.2.0: component \"data\" of tensor \"weight\": 100000 bytes at offset 64 "
+                           "extend past the end of the file (323 bytes) [at byte 199]";
 
     EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, b.size, &error));
     CHECK(error.kind == TENSLICE_OUT_OF_FILE && error.offset == 199 && error.item == TENSLICE_ITEM_OFFSET);

@@ -239,7 +239,13 @@ const fn needed(_: &Error, _: &Context<'_>) -> Option<u64> {
 fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
     if let Some(missing @ 1..) = needed.checked_sub(length) {
-        out.text("; the file is truncated: it ");
+        // A count may be wrong instead. So may be a place, but hardly one that is right for all that is before it.
+        let is_counted = error.kind() == ErrorKind::CountTooLarge;
+        out.text(if is_counted {
+            "; unless the count is wrong, the file is truncated: it "
+        } else {
+            "; the file is truncated: it "
+        });
         if !(is_out_of_file(error) && context.offset.is_some()) {
             bytes(out, "has ", length);
             out.text(" and ");

@@ -226,10 +226,14 @@ fn of_frames() {
     let cut = &good[..good.len() - 1];
     let error = File::open(cut).unwrap_err();
     let message = error.explain(cut).to_string();
-    assert!(message.contains(": 439 bytes in a file of 438"), "{message}");
+    assert!(
+        message
+            .contains("; the file is truncated: it has 438 bytes and should have at least 439 bytes, 1 is missing"),
+        "{message}"
+    );
     // What the message needs is the field, and no byte after it.
     let message = error.explain(&good[..24]).to_string();
-    assert!(message.contains(": 439 bytes in a file of 24"), "{message}");
+    assert!(message.contains("it has 24 bytes and should have at least 439 bytes, 415 are missing"), "{message}");
 
     // In a frame without chunks.
     let none = |length: i32| {

@@ -31,7 +31,11 @@ const AFTER_NAME: u64 = FIRST + 9;
 fn refused(bytes: &[u8], kind: ErrorKind, item: Item, at: u64, message: &str) {
     let error = File::open(bytes).unwrap_err();
     assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at)), "{}", error.explain(bytes));
-    assert_eq!(error.explain(bytes).to_string(), format!("gguf {message} [at byte {at}]"));
+    // How much is missing of a truncated file is tested for all formats, in `truncated.rs`.
+    let full = error.explain(bytes).to_string();
+    let cut = full.find("; the file is truncated").or(full.find("; unless the count is wrong"));
+    let without = cut.map_or(full.clone(), |cut| full[..cut].to_string() + &full[full.rfind(" [at byte").unwrap()..]);
+    assert_eq!(without, format!("gguf {message} [at byte {at}]"));
     for cut in 0..=bytes.len() {
         let mut source = Source::new(bytes.len() as u64);
         let parts = open_in_parts(bytes, &[(0, cut), (cut, bytes.len())], &mut source);
@@ -550,7 +554,9 @@ fn sizes_do_not_wrap() {
     }
     let largest = u64::MAX - 31;
     let bytes = Gguf::default().info("t", &[largest], I8, 0).head();
-    refused(&bytes, ErrorKind::OutOfFile, Item::Offset, 49, "3: tensor \"t\": offset + length exceeds the file size");
+    let outside =
+        "3: tensor \"t\": 18446744073709551584 bytes at offset 64 extend past the end of the file (64 bytes)";
+    refused(&bytes, ErrorKind::OutOfFile, Item::Offset, 49, outside);
     // The sum of two, and the padding of one.
     let bytes = Gguf::default().info("t", &[largest], I8, 0).info("u", &[32], I8, largest).head();
     let message = |name: char, length: u64| {
@@ -588,11 +594,13 @@ fn tensors_are_inside_the_file() {
         ErrorKind::OutOfFile,
         Item::Offset,
         at,
-        "3: tensor \"t\": offset + length exceeds the file size",
+        "3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file (135 bytes)",
     );
     // Without data, and without the padding before it.
     let head = Gguf::default().info("t", &[5, 2], F32, 0).head();
-    refused(&head, ErrorKind::OutOfFile, Item::Offset, at, "3: tensor \"t\": offset + length exceeds the file size");
+    let outside =
+        format!("3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file ({} bytes)", head.len());
+    refused(&head, ErrorKind::OutOfFile, Item::Offset, at, &outside);
     let bytes = Gguf::default().info("t", &[0], F32, 0).head();
     assert!(File::open(&bytes).is_ok());
     refused(
@@ -600,7 +608,7 @@ fn tensors_are_inside_the_file() {
         ErrorKind::OutOfFile,
         Item::Offset,
         49,
-        "3: tensor \"t\": offset + length exceeds the file size",
+        "3: tensor \"t\": 0 bytes at offset 64 extend past the end of the file (58 bytes)",
     );
 }
 

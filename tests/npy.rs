@@ -310,11 +310,20 @@ fn messages() {
     unknown[22] = 0xe9; // Latin-1, of which nothing is shown
     assert_eq!(message(&unknown), "npy 1.0: this is not a type as NumPy writes it [at byte 20]");
     let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
-    assert_eq!(message(&short), "npy 2.0: data: unexpected end of input: 472 bytes in a file of 80 [at byte 80]");
-    assert_eq!(message(&file(1, "", 0)[..9]), "npy 1.0: header: unexpected end of input [at byte 9]");
+    assert_eq!(
+        message(&short),
+        "npy 2.0: data: unexpected end of input; the file is truncated: it has 80 bytes and should have at least 472 bytes, 392 are missing [at byte 80]"
+    );
+    assert_eq!(
+        message(&file(1, "", 0)[..9]),
+        "npy 1.0: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, 1 is missing [at byte 9]"
+    );
     let mut long = file(1, "{}", 0);
     long[8] = 99;
-    assert_eq!(message(&long), "npy 1.0: offset 10 + length 99 exceeds the file (12 bytes) [at byte 8]");
+    assert_eq!(
+        message(&long),
+        "npy 1.0: 99 bytes at offset 10 extend past the end of the file (12 bytes); the file is truncated: it should have at least 109 bytes, 97 are missing [at byte 8]"
+    );
 }
 
 /// Before version 3.0 a header is Latin-1: its bytes are as they are in the file.

@@ -138,16 +138,24 @@ fn refusals_are_plain_errors() {
 #[test]
 fn other_files_are_named() {
     let refusal = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
-    assert_eq!(refusal(b""), "unexpected end of input [at byte 0]");
-    assert_eq!(refusal(b"hello world, how do you do"), "this is not a known kind of tensor file [at byte 0]");
-    assert_eq!(refusal(b"ZTEN"), "ztensor: header: unexpected end of input [at byte 0]");
+    assert_eq!(refusal(b""), "the file is empty: nothing was downloaded or written [at byte 0]");
+    assert_eq!(refusal(b"\x01\x02\x03\x04hello world"), "this is not a known kind of tensor file [at byte 0]");
+    assert_eq!(
+        refusal(b"ZTEN"),
+        "ztensor: header: unexpected end of input; the file is truncated: it has 4 bytes and should have at least 16 bytes, 12 are missing [at byte 0]"
+    );
     #[cfg(feature = "gguf")]
-    assert_eq!(refusal(b"GGUF\x03\0\0\0"), "gguf 3: tensors: unexpected end of input [at byte 8]");
+    assert_eq!(
+        refusal(b"GGUF\x03\0\0\0"),
+        "gguf 3: tensors: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 24 bytes, 16 are missing [at byte 8]"
+    );
     #[cfg(feature = "gguf")]
     assert_eq!(refusal(b"GGUF\x04\0\0\0"), "gguf: this version is not supported: 4 [at byte 4]");
-    assert_eq!(refusal(b"\x1f\x8b\x08\0\0\0"), "gzip: files of this kind are not supported yet [at byte 0]");
-    let json = "this is not a known kind of tensor file (it begins like JSON; an index of safetensors files is no \
-        tensor file itself) [at byte 0]";
+    assert_eq!(
+        refusal(b"\x1f\x8b\x08\0\0\0"),
+        "gzip: files of this kind are not supported yet (the file is compressed: decompress it first) [at byte 0]"
+    );
+    let json = "this begins like JSON: an index of safetensors files is no tensor file itself [at byte 0]";
     assert_eq!(refusal(br#"{"weight_map": {}}"#), json);
     let space = "this is not a known kind of tensor file (if this is safetensors: its header must begin with `{`, \
         without white space before it) [at byte 0]";
@@ -156,14 +164,17 @@ fn other_files_are_named() {
     {
         assert_eq!(
             refusal(b"\x02\0\0\0\0\0\0\0{"),
-            "safetensors: header: unexpected end of input: 10 bytes in a file of 9 [at byte 9]"
+            "safetensors: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, 1 is missing [at byte 9]"
         );
         let large = "safetensors: the metadata is larger than its limit: 1 GiB, in safetensors 100 MB: 100000001 bytes \
             in a file of 10 [at byte 0]";
         assert_eq!(refusal(b"\x01\xe1\xf5\x05\0\0\0\0{}"), large);
     }
     #[cfg(feature = "ztensor2")]
-    assert_eq!(refusal(b"\x89ZT2\r\n\x1a\n"), "ztensor 2: footer: unexpected end of input [at byte 8]");
+    assert_eq!(
+        refusal(b"\x89ZT2\r\n\x1a\n"),
+        "ztensor 2: footer: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 48 bytes, 40 are missing [at byte 8]"
+    );
 }
 
 #[cfg(all(feature = "npy", feature = "b2nd"))]

@@ -591,7 +591,14 @@ fn what_errors_point_to() {
         (12, &[0], ErrorKind::NumberType, Item::NumberType, 12, ": 0 ["),
         (16, &[3], ErrorKind::NumberCount, Item::NumberType, 16, ": 3 ["),
         (16, &[0, 1], ErrorKind::NumberCount, Item::NumberType, 16, ": 256 ["),
-        (20, &[0xff; 4], ErrorKind::CountTooLarge, Item::Header, 20, ": 4294967295 ["),
+        (
+            20,
+            &[0xff; 4],
+            ErrorKind::CountTooLarge,
+            Item::Header,
+            20,
+            ": 4294967295; unless the count is wrong, the file is truncated: it has 96 bytes",
+        ),
         (24, &[3], ErrorKind::UnknownFlags, Item::Flags, 24, ": 3 ["),
         (24, &[0, 0, 0, 0x80], ErrorKind::UnknownFlags, Item::Flags, 24, ": 2147483648 ["),
         // The symmetry at 48: its size, the length of its operation, its names.
@@ -606,7 +613,7 @@ fn what_errors_point_to() {
             ErrorKind::OutOfFile,
             Item::Chunk,
             80,
-            "offset 72 + length 65528 exceeds the file (96 bytes)",
+            "65528 bytes at offset 72 extend past the end of the file (96 bytes)",
         ),
         (80, &[16], ErrorKind::SizeMismatch, Item::Chunk, 80, ": length 0, shape [2, 3], dtype u8, which takes 6"),
     ];

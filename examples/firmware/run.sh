@@ -19,7 +19,7 @@ for board in $boards; do
         echo "firmware: a broken model was accepted" >&2
         exit 1
     fi
-    echo "$text" | grep 'component "data" of tensor "layer2.weight": offset 65535 + length 1280 exceeds the file'
+    echo "$text" | grep 'component "data" of tensor "layer2.weight": 1280 bytes at offset 65535 extend past the end of the file'
 done
 # Integers, with and without digests; a weight of another value is found by its digest.
 damaged=$(cd ../../target/firmware && pwd)/damaged.zt

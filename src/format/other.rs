@@ -102,7 +102,7 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
         .or_else(|| is_onnx(input).then_some(phrase("this is an ONNX model, which is not supported")))
         .or_else(|| text(available, head, length).filter(|_| length >= 8))
         .or_else(|| {
-            (length < 16).then_some([
+            (length < 10).then_some([
                 ("the file has only ", Some(length)),
                 (" bytes: it may be cut off", None),
                 ("", None),
@@ -358,23 +358,21 @@ pub(super) fn describe_archive(input: Input<'_>) -> Option<Phrase> {
 /// The records of the entries of an archive, by the record at its end, or by that of zip64.
 fn directory(input: Input<'_>) -> Option<&[u8]> {
     let start = input.length().saturating_sub(SEARCHED.saturating_add(22));
-    let tail = [start, input.length().saturating_sub(98)].into_iter().find_map(|at| {
-        let bytes = input.get(Extent::new(at, input.length().checked_sub(at)?))?;
-        Some((at, bytes))
-    });
-    let (start, tail) = tail?;
+    // In a file in parts, the bytes that are searched first.
+    let from = |at: u64| input.get(Extent::new(at, input.length().checked_sub(at)?));
+    let tail = from(start).or_else(|| from(input.length().saturating_sub(98)))?;
     let end_at = tail.windows(4).rposition(|bytes| bytes == b"PK\x05\x06")?;
     let end = tail.get(end_at..)?;
-    let at = u64::from(u32::from_le_bytes(*end.get(16..)?.first_chunk()?));
-    let at = if at < u64::from(u32::MAX) {
-        at
-    } else {
-        let locator = tail.get(end_at.checked_sub(20)?..)?.strip_prefix(b"PK\x06\x07")?;
-        let end64_at = u64::from_le_bytes(*locator.get(4..)?.first_chunk()?);
-        let end64 = input.get(Extent::new(end64_at, 56))?.strip_prefix(b"PK\x06\x06")?;
-        u64::from_le_bytes(*end64.get(44..)?.first_chunk()?)
-    };
-    input.get(Extent::new(at, start.saturating_add(to_u64(end_at)).checked_sub(at)?))
+    let narrow = |at: usize| end.get(at..)?.first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
+    let (size, at) = (narrow(12)?, narrow(16)?);
+    if at < u64::from(u32::MAX) {
+        return input.get(Extent::new(at, size));
+    }
+    let locator = tail.get(end_at.checked_sub(20)?..)?.strip_prefix(b"PK\x06\x07")?;
+    let end64_at = u64::from_le_bytes(*locator.get(4..)?.first_chunk()?);
+    let end64 = input.get(Extent::new(end64_at, 56))?.strip_prefix(b"PK\x06\x06")?;
+    let wide = |at: usize| end64.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    input.get(Extent::new(wide(44)?, wide(36)?))
 }
 
 /// The name of the first entry, and what follows its record.

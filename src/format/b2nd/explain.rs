@@ -7,11 +7,15 @@
 use super::chunk::{codec_name, filter_name};
 use super::{frame, version};
 use crate::bytes::extent::Extent;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::num::count_of;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
+#[cfg(not(target_os = "none"))]
+use crate::format::Phrase;
 use crate::place::Item;
 
 /// Reads what the message of `error` may contain.
@@ -74,10 +78,36 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
                 _ => why_lazy(input),
             };
         }
+        #[cfg(not(target_os = "none"))]
+        (ErrorKind::CountsDiffer, item) => context.phrase = counts(input, item, at),
         (ErrorKind::SparseFrame, _) => context.hint = Some("only contiguous, single-file frames are read"),
         _ => {}
     }
     context
+}
+
+/// Says which counts differ.
+#[cfg(not(target_os = "none"))]
+fn counts(input: Input<'_>, item: Item, at: u64) -> Option<Phrase> {
+    if item == Item::Metalayer {
+        let found = input.get(Extent::new(at, 2))?.first_chunk::<2>()?;
+        return Some([
+            ("the index has ", frame::indexed_at(input, at)),
+            (" metalayers, but ", Some(u16::from_be_bytes(*found).into())),
+            (" contents follow", None),
+        ]);
+    }
+    let found = input.get(Extent::new(at, 4))?.first_chunk::<4>()?;
+    let found = u64::from(u32::from_le_bytes(*found));
+    let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of)?;
+    let table = ("the table of chunk offsets has ", Some(found));
+    if header.chunksize() == 0 {
+        return (found & 7 != 0).then_some([table, (" bytes, but each offset takes 8", None), ("", None)]);
+    }
+    let count = count_of(header.nbytes(), header.chunksize());
+    let counted = (" bytes, but the header says that there are ", Some(count));
+    let differs = count.checked_mul(8) != Some(found);
+    differs.then_some([table, counted, (" chunks, each with an offset of 8 bytes", None)])
 }
 
 /// Why an object has no values, and what to do.

@@ -207,6 +207,21 @@ pub(super) fn metalayers_of(input: Input<'_>) -> Option<Metalayers<'_>> {
     Some(Metalayers::new(input.get(Extent::new(0, length))?, 0, METALAYERS_AT))
 }
 
+/// How many entries the index of metalayers has whose contents are counted at `at`, for a message.
+#[cfg(not(target_os = "none"))]
+pub(super) fn indexed_at(input: Input<'_>, at: u64) -> Option<u64> {
+    let header = Header::of(input.get(Extent::new(0, HEADER))?)?;
+    let of_header = metalayers_of(input)?;
+    if at < to_u64(of_header.bytes.len()) {
+        return Some(of_header.left.into());
+    }
+    let tail_at = header.frame_length.get().checked_sub(TAIL)?;
+    let length = input.get(Extent::new(tail_at, TAIL))?.get(1..)?.first_chunk::<4>()?;
+    let trailer_at = header.frame_length.get().checked_sub(u32::from_be_bytes(*length).into())?;
+    let trailer = input.get(Extent::new(trailer_at, tail_at.checked_sub(trailer_at)?))?;
+    Some(Metalayers::new(trailer, trailer_at, 2).left.into())
+}
+
 impl Header {
     /// Checks the fields; returns the length of the header with its metalayers.
     fn check(&self, opening: &ParseContext<'_>, bytes: &[u8]) -> ParseResult<u64> {

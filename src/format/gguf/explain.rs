@@ -139,7 +139,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.needed = needed(&opening, encoding, error);
         context.phrase = of_parts(input, error);
         if error.kind() == ErrorKind::OutOfFile {
-            let data = context.needed.and_then(|_| GgufFile::up_to_data(&opening));
+            let data = GgufFile::up_to_data(&opening);
             let offset = Reader::new(&opening, encoding, at).u64().ok();
             context.offset = offset.and_then(|offset| offset.checked_add(data?));
         }

@@ -29,12 +29,12 @@ fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
     let [disk, directory_disk, here, entries] = directory::stated(opening).ok()?.numbers;
     match error.item() {
         Item::Footer if here != entries => Some([
-            ("its record at the end says that the archive has ", Some(entries)),
+            ("the record at the end says that the archive has ", Some(entries)),
             (" entries, and that ", Some(here)),
             (" of them are in this file: archives on several disks are not supported", None),
         ]),
         Item::Footer => Some([
-            ("its record at the end says that this is disk ", Some(disk)),
+            ("the record at the end says that this is disk ", Some(disk)),
             (" of several, and that the directory is on disk ", Some(directory_disk)),
             (": only one file, disk 0, is supported", None),
         ]),
@@ -46,7 +46,7 @@ fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
             }
             Some([
                 ("the directory has ", Some(count)),
-                (" entries, but its record at the end says ", Some(entries)),
+                (" entries, but the record at the end says ", Some(entries)),
                 ("", None),
             ])
         }
@@ -81,9 +81,10 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
         let extra_at = at.saturating_add(30).saturating_add(about.name.get().into());
         let data_at = extra_at.saturating_add(about.extra.get().into());
         records = records.saturating_add(46).saturating_add(about.name.get().into());
-        let extra = input.get(Extent::new(extra_at, about.extra.get().into())).unwrap_or_default();
+        let extra = input.get(Extent::new(extra_at, about.extra.get().into()));
         // Without the length of the data before it, nothing else is known.
-        let wide = zip::widened(about, 0, 0, extra, false).filter(|_| about.flags.get() & 8 == 0);
+        let wide = extra.and_then(|extra| zip::widened(about, 0, 0, extra, false));
+        let wide = wide.filter(|_| about.flags.get() & 8 == 0);
         at = data_at.saturating_add(wide.as_ref().map_or(0, |wide| wide.stored));
         if wide.is_none() {
             break;
@@ -93,26 +94,29 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
     if pytorch.windows(9).any(|bytes| bytes == b"/data.pkl") {
         context.hint = Some("its first entry is that of a PyTorch checkpoint, which is not supported");
     }
-    context.needed = Some(at.max(length).saturating_add(records));
+    // Up to three bytes of the signature of the record at the end may be there.
+    context.needed = Some(at.saturating_add(records).max(length.saturating_add(19)));
 }
 
-/// Where the archive ends by the last record at the end, which nothing but its directory precedes.
+/// Where the archive ends by the last record at the end that its directory, or the locator of zip64, is before.
 #[cfg(not(target_os = "none"))]
 fn end_of_archive(input: Input<'_>) -> Option<u64> {
-    let length = input.length();
-    let start = length.saturating_sub(0x1_0015); // the longest comment, and the record
-    let tail = input.get(Extent::new(start, length.saturating_sub(start)))?;
-    let place = tail.windows(4).rposition(|bytes| bytes == zip::END)?;
-    let at = start.saturating_add(to_u64(place));
-    let record = tail.get(place..)?;
-    let Ok((end, _)) = zip::End::ref_from_prefix(record) else {
-        // Directly behind an entry of the directory, or the locator of zip64: what a record begins with is no chance.
-        return at.checked_add(22);
+    let start = input.length().saturating_sub(0x1_0015); // the longest comment, and the record
+    let tail = input.get(Extent::new(start, input.length().saturating_sub(start)))?;
+    let places = || tail.windows(4).enumerate().rev().filter(|(_, bytes)| *bytes == zip::END).map(|(place, _)| place);
+    let end_of = |place: usize| {
+        let at = start.saturating_add(to_u64(place));
+        let (end, _) = zip::End::ref_from_prefix(tail.get(place..)?).ok()?;
+        let directory = Extent::new(end.directory.get().into(), end.directory_size.get().into());
+        let locator = at.checked_sub(20).and_then(|at| input.get(Extent::new(at, 4)));
+        let is_it = directory.end() == Some(at) || locator.is_some_and(|locator| locator == zip::LOCATOR);
+        at.checked_add(22)?.checked_add(end.comment.get().into()).filter(|_| is_it)
     };
-    let directory = Extent::new(end.directory.get().into(), end.directory_size.get().into());
-    let locator = at.checked_sub(20).and_then(|at| input.get(Extent::new(at, 4)));
-    let is_it = directory.end() == Some(at) || locator.is_some_and(|locator| locator == zip::LOCATOR);
-    at.checked_add(22)?.checked_add(end.comment.get().into()).filter(|_| is_it)
+    let cut = || {
+        let at = start.checked_add(to_u64(places().next()?))?.checked_add(22)?;
+        Some(at).filter(|end| *end > input.length())
+    };
+    places().find_map(end_of).or_else(cut)
 }
 
 /// Reads what the message of `error` may contain.

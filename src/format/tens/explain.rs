@@ -77,26 +77,40 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 /// The length of a file that was cut off, as far as its header and the record at the end say.
 #[cfg(not(target_os = "none"))]
 fn needed(input: Input<'_>, header: &Header, error: &Error, context: &Context<'_>) -> Option<u64> {
+    let (length, chunk) = (input.length(), super::chunk::HEAD);
     let start = HEADER.checked_add(u64::from(header.order.get()).checked_mul(DIMENSION)?)?;
+    if error.kind() == ErrorKind::CountTooLarge && error.item() == Item::Header {
+        return Some(start);
+    }
     let types = Types::of(&ParseContext::of(input), header).ok()?;
     let data = |dtype: DType| context.shape?.element_count()?.checked_mul(dtype.whole_size());
-    let rest = input.length().checked_sub(start).map(|rest| Extent::new(start, rest.min(8)));
-    // Where a chunk with the data begins, or could begin.
-    let is_dense = rest.and_then(|rest| input.get(rest)).is_some_and(|rest| super::chunk::DENSE.starts_with(rest));
-    let of_chunk = || start.checked_add(super::chunk::HEAD)?.checked_add(data(types.element?)?);
-    match (error.kind(), error.item()) {
-        (ErrorKind::CountTooLarge, Item::Header) => Some(start),
-        (ErrorKind::OutOfFile, Item::Chunk) if is_dense => of_chunk(),
-        (ErrorKind::OutOfFile, _) => context.offset?.checked_add(context.length?),
-        (ErrorKind::Truncated, Item::Data) => start.checked_add(data(types.element?)?),
-        // Before 1.0 such a width may be that of a whole complex number, if the data is as long as that takes.
-        (ErrorKind::NumberType, _) => start.checked_add(data(types.halved?)?),
-        (ErrorKind::MissingData | ErrorKind::Truncated, _) if is_dense && header.flags.get() & super::IX == 0 => {
-            of_chunk()
+    // Before 1.0 the data may be without a chunk, and the width that of a whole complex number, if the data is as long as
+    // that takes.
+    let raw = || {
+        let ends = [types.halved, types.element].map(|dtype| start.checked_add(data(dtype?)?));
+        ends.into_iter().flatten().filter(|end| *end > length).min()
+    };
+    let is_raw = header.version.get() != VERSION_1_0 && header.flags.get() & super::IX == 0;
+    let least = match (error.kind(), error.item()) {
+        (ErrorKind::OutOfFile, _) => {
+            let (at, size) = (context.offset?, context.length?);
+            // The padding at the end of the data may be missing.
+            let is_data = error.item() == Item::Chunk && input.get(Extent::new(at, 8))? == super::chunk::DENSE;
+            let unpadded = if is_data { data(types.element?)?.checked_add(chunk)? } else { size };
+            at.checked_add(size.min(unpadded))
         }
+        (ErrorKind::Truncated, Item::Data) | (ErrorKind::NumberType, _) => raw(),
         (ErrorKind::MissingData | ErrorKind::Truncated, _) => {
-            input.length().checked_add(1).map(|least| least.max(start.saturating_add(INDEX)))
+            // Where the chunk with the data begins, or could begin.
+            let rest = Extent::new(start, length.saturating_sub(start).min(8));
+            let is_data = input.get(rest).is_some_and(|rest| super::chunk::DENSE.starts_with(rest));
+            if is_data && header.flags.get() & super::IX == 0 {
+                start.checked_add(chunk)?.checked_add(data(types.element?)?)
+            } else {
+                Some(start.saturating_add(INDEX).max(length.checked_add(1)?))
+            }
         }
         _ => None,
-    }
+    }?;
+    Some(raw().filter(|_| is_raw).map_or(least, |raw| raw.min(least)))
 }

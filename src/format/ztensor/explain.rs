@@ -28,6 +28,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         ..Context::default()
     };
     let _ = fill(&mut context, input, error);
+    #[cfg(not(target_os = "none"))]
+    truncated(&mut context, input, error);
     context
 }
 
@@ -35,16 +37,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 #[inline(never)]
 fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Option<()> {
     let at = error.offset()?;
-    #[cfg(not(target_os = "none"))]
-    truncated(context, input, error);
     if error.item() == Item::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = size.map(|size| u64::from_le_bytes(*size));
-        #[cfg(not(target_os = "none"))]
-        let is_said = context.phrase.is_some() || context.needed.is_some();
-        #[cfg(target_os = "none")]
-        let is_said = false;
-        context.hint = Some(CUT).filter(|_| !is_said);
+        context.hint = Some(CUT);
     }
     let manifest = Manifest::locate(&ParseContext::of(input)).ok()?;
     let position = |at: u64| at.checked_sub(manifest.region.start).and_then(|at| u32::try_from(at).ok());
@@ -85,28 +81,26 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
 
 const CUT: &str = "was the file cut off, or something appended?";
 
-/// What a file is whose last bytes are not what a complete file ends with.
+/// Says that a file may be cut off whose last bytes are not what a complete file ends with.
 #[cfg(not(target_os = "none"))]
 fn truncated(context: &mut Context<'_>, input: Input<'_>, error: &Error) {
-    if error.kind() == ErrorKind::Truncated && matches!(error.item(), Item::Header | Item::Footer) {
-        context.needed = Some(16);
-        return;
+    if error.kind() == ErrorKind::Truncated {
+        let is_short = matches!(error.item(), Item::Header | Item::Footer);
+        (context.number, context.needed) = (None, is_short.then_some(16));
+        context.hint = context.hint.filter(|_| !is_short);
     }
     let last = input.length().checked_sub(8).and_then(|at| input.get(Extent::new(at, 8)));
-    let Some(last) = last.and_then(<[u8]>::first_chunk::<8>) else { return };
-    // A file that ends with a magic is not cut off. In others any bytes may be taken for a manifest, or its start.
-    let is_of_all = matches!(error.item(), Item::Footer | Item::Manifest | Item::File | Item::Tensor);
-    if *last == MAGIC_1 || !is_of_all || error.entry().is_some() {
-        return;
-    }
+    let Some(last) = last.and_then(<[u8]>::first_chunk::<8>).filter(|last| **last != MAGIC_1) else { return };
     if error.kind() == ErrorKind::ManifestSize {
+        context.hint = None;
         context.phrase = Some([
             ("the last 8 bytes are not the length of a manifest (", Some(u64::from_le_bytes(*last))),
             (" in a file of ", Some(input.length())),
             (" bytes): the file is truncated, or something was appended to it", None),
         ]);
-    } else {
-        context.hint = Some(CUT);
+    } else if matches!(error.kind().code(), 200..300) && context.tensor.is_none() && context.needed.is_none() {
+        // Any bytes may be taken for a manifest then.
+        context.hint = context.hint.or(Some(CUT));
     }
 }
 

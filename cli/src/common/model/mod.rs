@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Error, ErrorKind, File, Tensor, Text, Warnings};
+use tenslice::{Error, ErrorKind, File, Item, Tensor, Text, Warnings};
 
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
@@ -95,11 +95,14 @@ impl Mapped {
         let fail = |error| Failure::of(error, &bytes);
         let file = match File::open(&bytes) {
             Err(error) if error.kind() == ErrorKind::UnknownFormat && is_json(&bytes) => {
+                let names = names_of_index(&bytes).map_err(|of_index| {
+                    // Without a `weight_map` it is any other JSON, which no error of an index is about.
+                    fail(if is_of_index(&of_index, &bytes) { of_index } else { error })
+                })?;
                 if path == Path::new("-") {
                     let message = "this is the index of a model, whose files are not beside standard input: name it";
                     return Err(Failure::new("InvalidArgument", message));
                 }
-                let names = names_of_index(&bytes).map_err(fail)?;
                 return Ok(Self::of_index(path, bytes, names));
             }
             opened => opened.map_err(fail)?,
@@ -334,6 +337,13 @@ fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
 /// Returns true if the first byte that is not white space is `{`. (A safetensors file whose header has 123 bytes begins like that, too.)
 fn is_json(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// Returns true if the error is about an index: a JSON text with a `weight_map`.
+fn is_of_index(error: &Error, text: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"weight_map\"";
+    let has_map = (error.kind(), error.item()) != (ErrorKind::MissingKey, Item::Tensors);
+    has_map && text.windows(KEY.len()).any(|bytes| bytes == KEY)
 }
 
 /// Memory for checks: a word for each of so many.

@@ -65,6 +65,10 @@ impl<'m> Opened<'m> {
     pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
         let of_data = of_data & !Warning::Uninitialised.bit(); // counted below
         let mut all = Problem::of_warnings(&self.file, self.name, self.warnings, of_data);
+        if let Some(more) = self.more_arrays() {
+            let repeated = all.iter_mut().filter(|warning| warning.kind == Warning::TrailingBytes.name());
+            repeated.for_each(|warning| warning.message += &more);
+        }
         let count = self.uninitialised_chunks;
         if count > 0 {
             let message = format!(
@@ -75,6 +79,27 @@ impl<'m> Opened<'m> {
             all.push(Problem { file, ..Problem::new(Warning::Uninitialised.name(), message) });
         }
         all
+    }
+
+    /// Says how many arrays follow the first one of an NPY file, if any do: calls of np.save append one each.
+    fn more_arrays(&self) -> Option<String> {
+        const MAGIC: &[u8] = b"\x93NUMPY";
+        self.file.as_npy()?;
+        let end = |bytes: &[u8]| {
+            let file = File::open(bytes).ok()?;
+            usize::try_from(file.find("").ok()?.data().ok()?.extent().end()?).ok()
+        };
+        let first_end = end(self.bytes)?;
+        let mut rest = &self.bytes[first_end..];
+        let mut count = 0;
+        while rest.starts_with(MAGIC) {
+            count += 1;
+            rest = end(rest).and_then(|end| rest.get(end..)).unwrap_or_default();
+        }
+        let more = if count == 1 { "array follows" } else { "arrays follow" };
+        (count > 0).then(|| {
+            format!(": the first array ends at byte {first_end}, and {count} more {more}, which np.save has appended; they are not read")
+        })
     }
 
     /// The warnings that matter to everyone who uses the data.
