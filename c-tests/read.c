@@ -421,6 +421,25 @@ static void error_text(const char *folder)
     free(b.data);
 }
 
+/* What a file is that is no tensor file, and what is missing of one that was cut off. */
+static void other_files(const char *folder)
+{
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    blob b = load(folder, "gguf/align_128.gguf");
+    tenslice_file file;
+    tenslice_error error;
+    char text[256];
+
+    EXPECT(TENSLICE_UNKNOWN_FORMAT, tenslice_file_open(&file, pointer, sizeof pointer - 1, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, pointer, sizeof pointer - 1, text, sizeof text, NULL));
+    CHECK(strcmp(text, "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull` [at byte 0]") == 0);
+    EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, 200, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, 200, text, sizeof text, NULL));
+    CHECK(strcmp(text, "gguf 3: tensor \"c\": 14 bytes at offset 512 extend past the end of the file (200 bytes); "
+                       "the file is truncated: it should have at least 526 bytes, 326 are missing [at byte 192]") == 0);
+    free(b.data);
+}
+
 /* Values that CBOR has and no fixture: a simple value, and one with a tag. */
 static void other_values(void)
 {
@@ -490,6 +509,7 @@ int main(int argc, char **argv)
     unknown_digest(argv[1]);
     expectations(argv[1]);
     error_text(argv[1]);
+    other_files(argv[1]);
     puts("read: ok");
     return 0;
 }

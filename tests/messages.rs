@@ -11,6 +11,7 @@ mod support;
 use serde_json::Value as Json;
 use support::fixture;
 use support::frames::Frame;
+use support::gguf::{Gguf, Meta};
 use support::ztensor2::{Object, Part, file, shard, xxh3};
 use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Item};
 use xxhash_rust::xxh3::xxh3_64;
@@ -318,4 +319,69 @@ fn frames_that_are_no_arrays_cost_all_of_a_chunk() {
         assert!(0 < one && one <= most, "{name}");
         assert_eq!(one == most && frame.chunk_count() == 1, is_all && frame.chunk_count() == 1, "{name}");
     }
+}
+
+/// Two counts that differ are both named, with their values.
+#[test]
+fn counts_that_differ() {
+    let patched = |good: &[u8], at: usize, patch: &[u8]| {
+        let mut bytes = good.to_vec();
+        bytes[at..at + patch.len()].copy_from_slice(patch);
+        bytes
+    };
+    // Of the record at the end of an archive: disk, disk of the directory, entries here, entries.
+    let good = fixture("npz/stored.npz");
+    let end = good.len() - 22;
+    let count = good[end + 10];
+    let more = [count + 1, 0];
+    let both = patched(&patched(&good, end + 8, &more), end + 10, &more);
+    says(
+        &refused(&both),
+        &format!("the directory has {count} entries, but the record at the end says {}", count + 1),
+    );
+    let of_them = format!("the archive has {} entries, and that {count} of them are in this file", count + 1);
+    says(&refused(&patched(&good, end + 10, &more)), &of_them);
+    says(
+        &refused(&patched(&good, end + 4, &[3, 0])),
+        "this is disk 3 of several, and that the directory is on disk 0",
+    );
+    let directory = good.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    says(&refused(&patched(&good, directory + 34, &[1])), "the entry says that it is on another disk than disk 0");
+
+    // Of a frame: the table of chunks, and the contents of metalayers of header and trailer.
+    let good = Frame::default();
+    let bytes = good.bytes();
+    assert!(File::open(&bytes).is_ok());
+    let starts = |at: &usize| matches!(bytes[*at..], [0x93, 0xcd, _, _, 0xde, ..]);
+    let indices: Vec<usize> = (0..bytes.len()).filter(starts).collect();
+    assert_eq!(indices.len(), 2);
+    for at in indices {
+        let contents = at + bytes[at..].iter().position(|byte| *byte == 0xdc).unwrap();
+        let message = refused(&patched(&bytes, contents + 1, &[0, 9]));
+        says(&message, &format!("the index has {} metalayers, but 9 contents follow", bytes[at + 6]));
+    }
+    let table = fixture("b2nd/bad/offchunk_short_0.b2nd");
+    says(&refused(&table), "the table of chunk offsets has 24 bytes, but the header says that there are 4 chunks");
+}
+
+/// A part of a model that another number was expected of.
+#[test]
+fn counts_of_parts() {
+    let part = |index: u16, count: u16, tensors: i32| {
+        let mut file = Gguf::default();
+        file.pair("split.no", &Meta::U16(index)).pair("split.count", &Meta::U16(count));
+        file.pair("split.tensors.count", &Meta::I32(tensors)).tensor("t", &[2], 0, &[0; 8]);
+        file.bytes()
+    };
+    let message = |parts: [&[u8]; 2]| {
+        let files = parts.map(|bytes| File::open(bytes).unwrap());
+        let all = files.iter().filter_map(|file| file.as_gguf());
+        let (index, error) = tenslice::gguf::check_parts(all).unwrap_err();
+        error.explain(parts[index]).to_string()
+    };
+    let first = part(0, 2, 2);
+    says(&message([&first, &part(0, 2, 2)]), "split.no is 0, but the file is at another place among the parts");
+    says(&message([&first, &part(1, 3, 2)]), "split.count is 3, but there are more or fewer parts");
+    let tensors = "split.tensors.count is 7, but the parts have another number of tensors together, this one 1";
+    says(&message([&first, &part(1, 2, 7)]), tensors);
 }

@@ -6,6 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use support::gguf::Gguf;
+use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Format, Item};
 
 /// The fixtures below the folder, but those that are to be refused.
@@ -141,4 +142,18 @@ fn bytes_behind_an_archive() {
         let part = format!("the archive ends at byte {}, and {} other bytes follow it", good.len(), extra.len());
         says(&bytes, &part);
     }
+}
+
+#[test]
+fn an_index_that_is_cut_off() {
+    let text = br#"{"metadata": {"total_size": 24}, "weight_map": {"a.b": "1.safetensors", "c": "2.safetensors"}}"#;
+    assert!(Index::open(text).is_ok());
+    for cut in 0..text.len() {
+        let error = Index::open(&text[..cut]).unwrap_err();
+        let message = error.explain(&text[..cut]).to_string();
+        assert!(message.contains("the text ends within the JSON object: it is truncated"), "{cut}: {message}");
+    }
+    let wrong = br#"{"weight_map": {"a" "b"}}"#;
+    let message = Index::open(wrong).unwrap_err().explain(&wrong[..]).to_string();
+    assert!(!message.contains("truncated"), "{message}");
 }

@@ -334,7 +334,9 @@ test("an error names rule and place, and changes nothing", async () => {
         open(bytes),
         (error) => error.status >= 200 && error.offset >= 8 && /safetensors/.test(error.message),
     );
-    await assert.rejects(open(new Uint8Array(100)), { name: "TensliceError", status: 300 });
+    await assert.rejects(open(new Uint8Array(100)), { name: "TensliceError", status: 300, message: /only zeros/ });
+    const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
+    await assert.rejects(open(new TextEncoder().encode(pointer)), { status: 300, message: /git lfs pull/ });
     await assert.rejects(open(new Uint8Array(0)), { name: "TensliceError" });
     const cut = (await readFile(join(fixtures, "safetensors/py_tiny_mlp.safetensors"))).subarray(0, 200);
     await assert.rejects(open(new Uint8Array(cut)), { name: "TensliceError", statusName: "TRUNCATED" });

@@ -10,6 +10,7 @@ mod layout;
 mod limits;
 mod list;
 mod model;
+mod other_files;
 mod show;
 mod structure;
 mod support;

@@ -79,6 +79,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     }
     let position = |at: u64| u32::try_from(at.checked_sub(start)?).ok();
     let (Some(text), Some(at)) = (text, error.offset().and_then(position)) else { return context };
+    #[cfg(not(target_os = "none"))]
+    if is_index && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::UnexpectedType) {
+        let rest = text.trim_ascii_end();
+        let is_cut = u64::from(at) >= to_u64(rest.len()) || !rest.ends_with(b"}");
+        context.hint = is_cut.then_some("the text ends within the JSON object: it is truncated");
+    }
     if matches!(
         (error.kind(), error.item()),
         (ErrorKind::RepeatedName | ErrorKind::RepeatedKey | ErrorKind::UnknownDType | ErrorKind::InvalidName, _)
