@@ -19,6 +19,9 @@ const SEARCHED: u64 = 1 << 16;
 /// How many bytes are compared with 0.
 const COMPARED: u64 = 1 << 26;
 
+/// With fewer zeros at its start, a file may be anything.
+const LEAST: u64 = 512;
+
 /// How many entries of an archive, or fields of a message, are looked at.
 const MOST: u32 = 1 << 16;
 
@@ -104,7 +107,7 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
         .or_else(|| {
             (length < 10).then_some([
                 ("the file has only ", Some(length)),
-                (" bytes: it may be cut off", None),
+                (if length == 1 { " byte: it may be cut off" } else { " bytes: it may be cut off" }, None),
                 ("", None),
             ])
         })
@@ -177,7 +180,7 @@ fn nothing(available: &[u8], length: u64) -> Option<Phrase> {
     }
     let begins =
         if is_zero { "the file begins with zeros: of its " } else { "the file begins without contents: of its " };
-    (count >= START / 8).then_some([(begins, Some(length)), (" bytes, the first ", Some(count)), (again, None)])
+    (count >= LEAST).then_some([(begins, Some(length)), (" bytes, the first ", Some(count)), (again, None)])
 }
 
 /// A file that begins behind another header.
