@@ -4,6 +4,8 @@
 //! contains none of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
 #![forbid(unsafe_code)]
 
+#[cfg_attr(target_os = "none", path = "explain/short.rs")]
+mod long;
 mod packed;
 
 use core::fmt::{self, Write};
@@ -92,6 +94,7 @@ impl Explanation<'_> {
     pub(crate) fn write_to(&self, out: &mut impl Out) {
         let context = format::context(self.input, &self.error);
         write(out, &self.error, &context, Some(self.input.length()));
+        long::address(out, self.input, &self.error);
     }
 }
 
@@ -115,15 +118,16 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
         quoted(out, "tensor ", tensor);
         colon(out);
     }
+    long::attribute(out, context);
     if has_item && !matches!(error.item(), Item::File | Item::Tensor | Item::Component) {
         packed::item(out, error.item());
         colon(out);
     }
-    if !phrase(out, context) {
+    if !long::phrase(out, context) {
         rule(out, error, context, file_length);
     }
-    truncation(out, error, context, file_length);
-    if let Some(hint) = context.hint {
+    long::truncation(out, error, context, file_length);
+    if let Some(hint) = context.hint.or_else(|| long::advice(error, context)) {
         out.text(" (");
         out.text(hint);
         out.text(")");
@@ -192,67 +196,13 @@ fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: O
             (None, None) => {}
         },
         // It is said below, in the same way for all formats.
-        Detail::FileSize if needed(error, context).is_some() => {}
+        Detail::FileSize if long::needed(error, context).is_some() => {}
         Detail::FileSize => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
                 number(out, ": ", size);
                 number(out, " bytes in a file of ", file_length);
             }
         }
-    }
-}
-
-/// Writes what takes the place of the rule; `false` if nothing does.
-#[cfg(not(target_os = "none"))]
-fn phrase(out: &mut impl Out, context: &Context<'_>) -> bool {
-    for (text, of_it) in context.phrase.iter().flatten() {
-        match of_it {
-            Some(of_it) => number(out, text, *of_it),
-            None => out.text(text),
-        }
-    }
-    context.phrase.is_some()
-}
-
-#[cfg(target_os = "none")]
-const fn phrase(_: &mut impl Out, _: &Context<'_>) -> bool {
-    false
-}
-
-/// The length that a truncated file should have at least, if that is known. A greater one would be a wrong number in the
-/// file, rather than the length of a file.
-#[cfg(not(target_os = "none"))]
-fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
-    const LONGEST: u64 = 1 << 50;
-    let of_truncated = context.number.filter(|_| error.kind() == ErrorKind::Truncated);
-    context.needed.or(of_truncated).filter(|needed| *needed <= LONGEST)
-}
-
-/// Programs for chips do without.
-#[cfg(target_os = "none")]
-const fn needed(_: &Error, _: &Context<'_>) -> Option<u64> {
-    None
-}
-
-/// Writes how long a truncated file should be, and how much is missing.
-#[inline]
-fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
-    let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
-    if let Some(missing @ 1..) = needed.checked_sub(length) {
-        // A count may be wrong instead. So may be a place, but hardly one that is right for all that is before it.
-        let is_counted = error.kind() == ErrorKind::CountTooLarge;
-        out.text(if is_counted {
-            "; unless the count is wrong, the file is truncated: it "
-        } else {
-            "; the file is truncated: it "
-        });
-        if !(is_out_of_file(error) && context.offset.is_some()) {
-            bytes(out, "has ", length);
-            out.text(" and ");
-        }
-        bytes(out, "should have at least ", needed);
-        number(out, ", ", missing);
-        out.text(if missing == 1 { " is missing" } else { " are missing" });
     }
 }
 
@@ -336,17 +286,20 @@ pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
             | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' => {
                 out.text("\\u{");
-                let code = u32::from(character);
-                for shift in [12, 8, 4, 0] {
-                    let digit = code.wrapping_shr(shift) & 0xf;
-                    if code.wrapping_shr(shift) > 0 || shift == 0 {
-                        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
-                    }
-                }
+                hexadecimal(out, u32::from(character).into());
                 out.text("}");
             }
             _ => out.text(character.encode_utf8(&mut [0; 4])),
         }
+    }
+}
+
+/// Writes a number in hexadecimal digits.
+fn hexadecimal(out: &mut impl Out, number: u64) {
+    let digits = 16_u32.saturating_sub((number | 1).leading_zeros().wrapping_shr(2));
+    for place in (0..digits).rev() {
+        let digit = u32::try_from(number.wrapping_shr(place.wrapping_mul(4)) & 0xf).unwrap_or(0);
+        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
     }
 }
 

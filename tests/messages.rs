@@ -180,14 +180,16 @@ fn renamed(bytes: &mut [u8], at: usize) {
     bytes[footer + 16..][..8].copy_from_slice(&hash.to_le_bytes());
 }
 
+/// Decodes nothing.
+struct Nothing;
+impl Decoder for Nothing {
+    fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
+        Err(DecodeError::Unsupported)
+    }
+}
+
 #[test]
 fn codecs_without_a_decoder() {
-    struct Nothing;
-    impl Decoder for Nothing {
-        fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
-            Err(DecodeError::Unsupported)
-        }
-    }
     for name in ["zlib", "zstd"] {
         let bytes = fixture(&format!("b2nd/good/cf_{name}_none_0.b2nd"));
         let file = File::open(&bytes).unwrap();
@@ -201,7 +203,7 @@ fn codecs_without_a_decoder() {
         assert_eq!(error.kind(), ErrorKind::UnsupportedCodec);
         let message = error.explain(&bytes[..]).to_string();
         says(&message, name);
-        says(&message, "it needs a decoder, yours or one that is built in");
+        says(&message, &format!("(build with the feature `{name}`, or pass a decoder"));
     }
     let bytes = fixture("bad/v1.2/encoding_lz4.zt");
     let file = File::open(&bytes).unwrap();
@@ -384,4 +386,59 @@ fn counts_of_parts() {
     says(&message([&first, &part(1, 3, 2)]), "split.count is 3, but there are more or fewer parts");
     let tensors = "split.tensors.count is 7, but the parts have another number of tensors together, this one 1";
     says(&message([&first, &part(1, 2, 7)]), tensors);
+}
+
+/// What to do about errors of the caller's, in every format.
+#[test]
+fn advice() {
+    let bytes = fixture("v1.2/dense_all_dtypes.zt");
+    let mut room = vec![0; bytes.len() + 16];
+    let aligned = room.as_ptr().align_offset(16);
+    for shift in [1, 2, 4] {
+        let place = aligned + shift;
+        room[place..place + bytes.len()].copy_from_slice(&bytes);
+        let bytes = &room[place..place + bytes.len()];
+        let file = File::open(bytes).unwrap();
+        let data = file.find("t.float64").unwrap().data().unwrap();
+        let at = data.extent().offset;
+        let error = data.as_slice::<f64>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misaligned);
+        let message = error.explain(bytes).to_string();
+        let address = bytes.as_ptr().addr() + at as usize;
+        says(&message, &format!(": they begin at address {address:#x}, which is byte {at} of the file"));
+        says(&message, "(copy them with read_into, or place the file at another address");
+        // Without the bytes, or where they are aligned, no address is claimed.
+        assert!(!error.to_string().contains("address 0x"));
+        let elsewhere = fixture("v1.2/dense_all_dtypes.zt");
+        if elsewhere.as_ptr().addr().is_multiple_of(16) && at.is_multiple_of(16) {
+            assert!(!error.explain(&elsewhere[..]).to_string().contains("address 0x"));
+        }
+    }
+    let bytes = fixture("npz/deflated.npz");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.tensors().next().unwrap();
+    let refused = tensor.component("data").unwrap().read_into_with(&mut Nothing, &mut [0; 4096]).unwrap_err();
+    says(&refused.explain(&bytes[..]).to_string(), "(build with the feature `zlib`, or pass a decoder)");
+    let error = file.check(&mut []).map(|_| ()).and_then(|()| file.index(&mut [0; 1]).map(|_| ())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfScratch);
+    says(
+        &error.explain(&bytes[..]).to_string(),
+        "the scratch memory is too small (other calls say how much is enough",
+    );
+    let encoded = tensor.component("data").unwrap().bytes().unwrap_err();
+    says(&encoded.explain(&bytes[..]).to_string(), "(read_into decodes it)");
+}
+
+/// The key of an attribute whose value is wrong.
+#[test]
+fn keys_of_metadata_are_named() {
+    let of_header = |header: &str| [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+    for value in ["1", "null", "[]", "\"\\x\""] {
+        let message = refused(&of_header(&format!(r#"{{"__metadata__":{{"good":"b","bad \"key\"":{value}}}}}"#)));
+        says(&message, r#"safetensors: attribute "bad "key"": value: "#);
+    }
+    let message = refused(&of_header(r#"{"__metadata__":{"good":"b" "c":"d"}}"#));
+    assert!(!message.contains("attribute \""), "{message}");
+    let bytes = Gguf::default().pair("first", &Meta::U32(7)).pair("second", &Meta::Bool(2)).bytes();
+    says(&refused(&bytes), "gguf 3: attribute \"second\": value: there is no such type of value");
 }

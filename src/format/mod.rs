@@ -312,11 +312,20 @@ macro_rules! any_file {
                 $(#[cfg(feature = $feature)] Format::$variant => return $module::$file::context(input, error),)*
                 #[cfg(feature = "safetensors")]
                 Format::SafetensorsIndex => return safetensors::Index::context(input, error),
-                Format::Unknown => hint_of_unknown(input),
+                Format::Unknown if error.kind() == ErrorKind::UnknownFormat => hint_of_unknown(input),
                 Format::Zip => Some("no entry of the archive is an array"),
                 _ => None,
             };
             Context { hint, ..Context::default() }.of_other(input, error)
+        }
+
+        /// What builds in the module that reads such files.
+        #[cfg(not(target_os = "none"))]
+        pub(crate) const fn feature(format: Format) -> Option<&'static str> {
+            match format {
+                $(Format::$variant => Some(concat!("build with the feature `", $feature, "`")),)*
+                _ => None,
+            }
         }
 
         /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
@@ -402,6 +411,35 @@ impl Context<'_> {
     #[cfg(target_os = "none")]
     const fn of_other(self, _: Input<'_>, _: &Error) -> Self {
         self
+    }
+}
+
+/// The extent of the component in the file itself that an error points to.
+#[cfg(not(target_os = "none"))]
+pub(crate) fn extent_at(input: Input<'_>, error: &Error) -> Option<Extent> {
+    let mut file = AnyFile::open(&ParseContext::of(input)).ok()?;
+    dispatch!(&mut file, file => file.read(&mut Summary::default())).ok()?;
+    dispatch!(&file, file => extent_in(file, error.offset()?))
+}
+
+#[cfg(not(target_os = "none"))]
+fn extent_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<Extent> {
+    let mut tensors = Cursor::START;
+    loop {
+        let mut tensor = TensorRecord::blank();
+        if !file.next_tensor(&mut tensors, &mut tensor).ok()? {
+            return None;
+        }
+        let (mut components, mut part) = (Cursor::START, ComponentRecord::blank());
+        while file.next_component(&tensor, &mut components, &mut part).ok()? {
+            if part.at == at {
+                #[cfg(feature = "ztensor2")]
+                if part.shard.is_some() {
+                    return None;
+                }
+                return Some(part.extent);
+            }
+        }
     }
 }
 

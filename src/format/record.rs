@@ -284,6 +284,9 @@ pub(crate) struct Context<'a> {
     pub(crate) rule: Option<&'static str>,
     /// What else a user should know.
     pub(crate) hint: Option<&'static str>,
+    /// The key of the attribute concerned.
+    #[cfg(not(target_os = "none"))]
+    pub(crate) attribute: Option<Text<'a>>,
     /// What is said instead of the rule, where that takes numbers.
     #[cfg(not(target_os = "none"))]
     pub(crate) phrase: Option<Phrase>,

@@ -52,7 +52,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             context.number = codec.or(format).map(u64::from);
             context.text = codec.and_then(codec_name).map(Text::from);
             context.hint = match codec {
-                Some(4 | 5) => Some("it needs a decoder, yours or one that is built in; so does a dictionary"),
+                Some(4) => Some("build with the feature `zlib`, or pass a decoder"),
+                Some(5) => Some("build with the feature `zstd`, or pass a decoder; so for a dictionary"),
                 Some(6..) => Some("it is a plug-in codec of the program that wrote the file"),
                 _ => None,
             };

@@ -67,6 +67,22 @@ fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
     None
 }
 
+/// The key of the pair whose value an error is in.
+#[cfg(not(target_os = "none"))]
+fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a>> {
+    let at = error.offset().filter(|_| error.item() == Item::Value)?;
+    let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
+    file.read_counts(&mut reader).ok()?;
+    for _ in 0..file.pairs {
+        let key = reader.string().ok()?;
+        let is_whole = reader.kind().and_then(|kind| reader.skip_value(kind)).is_ok();
+        if !is_whole || reader.position() > at {
+            return core::str::from_utf8(key).ok().map(Text::from);
+        }
+    }
+    None
+}
+
 /// What a part of a model states, if another number was expected.
 #[cfg(not(target_os = "none"))]
 fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
@@ -137,6 +153,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     #[cfg(not(target_os = "none"))]
     {
         context.needed = needed(&opening, encoding, error);
+        context.attribute = key_of_value(&opening, error);
         context.phrase = of_parts(input, error);
         if error.kind() == ErrorKind::OutOfFile {
             let data = GgufFile::up_to_data(&opening);

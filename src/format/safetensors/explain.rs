@@ -9,6 +9,8 @@ use super::{HEADER, METADATA, header};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::json::Reader;
 use crate::error::{Error, ErrorKind};
@@ -34,6 +36,19 @@ fn end_of_data(header: &[u8]) -> u64 {
         }
     }
     last
+}
+
+/// The key of the metadata, which follows, whose value has that position.
+#[cfg(not(target_os = "none"))]
+fn metadata_key<'a>(reader: &mut Reader<'a>, at: u32) -> Option<Text<'a>> {
+    reader.begin(b'{')?;
+    while reader.more(b'}')? {
+        let key = reader.key()?;
+        if reader.token_position() >= at || reader.skip_value(1).is_none() {
+            return Some(key);
+        }
+    }
+    None
 }
 
 /// Reads what the message of `error` may contain, which may also be an error of an index.
@@ -81,8 +96,11 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let (Some(text), Some(at)) = (text, error.offset().and_then(position)) else { return context };
     #[cfg(not(target_os = "none"))]
     if is_index && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::UnexpectedType) {
-        let rest = text.trim_ascii_end();
-        let is_cut = u64::from(at) >= to_u64(rest.len()) || !rest.ends_with(b"}");
+        // At the end, or at the start of a string that does not end.
+        let rest =
+            crate::bytes::num::to_usize(at.into()).and_then(|at| text.trim_ascii_end().get(at..)).unwrap_or_default();
+        let is_open = rest.strip_prefix(b"\"").is_some_and(|rest| !rest.contains(&b'"'));
+        let is_cut = text.trim_ascii_start().starts_with(b"{") && (rest.is_empty() || is_open);
         context.hint = is_cut.then_some("the text ends within the JSON object: it is truncated");
     }
     if matches!(
@@ -99,6 +117,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let Some(record) = error.entry().and_then(position).filter(|_| !is_index) else { return context };
     let mut reader = Reader::new(text, record);
     context.tensor = reader.key().filter(|name| !name.means(METADATA));
+    #[cfg(not(target_os = "none"))]
+    if context.tensor.is_none() && error.item() == Item::Value {
+        context.attribute = metadata_key(&mut reader, at);
+    }
     let mut entry = Entry::blank();
     if entry.read(&mut reader).is_some() {
         let data = start.saturating_add(to_u64(text.len()));
