@@ -153,8 +153,11 @@ fn pickles_and_pytorch() {
     long.splice(2..2, b"]q\x00".repeat(5000));
     assert!(in_parts(&long).starts_with("this begins like a pickle of Python (protocol 2)"));
 
-    let legacy = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00.";
-    is_named(legacy, &["PyTorch checkpoint", "torch.load(weights_only=True)", "safetensors"]);
+    let legacy = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00.";
+    for start in [&b"\x80\x02"[..], b"\x80\x03", b"\x80\x04\x95\x0d\0\0\0\0\0\0\0"] {
+        let checkpoint = [start, legacy, &[1, 2, 3]].concat();
+        is_named(&checkpoint, &["PyTorch checkpoint", "torch.load(weights_only=True)", "safetensors"]);
+    }
 }
 
 /// A ZIP archive with stored entries, and zip64 records at its end if the flag is set.

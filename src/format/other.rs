@@ -44,7 +44,6 @@ const MARKS: &[(usize, &[u8], &str)] = &[
     (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
     (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
-    (0, LEGACY_PYTORCH, PYTORCH),
     (257, b"ustar", "this is a tar archive: extract it first"),
     (0, b"7z\xbc\xaf\x27\x1c", "this is a 7z archive: extract it first"),
     (0, b"Rar!\x1a\x07", "this is a RAR archive: extract it first"),
@@ -66,8 +65,8 @@ const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 const HDF5_FILE: &str =
     "this is an HDF5 file with a user block: read it with h5py, and save its arrays as NPY or safetensors";
 
-/// Protocol 2, and the number 0x1950a86a20f9469cfc6c: the first of the pickles in such a file.
-const LEGACY_PYTORCH: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+/// The number 0x1950a86a20f9469cfc6c, the first of the pickles in a checkpoint of before PyTorch 1.6, behind the protocol.
+const LEGACY_PYTORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 const PYTORCH: &str =
     "this is a PyTorch checkpoint: load it with torch.load(weights_only=True), and save its tensors with safetensors";
 
@@ -143,7 +142,13 @@ fn compressed_by_bzip2(head: &[u8]) -> Option<Phrase> {
 
 /// A pickle of Python: its protocol, an opcode that objects begin with, and the opcode at the end.
 fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
-    let [0x80, protocol @ 2..=5, first, ..] = head else { return None };
+    let [0x80, protocol @ 2..=5, rest @ ..] = head else { return None };
+    // From protocol 4 on, with the length of a frame before it.
+    let framed = rest.strip_prefix(b"\x95").and_then(|frame| frame.get(8..)).unwrap_or(rest);
+    if framed.starts_with(LEGACY_PYTORCH) {
+        return Some(phrase(PYTORCH));
+    }
+    let first = rest.first()?;
     let last = input.get(Extent::new(input.length().checked_sub(1)?, 1));
     if !b"\x95}](cXCBNKMJG)\x88\x89\x8a\x8c\x8f".contains(first) || last.is_some_and(|last| last != b".") {
         return None;
