@@ -336,6 +336,49 @@ uint32_t tenslice_dtype_bits(uint32_t dtype);
  * Where tenslice_tensor_bytes has no bytes to point to: compressed, chunked and sparse tensors, tensor trains.
  */
 
+/** What the elements of a tensor are. */
+typedef struct {
+    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t dtype; /**< The dtype of the elements; 0 where they have none. */
+    /** The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed
+     *  entry of an NPZ archive it is in the scratch memory. */
+    tenslice_str stated_type;
+    uint64_t elements; /**< The product of the dimensions; UINT64_MAX where it exceeds 64 bits. */
+    uint32_t order; /**< The order of the elements, a TENSLICE_ORDER_ code. */
+    uint32_t byte_order; /**< The byte order of the elements as they are stored, a TENSLICE_BYTE_ORDER_ code. */
+    uint32_t rank; /**< Number of dimensions; 0 for a scalar. */
+    uint32_t warnings; /**< Warnings about the tensor, with those that only its header gives: TENSLICE_WARNING_ bits. */
+    /** 1 where the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 where they are
+     *  UTF-8. */
+    uint32_t is_latin_1;
+    uint32_t reserved; /**< Reserved, 0. */
+} tenslice_described;
+
+/**
+ * Fills `described` with what the elements of a tensor are, and writes the shape, in the order of the file, to
+ * `dimensions`, an array of `capacity` lengths; with a capacity of 0, only the number of dimensions is reported. Of
+ * a compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes its header into
+ * `scratch`, and nothing behind that. The headers that NumPy writes for numbers have 128 bytes;
+ * tenslice_tensor_describe_scratch returns the exact length. For any other tensor nothing is decoded, and `scratch`
+ * may be NULL. Linear in the bytes of the header.
+ *
+ * Errors: NOT_BUILT_IN where nothing decodes the start of a stream; OUT_OF_SCRATCH; TOO_SMALL where there are more
+ * than `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY;
+ * those of an invalid NPY file; those of tenslice_tensor_problem.
+ */
+tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
+    void *scratch, size_t scratch_length, uint64_t *dimensions, size_t capacity, tenslice_described *described,
+    tenslice_error *error);
+
+/**
+ * Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive
+ * the length of its header, of which 12 bytes are decoded; 0 for any other tensor.
+ *
+ * Errors: those of tenslice_tensor_describe, but OUT_OF_SCRATCH and TOO_SMALL.
+ */
+tenslice_status tenslice_tensor_describe_scratch(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
+    uint64_t *length, tenslice_error *error);
+
 /**
  * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
  * needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no

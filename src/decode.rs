@@ -46,6 +46,17 @@ pub trait Decoder {
     /// See [`DecodeError`].
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError>;
 
+    /// Decodes the first bytes of a stream until `dst` is full, and returns the number of decoded bytes: fewer than `dst`
+    /// has only if the stream ends before. `stored` may be the first bytes of a longer stream.
+    /// [`Tensor::describe`](crate::Tensor::describe) needs it.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        let _ = (encoding, stored, dst);
+        Err(DecodeError::Unsupported)
+    }
+
     /// Sets the dictionary for the following calls of [`decode_with_dictionary`](Self::decode_with_dictionary), until
     /// another is set: parsing a dictionary takes longer than decoding a short stream. Few streams have one; chunks
     /// of Blosc2 may.

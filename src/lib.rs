@@ -173,6 +173,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use expect::{Expected, Mismatch};
 pub use explain::Explanation;
 pub use file::{File, Opened, Tensors};
+pub use format::Described;
 pub use index::Index;
 pub use place::{Format, Item};
 pub use shape::{Dimensions, Shape};

@@ -18,7 +18,7 @@ use crate::component::{Component, Verification};
 use crate::decode::Decoder;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, Cursor, FileFormat, HAS_DENSE, HAS_SPARSE, TensorRecord, dispatch};
+use crate::format::{AnyFile, Cursor, Described, FileFormat, HAS_DENSE, HAS_SPARSE, TensorRecord, dispatch};
 #[cfg(feature = "ztensor2")]
 use crate::place::Format;
 use crate::place::Item;
@@ -82,7 +82,65 @@ impl<'a> Tensor<'a> {
     /// ```
     #[must_use]
     pub fn stated_type(&self) -> Option<&'a [u8]> {
-        dispatch!(&self.file, file => file.stated_type(&self.record))
+        dispatch!(&self.file, file => file.stated_type(&self.record)).map(|stated| stated.text)
+    }
+
+    /// Describes the elements. Of a compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes
+    /// its header into `scratch`, and nothing behind that. For any other tensor it decodes nothing, needs no scratch memory,
+    /// and returns what the other methods do.
+    ///
+    /// Linear in the bytes of the header. [`describe_length`](Self::describe_length) returns how much scratch memory it
+    /// needs; the headers that NumPy writes for numbers have 128 bytes. If the file was opened from a source, the first
+    /// bytes of the entry, which opening has requested, are usually enough.
+    ///
+    /// # Errors
+    /// `NotBuiltIn` where nothing decodes the start of a stream: see [`Decoder::decode_start`]. `OutOfScratch`,
+    /// `UnsupportedEncoding`, `CorruptStream`, `DecodedLength`, `NotInMemory`; those of an invalid NPY file; for a tensor
+    /// that has one, its own [`problem`](Self::problem).
+    ///
+    /// ```
+    /// # #[cfg(feature = "zlib")] {
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/npz/deflated.npz");
+    /// use tenslice::{BuiltIn, File};
+    ///
+    /// let file = File::open(bytes)?;
+    /// let mut scratch = [0; 1024];
+    /// for tensor in &file {
+    ///     let described = tensor.describe(&mut BuiltIn::default(), &mut scratch)?;
+    ///     println!("{}: {:?} {}, {}", tensor.name(), described.dtype, described.shape, described.order);
+    /// }
+    /// # }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn describe<'s>(&self, decoder: &mut dyn Decoder, scratch: &'s mut [u8]) -> Result<Described<'s>>
+    where
+        'a: 's,
+    {
+        self.problem().map_or(Ok(()), Err)?;
+        if let Some(described) = dispatch!(&self.file, file => file.describe(&self.record, decoder, scratch))? {
+            return Ok(described);
+        }
+        let stated = dispatch!(&self.file, file => file.stated_type(&self.record));
+        let has_elements = |component: &Component<'a>| component.dtype() == self.dtype();
+        Ok(Described {
+            dtype: self.dtype(),
+            shape: self.shape(),
+            order: self.order(),
+            byte_order: self.components().find(has_elements).map_or(ByteOrder::Little, |c| c.byte_order()),
+            stated_type: stated.map(|stated| stated.text),
+            is_latin_1: stated.is_some_and(|stated| stated.is_latin_1),
+            warnings: self.warnings(),
+        })
+    }
+
+    /// Returns how much scratch memory [`describe`](Self::describe) needs, in bytes: the length of the header of a
+    /// compressed entry of an NPZ archive, of which 12 bytes are decoded; 0 for any other tensor.
+    ///
+    /// # Errors
+    /// Those of [`describe`](Self::describe), but `OutOfScratch`.
+    pub fn describe_length(&self, decoder: &mut dyn Decoder) -> Result<u64> {
+        self.problem().map_or(Ok(()), Err)?;
+        dispatch!(&self.file, file => file.describe_length(&self.record, decoder))
     }
 
     /// Returns its shape, in the order of the file: the first dimension is the outermost of a row-major array, the
@@ -387,10 +445,10 @@ impl<'a> Tensor<'a> {
         ByteOrder::NATIVE
     }
 
-    /// Whether it may be in chunks: a proxy of another array is, too, and its layout is one that has no code. Builds without
-    /// such a format leave out what is for chunks alone.
-    const fn is_in_chunks(&self) -> bool {
-        cfg!(feature = "b2nd") && matches!(self.record.layout, Layout::Chunked | Layout::Other)
+    /// Whether it may be in chunks or a compressed array: a proxy of another array is in chunks, too, and its layout is one
+    /// that has no code. Builds without such formats leave out what is for these alone.
+    const fn is_verified_as_a_whole(&self) -> bool {
+        cfg!(any(feature = "b2nd", feature = "npz")) && matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
 
     #[inline(never)] // keeps its stack frame out of the others
@@ -493,23 +551,24 @@ impl<'a> Tensor<'a> {
 
     /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
     /// indices as [`sparse`](Self::sparse) does; not those of values that it does not read, nor those that are too many or
-    /// too few where a logical type is unknown. Of an array in chunks, warns if one of the first 2^24 was never written.
+    /// too few where a logical type is unknown. Of an array in chunks, warns if one of the first 2^24 was never written; of a
+    /// compressed entry of an NPZ archive, of what its header says, such as bytes behind the array.
     /// Linear in the sum of what [`Component::verify`] takes for each component, also where several share their bytes, and
     /// in the number of chunks.
     ///
     /// # Errors
-    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse); `NoValues`.
+    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse); `NoValues`;
+    /// those of an invalid header in a compressed entry of an NPZ archive.
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
 
     /// Verifies it as [`verify`](Self::verify) does, with a decoder and with memory for components whose digest is one of
-    /// decoded bytes, and for the table of chunks: [`verify_scratch_length`](Self::verify_scratch_length) bytes. Without
-    /// memory, the warning about chunks may be missing.
+    /// decoded bytes, for the table of chunks, and for the header of a compressed array:
+    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes. With less, the warnings about these may be missing.
     ///
     /// # Errors
-    /// Those of [`Component::verify_with`], for the first component that fails; those of [`sparse`](Self::sparse);
-    /// `NoValues`.
+    /// Those of [`Component::verify_with`], for the first component that fails; those of [`verify`](Self::verify).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         self.problem().map_or(Ok(()), Err)?;
         let mut verified = Verified::default();
@@ -527,8 +586,8 @@ impl<'a> Tensor<'a> {
                 Err(error) => return Err(error),
             }
         }
-        if self.is_in_chunks() {
-            verified.warnings = dispatch!(&self.file, file => file.verify_whole(decoder, scratch))?;
+        if self.is_verified_as_a_whole() {
+            verified.warnings = dispatch!(&self.file, file => file.verify_whole(&self.record, decoder, scratch))?;
         }
         Ok(verified)
     }
@@ -540,11 +599,11 @@ impl<'a> Tensor<'a> {
             && self.warnings().contains(Warning::UnknownLogicalType)
     }
 
-    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component, or the table
-    /// of chunks does. `None` where a component [cannot be verified](Component::verify_scratch_length).
+    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component, the table of
+    /// chunks or the header of a compressed array does. `None` where a component [cannot be verified](Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
-        let whole = dispatch!(&self.file, file => file.verify_scratch_length());
+        let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));
         self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
     }
 

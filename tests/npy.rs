@@ -301,14 +301,34 @@ fn messages() {
     let object = file(1, &header("'|O'", "False", "(1,)"), 8);
     assert_eq!(
         message(&object),
-        "npy 1.0: this is not a type as NumPy writes it: \"|O\" (Python objects are pickled, and are not supported) \
-         [at byte 20]"
+        "npy 1.0: the elements are Python objects: \"|O\" (Python objects are pickled, and are not supported: store \
+         them as arrays of numbers or texts) [at byte 20]"
     );
+    // Each is said to be what it is: NumPy writes the first three, and not the others.
+    for (descr, rule) in [
+        ("'|O'", "the elements are Python objects"),
+        ("[('a', '<i4'), ('b', 'O')]", "the elements are Python objects"),
+        ("'|T16'", "the elements are texts of variable width"),
+        ("'object'", "the elements are Python objects"),
+        ("'bfloat16'", "this is a type of ml_dtypes"),
+        ("'<float8_e4m3fn'", "this is a type of ml_dtypes"),
+        ("'int4'", "this is a type of ml_dtypes"),
+        ("'float32'", "NumPy has no such type, or spells it otherwise"),
+        ("'<f3'", "NumPy has no such type, or spells it otherwise"),
+        ("'Open'", "NumPy has no such type, or spells it otherwise"),
+    ] {
+        let said = message(&file(1, &header(descr, "False", "(1,)"), 8));
+        assert!(said.contains(&format!(": {rule}: \"")), "{descr}: {said}");
+    }
     // Python 2 wrote the size of a pointer.
     assert!(message(&file(1, &header("'|O8'", "False", "(1,)"), 8)).contains("\"|O8\" (Python objects are pickled"));
     let mut unknown = file(1, &header("'|~'", "False", "(1,)"), 8);
     unknown[22] = 0xe9; // Latin-1, of which nothing is shown
-    assert_eq!(message(&unknown), "npy 1.0: this is not a type as NumPy writes it [at byte 20]");
+    assert_eq!(
+        message(&unknown),
+        "npy 1.0: NumPy has no such type, or spells it otherwise (NumPy writes byte order, kind and size, such as '<f4') \
+         [at byte 20]"
+    );
     let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
     assert_eq!(
         message(&short),

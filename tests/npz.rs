@@ -4,7 +4,8 @@
 mod support;
 
 use tenslice::{
-    ByteOrder, DType, Encoding, Error, ErrorKind, Extent, File, Format, Item, Opened, Order, Source, Warning,
+    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Item, Opened,
+    Order, Source, Tensor, Warning,
 };
 
 /// An archive in the making: entries, then the directory.
@@ -36,6 +37,20 @@ impl Archive {
         self.list(name, &about, at)
     }
 
+    /// Adds an entry that is deflated, but in blocks that are stored as they are.
+    fn add_deflated(&mut self, name: &str, content: &[u8]) -> &mut Self {
+        let stream = deflated(content);
+        let at = self.bytes.len() as u32;
+        let mut about = about(name, content);
+        about[2] = 8;
+        about[12..16].copy_from_slice(&(stream.len() as u32).to_le_bytes());
+        self.bytes.extend(b"PK\x03\x04\x14\0");
+        self.bytes.extend(&about);
+        self.bytes.extend(name.as_bytes());
+        self.bytes.extend(stream);
+        self.list(name, &about, at)
+    }
+
     /// Adds an entry to the directory.
     fn list(&mut self, name: &str, about: &[u8], at: u32) -> &mut Self {
         self.directory.extend(b"PK\x01\x02\x14\0\x14\0");
@@ -57,6 +72,17 @@ impl Archive {
         file.extend([0; 2]);
         file
     }
+}
+
+/// A stream of deflate, in blocks of at most 100 bytes.
+fn deflated(content: &[u8]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for block in content.chunks(100) {
+        let length = block.len() as u16;
+        stream.extend([&[0][..], &length.to_le_bytes(), &(!length).to_le_bytes(), block].concat());
+    }
+    stream.extend([1, 0, 0, 0xff, 0xff]);
+    stream
 }
 
 /// What local header and directory have in common for a stored entry: from the flags to the length of the extra
@@ -943,4 +969,183 @@ fn padding_behind_an_archive() {
     let mut bytes = cut.clone();
     bytes.resize(cut.len() + (17 << 20), 0xff);
     assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
+}
+
+/// What is described of a tensor, with the dtype as NumPy spells it.
+fn described(tensor: &Tensor<'_>, decoder: &mut dyn Decoder) -> Result<String, Error> {
+    let mut scratch = [0; 1 << 10];
+    let described = tensor.describe(decoder, &mut scratch)?;
+    let stated = described.stated_type.unwrap_or_default().escape_ascii();
+    Ok(format!(
+        "{:?} {} {} {} {stated} {} {:?}",
+        described.dtype,
+        described.shape,
+        described.order,
+        described.byte_order,
+        described.is_latin_1,
+        described.warnings.iter().collect::<Vec<_>>()
+    ))
+}
+
+/// A compressed entry is described as the same entry is that is stored; nothing behind the header is decoded.
+#[cfg(feature = "zlib")]
+#[test]
+fn compressed_entries_are_described() {
+    let of = |descr: &str, order: &str, shape: &str| {
+        format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n")
+    };
+    let long = format!("[{}]", (0..40).map(|i| format!("('field{i}', '<i4'), ")).collect::<String>());
+    let arrays = [
+        ("c", array(&of("'<f4'", "False", "(2, 3)"), 24)),
+        ("f", array(&of("'>i2'", "True", "(3, 4, 5)"), 120)),
+        ("t", array(&of("'<M8[s]'", "False", "()"), 8)),
+        ("r", array(&of("[('x', '<U3'), ('y', '<f8')]", "False", "(2,)"), 40)),
+        ("l", array(&of("'>c16'", "False", "(0, 9)"), 0)),
+        ("n", array(&of("'f4'", "False", "(1,)"), 4)),
+        ("more", array(&of("'|u1'", "False", "(3,)"), 5)),
+        ("wide", array(&of(&long, "False", "(1,)"), 160)),
+    ];
+    let mut both = [Archive::default(), Archive::default()];
+    let [stored, compressed] = &mut both;
+    for (name, array) in &arrays {
+        stored.add(&format!("{name}.npy"), array);
+        compressed.add_deflated(&format!("{name}.npy"), array);
+    }
+    let [stored, compressed] = both.map(|archive| archive.finish());
+    let (stored, compressed) = (File::open(&stored).unwrap(), File::open(&compressed).unwrap());
+    for (name, array) in &arrays {
+        let (stored, compressed) = (stored.find(name).unwrap(), compressed.find(name).unwrap());
+        assert_eq!((compressed.dtype(), compressed.stated_type()), (None, None));
+        let expected = described(&stored, &mut NoDecoder).unwrap();
+        assert_eq!(described(&compressed, &mut BuiltIn::default()).as_ref(), Ok(&expected), "{name}");
+        assert_eq!(described(&compressed, &mut NoDecoder).unwrap_err().kind(), ErrorKind::NotBuiltIn);
+        let head = array.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        assert_eq!(compressed.describe_length(&mut BuiltIn::default()), Ok(head as u64));
+        assert_eq!(stored.describe_length(&mut NoDecoder), Ok(0));
+        assert!(stored.describe(&mut NoDecoder, &mut []).is_ok());
+        // Memory for the header, and no more than that, is enough; and no more is decoded.
+        let mut counting = Counting(0);
+        assert!(compressed.describe(&mut counting, &mut vec![0; head]).is_ok());
+        assert_eq!(counting.0, head);
+        let short = compressed.describe(&mut BuiltIn::default(), &mut vec![0; head - 1]).unwrap_err();
+        assert_eq!(short.kind(), ErrorKind::OutOfScratch);
+        // Verifying warns of what the header of a stored entry warns of on opening.
+        let memory = compressed.verify_scratch_length().unwrap() as usize;
+        assert!(memory == 0 || memory >= head, "{memory} {head}");
+        let verified = compressed.verify_with(&mut BuiltIn::default(), &mut vec![0; memory]).unwrap();
+        assert_eq!(verified.warnings.bits(), stored.warnings().bits(), "{name}");
+        if head <= 256 {
+            assert_eq!(compressed.verify().unwrap().warnings.bits(), stored.warnings().bits(), "{name}");
+        }
+        assert_eq!(compressed.verify_with(&mut NoDecoder, &mut []).unwrap().warnings.bits(), 0);
+    }
+    assert!(described(&compressed.find("more").unwrap(), &mut BuiltIn::default()).unwrap().contains("TrailingBytes"));
+    assert!(
+        described(&compressed.find("n").unwrap(), &mut BuiltIn::default()).unwrap().contains("UnstatedByteOrder")
+    );
+    let warnings = compressed.verify().unwrap().warnings;
+    assert!(warnings.contains(Warning::TrailingBytes) && warnings.contains(Warning::UnstatedByteOrder));
+}
+
+/// A decoder of nothing.
+struct NoDecoder;
+
+impl Decoder for NoDecoder {
+    fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
+        Err(DecodeError::Unsupported)
+    }
+}
+
+/// The built-in decoder, and the most bytes that it was asked for.
+struct Counting(usize);
+
+impl Decoder for Counting {
+    fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
+        Err(DecodeError::Malformed)
+    }
+
+    fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        self.0 = self.0.max(dst.len());
+        BuiltIn::default().decode_start(encoding, stored, dst)
+    }
+}
+
+/// What is wrong with the array in a compressed entry is an error of that tensor, and its message names the tensor.
+#[cfg(feature = "zlib")]
+#[test]
+fn headers_of_compressed_entries_are_checked() {
+    let of = |descr: &str, shape: &str| {
+        array(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n"), 8)
+    };
+    let missing = array("{'descr': '<f4', 'fortran_order': False, }\n", 8);
+    let cases = [
+        (b"\x80\x04pickle, and no array".to_vec(), ErrorKind::Malformed, Item::Header, "no header of an array"),
+        (b"\x93NUM".to_vec(), ErrorKind::Truncated, Item::Header, "the array is longer than its entry"),
+        (Vec::new(), ErrorKind::Truncated, Item::Header, "the array is longer than its entry"),
+        (of("'|O'", "(1,)"), ErrorKind::UnknownDType, Item::DType, "the dtype is not defined"),
+        (of("'<f4'", "(3,)"), ErrorKind::Truncated, Item::Data, "the array is longer than its entry"),
+        (of("'<f4'", "(3"), ErrorKind::Malformed, Item::Shape, "a shape is a tuple"),
+        (missing, ErrorKind::MissingKey, Item::Shape, "\"shape\""),
+        (b"\x93NUMPY\x09\0\x01\0{}}}}".to_vec(), ErrorKind::UnsupportedVersion, Item::Version, ""),
+    ];
+    for (content, kind, item, message) in cases {
+        let bytes = Archive::default().add_deflated("good.npy", ARRAY).add_deflated("bad one.npy", &content).finish();
+        let file = File::open(&bytes).unwrap();
+        let tensor = file.find("bad one").unwrap();
+        let error = described(&tensor, &mut BuiltIn::default()).unwrap_err();
+        let record = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap() as u64;
+        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(record)), "{message}");
+        let said = error.explain(&*bytes).to_string();
+        assert!(said.starts_with("npz: tensor \"bad one\": ") && said.contains(message), "{said}");
+        assert_eq!(tensor.verify().unwrap_err(), error);
+        assert_eq!(file.verify().unwrap_err(), error);
+        assert!(described(&file.find("good").unwrap(), &mut BuiltIn::default()).is_ok());
+    }
+    // The stream ends before the header does, or is none.
+    let good = Archive::default().add_deflated("a.npy", b"\x93NUMPY").finish();
+    let record = good.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let patched = |patches: [(usize, u8); 2]| {
+        let mut bytes = good.clone();
+        patches.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+        let file = File::open(&bytes).unwrap();
+        described(&file.find("a").unwrap(), &mut BuiltIn::default()).unwrap_err().kind()
+    };
+    assert_eq!(patched([(22, 100), (record + 24, 100)]), ErrorKind::DecodedLength);
+    assert_eq!(patched([(35, 7), (36, 7)]), ErrorKind::CorruptStream);
+}
+
+/// From a source: what opening has fetched of an entry is enough for its header, however long the entry is.
+#[cfg(feature = "zlib")]
+#[test]
+fn compressed_entries_of_a_source_are_described() {
+    let items = 1 << 20;
+    let header = format!("{{'descr': '<f8', 'fortran_order': True, 'shape': (8, {}), }}\n", items >> 6);
+    let bytes = Archive::default().add_deflated("a.npy", &array(&header, items)).finish();
+    let mut source = Source::new(bytes.len() as u64);
+    let mut fetched = 0;
+    loop {
+        match File::open_source(&source).unwrap() {
+            Opened::File(_) => break,
+            Opened::Need(need) => {
+                fetched += need.extent.length;
+                let place = need.extent.offset as usize..need.extent.end().unwrap() as usize;
+                source.add(need.extent.offset, &bytes[place]).unwrap();
+            }
+        }
+    }
+    assert!(fetched < 1 << 18, "{fetched}");
+    let Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    let tensor = file.find("a").unwrap();
+    let said = described(&tensor, &mut BuiltIn::default()).unwrap();
+    assert!(said.starts_with("Some(f64) [8, 16384] column-major little-endian "), "{said}");
+    let data = tensor.component("data").unwrap();
+    assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
+    // Without the start of the stream, nothing can be said.
+    let mut source = Source::new(bytes.len() as u64);
+    let (local, directory) = (35, bytes.len() - 200);
+    source.add(0, &bytes[..local]).unwrap();
+    source.add(directory as u64, &bytes[directory..]).unwrap();
+    let Ok(Opened::File(file)) = File::open_source(&source) else { panic!() };
+    let error = described(&file.find("a").unwrap(), &mut BuiltIn::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotInMemory);
 }

@@ -95,6 +95,11 @@ typedef struct {
  * size that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where the decoded bytes do not fit into
  * the destination; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where the bytes
  * cannot be decoded.
+ *
+ * tenslice_tensor_describe and the calls that verify ask for the first bytes of a stream: the destination is smaller
+ * than the output, and the stored bytes may end before the stream does. A decoder that has filled the destination
+ * with the first `capacity` bytes sets `length` to `capacity` with TENSLICE_TOO_SMALL. If it does not, these calls
+ * report that it cannot do that.
  */
 typedef tenslice_status (*tenslice_decode)(void *user, uint32_t encoding, const void *stored, size_t stored_length,
     void *destination, size_t capacity, size_t *length);

@@ -7,8 +7,9 @@ use super::file::tenslice_file;
 use super::pointer::{
     Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
+use super::text::{tenslice_str, to_code};
 use crate::bytes::num::to_u64;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::Encoding;
@@ -19,6 +20,11 @@ use crate::{BuiltIn, Component, DecodeError, Decoder, Verification, Verified};
 /// size that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where the decoded bytes do not fit into
 /// the destination; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where the bytes
 /// cannot be decoded.
+///
+/// tenslice_tensor_describe and the calls that verify ask for the first bytes of a stream: the destination is smaller
+/// than the output, and the stored bytes may end before the stream does. A decoder that has filled the destination with
+/// the first `capacity` bytes sets `length` to `capacity` with TENSLICE_TOO_SMALL. If it does not, these calls report
+/// that it cannot do that.
 pub type tenslice_decode = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -85,6 +91,27 @@ impl Decoder for Chosen {
         match self {
             Self::BuiltIn(built_in) => built_in.decode(encoding, stored, destination),
             Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, destination), destination.len()),
+        }
+    }
+
+    fn decode_start(
+        &mut self,
+        encoding: Encoding,
+        stored: &[u8],
+        destination: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
+        match self {
+            Self::BuiltIn(built_in) => built_in.decode_start(encoding, stored, destination),
+            Self::Callers(decoder) => {
+                let capacity = destination.len();
+                let answer = decoder.decode(encoding, stored, destination);
+                let is_full = answer == Some((tenslice_status::from(ErrorKind::TooSmall.code()), capacity));
+                match came_to(answer, capacity) {
+                    Err(DecodeError::DoesNotFit) if is_full => Ok(capacity),
+                    Err(DecodeError::DoesNotFit) => Err(DecodeError::Unsupported),
+                    decoded => decoded,
+                }
+            }
         }
     }
 
@@ -216,6 +243,103 @@ pub extern "C" fn tenslice_component_range_scratch(
     plain(|| {
         let needed = component.get()?.range_scratch_length().unwrap_or(u64::MAX);
         length.writable()?.set(needed);
+        Ok(OK)
+    })
+}
+
+/// What the elements of a tensor are.
+#[repr(C)]
+pub struct tenslice_described {
+    /// Its size, set by the caller.
+    pub struct_size: u32,
+    /// The dtype of the elements; 0 where they have none.
+    pub dtype: u32,
+    /// The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed entry of
+    /// an NPZ archive it is in the scratch memory.
+    pub stated_type: tenslice_str,
+    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits.
+    pub elements: u64,
+    /// The order of the elements, a TENSLICE_ORDER_ code.
+    pub order: u32,
+    /// The byte order of the elements as they are stored, a TENSLICE_BYTE_ORDER_ code.
+    pub byte_order: u32,
+    /// Number of dimensions; 0 for a scalar.
+    pub rank: u32,
+    /// Warnings about the tensor, with those that only its header gives: TENSLICE_WARNING_ bits.
+    pub warnings: u32,
+    /// 1 where the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 where they are UTF-8.
+    pub is_latin_1: u32,
+    /// Reserved, 0.
+    pub reserved: u32,
+}
+
+/// Fills `described` with what the elements of a tensor are, and writes the shape, in the order of the file, to
+/// `dimensions`, an array of `capacity` lengths; with a capacity of 0, only the number of dimensions is reported. Of a
+/// compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes its header into `scratch`, and
+/// nothing behind that. The headers that NumPy writes for numbers have 128 bytes; tenslice_tensor_describe_scratch returns
+/// the exact length. For any other tensor nothing is decoded, and `scratch` may be NULL. Linear in the bytes of the header.
+///
+/// Errors: NOT_BUILT_IN where nothing decodes the start of a stream; OUT_OF_SCRATCH; TOO_SMALL where there are more than
+/// `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; those of
+/// an invalid NPY file; those of tenslice_tensor_problem.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_describe(
+    tensor: Handle<tenslice_tensor>,
+    decoder: OptionalIn<tenslice_decoder>,
+    scratch: Scratch<c_void>,
+    scratch_length: ScratchLength,
+    dimensions: Buffer<u64>,
+    capacity: Capacity,
+    described: InfoOut<tenslice_described>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let (dimensions, scratch) = buffers(
+            (dimensions, capacity),
+            (scratch, scratch_length),
+            &[tensor.memory(), decoder.memory(), described.memory()],
+        )?;
+        let tensor = *tensor.get()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        let described = described.writable()?;
+        let found = details.of(tensor.describe(&mut decoder, scratch))?;
+        let rank = usize::try_from(found.shape.rank()).unwrap_or(usize::MAX);
+        if !dimensions.is_empty() {
+            let places = dimensions.get_mut(..rank).ok_or(ApiError::new(ErrorKind::TooSmall))?;
+            places.iter_mut().zip(found.shape).for_each(|(place, length)| *place = length);
+        }
+        described.fill(tenslice_described {
+            struct_size: 0,
+            dtype: to_code(found.dtype),
+            stated_type: found.stated_type.map_or(tenslice_str::NONE, tenslice_str::of_bytes),
+            elements: found.shape.element_count().unwrap_or(u64::MAX),
+            order: u32::from(found.order.code()),
+            byte_order: u32::from(found.byte_order.code()),
+            rank: found.shape.rank(),
+            warnings: found.warnings.bits(),
+            is_latin_1: u32::from(found.is_latin_1),
+            reserved: 0,
+        });
+        Ok(OK)
+    })
+}
+
+/// Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive the
+/// length of its header, of which 12 bytes are decoded; 0 for any other tensor.
+///
+/// Errors: those of tenslice_tensor_describe, but OUT_OF_SCRATCH and TOO_SMALL.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_describe_scratch(
+    tensor: Handle<tenslice_tensor>,
+    decoder: OptionalIn<tenslice_decoder>,
+    length: Out<u64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    answer(&error, |details| {
+        let tensor = *tensor.get()?; // a copy: the decoder may use the handle
+        let mut decoder = chosen(&decoder)?;
+        let length = length.writable()?;
+        length.set(details.of(tensor.describe_length(&mut decoder))?);
         Ok(OK)
     })
 }

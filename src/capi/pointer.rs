@@ -575,11 +575,11 @@ impl<'a, E: Plain> Scratch<'a, E> {
 }
 
 /// Returns the buffer for the result of a call and its scratch memory, which must not overlap each other, either.
-pub(super) fn buffers<'a>(
-    (destination, capacity): (Buffer<'a, c_void>, Capacity<'_>),
+pub(super) fn buffers<'a, E: Plain>(
+    (destination, capacity): (Buffer<'a, E>, Capacity<'_>),
     (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
     others: &[Memory],
-) -> FfiResult<(&'a mut [u8], &'a mut [u8])> {
+) -> FfiResult<(&'a mut [E::Number], &'a mut [u8])> {
     if memory(destination.0, capacity.0).shares_with(memory(scratch.0, length.0)) {
         return Err(INVALID_ARGUMENT);
     }

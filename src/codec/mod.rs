@@ -75,6 +75,16 @@ impl Decoder for BuiltIn {
         }
     }
 
+    /// Of deflate, which entries of an NPZ archive are encoded with.
+    fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        let _ = (stored, &dst); // as above
+        match encoding {
+            #[cfg(all(feature = "zlib", feature = "npz"))]
+            Encoding::Deflate => zlib::start_raw(stored, dst),
+            _ => Err(DecodeError::Unsupported),
+        }
+    }
+
     fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
         let _ = dictionary; // as above
         match encoding {

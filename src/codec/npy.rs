@@ -50,6 +50,11 @@ pub(crate) fn version(head: &[u8]) -> Option<(u8, &'static str, usize)> {
     }
 }
 
+/// Returns whether the header of an array that begins with `head` is Latin-1 rather than UTF-8.
+pub(crate) fn is_latin_1(head: &[u8]) -> bool {
+    version(head).is_some_and(|(version, ..)| version < 3)
+}
+
 /// Returns how many bytes precede the items of an array of `length` bytes in total that begins with `start`:
 /// [`START`] bytes, or all that there are.
 pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
@@ -206,13 +211,10 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
             });
         }
         (ErrorKind::UnknownDType, _) => {
-            explained.rule = Some("this is not a type as NumPy writes it");
             let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
             explained.text = Reader::new(rest, true).text().and_then(|text| core::str::from_utf8(text).ok());
-            let is_object = explained.text.is_some_and(|descr| {
-                descr.trim_start_matches(['<', '>', '|', '=']).starts_with('O') // with or without a size
-            });
-            explained.hint = is_object.then_some("Python objects are pickled, and are not supported");
+            let name = explained.text.unwrap_or_default().trim_start_matches(['<', '>', '|', '=']);
+            (explained.rule, explained.hint) = why_unknown(name);
         }
         (ErrorKind::MissingKey, item) => {
             explained.missing = Some(match item {
@@ -228,6 +230,28 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
         _ => {}
     }
     explained
+}
+
+/// Why a type of that name, without byte order, is unknown; and what can be done.
+fn why_unknown(name: &str) -> (Option<&'static str>, Option<&'static str>) {
+    let has_size = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_one = |kind| name.strip_prefix(kind).is_some_and(has_size);
+    let is_of_ml_dtypes = name.starts_with("bfloat16")
+        || ["float8_", "float6_", "float4_"].iter().any(|prefix| name.starts_with(prefix))
+        || matches!(name, "int2" | "int4" | "uint2" | "uint4");
+    if is_one('O') || name == "object" {
+        let hint = "Python objects are pickled, and are not supported: store them as arrays of numbers or texts";
+        (Some("the elements are Python objects"), Some(hint))
+    } else if is_one('T') {
+        let hint = "they are pickled, and are not supported: convert them to a type of fixed width, such as U10";
+        (Some("the elements are texts of variable width"), Some(hint))
+    } else if is_of_ml_dtypes {
+        let hint = "NumPy writes its elements as bytes, such as '|V2'";
+        (Some("this is a type of ml_dtypes"), Some(hint))
+    } else {
+        let hint = "NumPy writes byte order, kind and size, such as '<f4'";
+        (Some("NumPy has no such type, or spells it otherwise"), Some(hint))
+    }
 }
 
 /// See [`explain`].

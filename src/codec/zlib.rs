@@ -19,6 +19,14 @@ pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeE
     inflate(stored, dst, 0)
 }
 
+/// Decodes the first bytes of a raw stream until `dst` is full; `stored` may be the first bytes of a longer stream.
+pub(crate) fn start_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+    match inflate(stored, dst, 0) {
+        Err(DecodeError::DoesNotFit) => Ok(dst.len()),
+        decoded => decoded,
+    }
+}
+
 #[inline(never)] // so that the code that panics has a symbol of its own
 fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
     let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -36,6 +44,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_stream_has_a_start() {
+        // Four bytes that are stored as they are; then another block begins.
+        let stream = b"\x00\x04\0\xfb\xffabcd\x01\x01\0\xfe\xffe";
+        let mut dst = [0; 8];
+        for (stored, length, expected) in [
+            (&stream[..], 0, Ok(0)),
+            (stream, 3, Ok(3)),
+            (stream, 4, Ok(4)),
+            (stream, 8, Ok(5)),
+            (&stream[..8], 3, Ok(3)),
+            (&stream[..9], 4, Ok(4)),
+            (&stream[..9], 5, Err(DecodeError::Malformed)),
+            (&stream[..4], 1, Err(DecodeError::Malformed)),
+            (b"\x07", 1, Err(DecodeError::Malformed)),
+        ] {
+            assert_eq!(start_raw(stored, &mut dst[..length]), expected, "{stored:?} {length}");
+        }
+        assert_eq!(&dst[..4], b"abcd");
+    }
+
+    #[test]
     fn a_stream_takes_all_of_its_bytes() {
         // Of no bytes, and of one that is stored as it is.
         for (stream, length) in
@@ -44,6 +73,8 @@ mod tests {
             assert_eq!(decode(stream, &mut [0; 4]), Ok(length));
             assert_eq!(decode(&[stream, &[0]].concat(), &mut [0; 4]), Err(DecodeError::Malformed));
             let raw = &stream[2..stream.len() - 4];
+            assert_eq!(start_raw(raw, &mut [0; 4]), Ok(length));
+            assert_eq!(start_raw(&raw[..raw.len() - 1], &mut [0; 4]), Err(DecodeError::Malformed));
             assert_eq!(decode_raw(raw, &mut [0; 4]), Ok(length));
             assert_eq!(decode_raw(&[raw, &[0]].concat(), &mut [0; 4]), Err(DecodeError::Malformed));
         }

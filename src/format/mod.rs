@@ -41,7 +41,8 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // by a build with that format alone
 pub(crate) use record::Contents;
-pub(crate) use record::{ComponentRecord, Context, Cursor, Summary, TensorRecord};
+pub use record::Described;
+pub(crate) use record::{ComponentRecord, Context, Cursor, Stated, Summary, TensorRecord};
 #[cfg(not(target_os = "none"))]
 pub(crate) use record::{Phrase, phrase};
 #[cfg(feature = "safetensors")]
@@ -185,8 +186,23 @@ pub(crate) trait FileFormat<'a>: Copy {
     }
 
     /// The type of the elements as the file spells it, where that says more than a dtype.
-    fn stated_type(&self, _tensor: &TensorRecord<'a>) -> Option<&'a [u8]> {
+    fn stated_type(&self, _tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
         None
+    }
+
+    /// How many bytes [`describe`](Self::describe) decodes: 0 where nothing has to be decoded.
+    fn describe_length(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Describes an array whose header has to be decoded first, into `scratch`; `None` where the record has it all.
+    fn describe<'s>(
+        &self,
+        _tensor: &TensorRecord<'a>,
+        _decoder: &mut dyn Decoder,
+        _scratch: &'s mut [u8],
+    ) -> Result<Option<Described<'s>>> {
+        Ok(None)
     }
 
     /// Reads the next component of a tensor into `part`, which is blank or holds the previous one; `false` after the
@@ -228,13 +244,19 @@ pub(crate) trait FileFormat<'a>: Copy {
 
     /// What [`Tensor::verify_with`](crate::Tensor::verify_with) warns of besides its components, with
     /// [`verify_scratch_length`](Self::verify_scratch_length) bytes of memory; with less it may find nothing. Called for
-    /// arrays in chunks, and for layouts that this library does not know. Fails if the file has no values.
-    fn verify_whole(&self, _decoder: &mut dyn Decoder, _scratch: &mut [u8]) -> Result<Warnings> {
+    /// arrays in chunks, and for layouts that this library does not know. Fails if there are no values, or if what has to
+    /// be decoded first is invalid.
+    fn verify_whole(
+        &self,
+        _tensor: &TensorRecord<'a>,
+        _decoder: &mut dyn Decoder,
+        _scratch: &mut [u8],
+    ) -> Result<Warnings> {
         Ok(Warnings::default())
     }
 
     /// How much memory [`verify_whole`](Self::verify_whole) needs, in bytes.
-    fn verify_scratch_length(&self) -> u64 {
+    fn verify_scratch_length(&self, _tensor: &TensorRecord<'a>) -> u64 {
         0
     }
 

@@ -76,6 +76,34 @@ pub(crate) struct TensorRecord<'a> {
     pub(crate) is_name_escaped: bool,
 }
 
+/// The type of elements as a file spells it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stated<'a> {
+    pub(crate) text: &'a [u8],
+    /// Whether bytes beyond ASCII are Latin-1, not UTF-8.
+    pub(crate) is_latin_1: bool,
+}
+
+/// What the elements of a tensor are. See [`Tensor::describe`](crate::Tensor::describe).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Described<'a> {
+    /// The dtype of the elements; `None` where they have none.
+    pub dtype: Option<DType>,
+    /// The lengths of the dimensions, in the order of the file.
+    pub shape: Shape<'a>,
+    /// The order of the elements.
+    pub order: Order,
+    /// The byte order of the elements as they are stored.
+    pub byte_order: ByteOrder,
+    /// The type of the elements as the file spells it. See [`Tensor::stated_type`](crate::Tensor::stated_type).
+    pub stated_type: Option<&'a [u8]>,
+    /// Whether the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0, rather than UTF-8.
+    pub is_latin_1: bool,
+    /// The warnings about the tensor, with those that only its header gives.
+    pub warnings: Warnings,
+}
+
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
     #[cfg_attr(target_pointer_width = "64", inline)]

@@ -12,6 +12,8 @@ import { Session } from "./session.mjs";
 const LARGEST_WHOLE = 2 ** 28;
 /** What is lent to a call that cannot say how much memory it takes. */
 const SCRATCH = 2 ** 26;
+/** Memory for the header of a compressed array: those of numbers have 128 bytes. Longer ones are measured. */
+const HEADER = 1 << 12;
 /** A source keeps 32 ranges; the metadata takes some of them. */
 const MOST_RANGES = 20;
 /** How many reads are under way at once from a server. */
@@ -58,7 +60,37 @@ export class Tensor {
         this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
         const isChunked = this.layoutCode === LAYOUT.CHUNKED || this.layout === PROXY;
         this.#chunks = isChunked && this.dtype !== null ? new Chunks(file, this) : null;
+        /** The type as NPY, NPZ or Blosc2 spells it, such as `<M8[s]` or a list of fields; null in other formats. */
+        this.statedType = null;
+        this.#describe(session, handle);
         library.release(mark);
+    }
+
+    /** What the file says beyond the dtype; of a compressed entry of an NPZ archive, what the header inside says. */
+    #describe(session, handle) {
+        const { library } = session, isCompressed = this.layout === "npy";
+        if (this.problem || !(isCompressed || ["npy", "npz", "b2nd"].includes(this.#file.format))) return;
+        try {
+            const [info, shape] = describe(session, handle);
+            const stated = library.rawText(info + library.offsetOf("tenslice_described", "stated_type"));
+            const found = library.read("tenslice_described", info);
+            const text = stated && new TextDecoder(found.is_latin_1 ? "latin1" : "utf-8").decode(stated);
+            this.statedType = text?.replace(/^'([^']*)'$/, "$1") ?? null;
+            if (!isCompressed) return;
+            this.dtype = found.dtype === 0 ? null : this.#file.dtypeName(found.dtype);
+            this.shape = shape;
+            this.#lengths = shape.map(Number);
+            this.isColumnMajor = found.order === 1;
+            this.elements = found.elements;
+            this.warnings = found.warnings;
+            [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
+            this.bits = found.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(found.dtype);
+        } catch (error) {
+            if (!(error instanceof TensliceError)) throw error;
+            // Without the start of the stream, or a decoder for it, no more is known than before.
+            if (![STATUS.NOT_IN_MEMORY, STATUS.NOT_BUILT_IN, STATUS.UNSUPPORTED_ENCODING].includes(error.status))
+                this.problem = error;
+        }
     }
 
     /** The type of ggml's blocks, such as `q4_k`; null for other tensors. */
@@ -66,9 +98,9 @@ export class Tensor {
         return this.block ? (/^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null) : null;
     }
 
-    /** What a person would call the type: the dtype, else the name of the blocks, else "-". */
+    /** What a person would call the type: the dtype, else the name of the blocks, else the type as the file spells it. */
     get typeName() {
-        return this.dtype ?? this.blockType ?? "-";
+        return this.dtype ?? this.blockType ?? this.statedType ?? "-";
     }
 
     /** Whether a range of elements is read without the rest of the tensor. */
@@ -90,7 +122,7 @@ export class Tensor {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
             throw new RangeError("the tensor has fewer elements");
         if (this.problem) throw this.problem;
-        if (this.layout === "npy") throw new TypeError("a compressed entry has no elements of its own: see resolved()");
+        if (this.layout === "npy") return (await this.resolved()).read(offset, count);
         const kept = this.#file.kept?.tensor === this ? await this.#file.kept.values : null;
         if (kept) return kept.slice(offset * this.lanes, (offset + count) * this.lanes);
         if (this.isDirect) return this.#readStored(offset, count);
@@ -148,6 +180,7 @@ export class Tensor {
      * has. Of a large tensor that is stored plain, little more is read than that.
      */
     async region(start, stop, step = start.map(() => 1)) {
+        if (this.layout === "npy" && !this.problem) return (await this.resolved()).region(start, stop, step);
         if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole())
             return this.#sliceOfTrain(start, stop, step);
         if (this.#chunks) return this.#chunks.region(start, stop, step);
@@ -190,6 +223,7 @@ export class Tensor {
      */
     async whole() {
         const file = this.#file;
+        if (this.layout === "npy" && !this.problem) return (await this.resolved()).whole();
         if (file.kept?.tensor !== this) {
             const kept = (file.kept = { tensor: this, values: this.#decodeWhole() });
             kept.values.catch(() => {
@@ -290,8 +324,8 @@ export class Tensor {
     }
 
     /**
-     * The tensor itself; of a compressed entry of an NPZ archive, whose dtype and shape are compressed with it, the array
-     * inside: decoded once.
+     * The tensor itself; of a compressed entry of an NPZ archive the array inside: decoded once. Calls that read elements
+     * do that, too.
      */
     async resolved() {
         if (this.layout !== "npy" || this.problem) return this;
@@ -410,6 +444,24 @@ function problemOf(session, handle) {
         if (error instanceof TensliceError) return error;
         throw error;
     }
+}
+
+/** Where a description of the tensor is in memory, and its shape. Decodes no more than the header of a compressed array. */
+function describe(session, handle) {
+    const { library } = session;
+    const at = library.make("tenslice_described"),
+        length = library.allocate(8);
+    let scratch = HEADER;
+    const ask = (dimensions, rank) =>
+        session.call("tenslice_tensor_describe", handle, 0, memory, scratch, dimensions, rank, at);
+    session.call("tenslice_tensor_describe_scratch", handle, 0, length);
+    scratch = Math.max(scratch, library.u64(length));
+    const memory = library.allocate(scratch);
+    ask(0, 0);
+    const { rank } = library.read("tenslice_described", at);
+    const dimensions = library.allocate(rank * 8);
+    if (rank > 0) ask(dimensions, rank);
+    return [at, library.readU64(dimensions, rank)];
 }
 
 /** How many elements and bytes a block of a quantized tensor has; null for others. */

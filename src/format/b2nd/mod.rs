@@ -28,7 +28,7 @@ mod values;
 pub use chunk::{Chunk, Content, codec_name, filter_name};
 pub use frame::{Metalayer, Metalayers};
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Stated, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
@@ -581,8 +581,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         self.no_values()
     }
 
-    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<&'a [u8]> {
-        self.dtype_bytes().map(|text| text.bytes())
+    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<Stated<'a>> {
+        self.dtype_bytes().map(|text| Stated { text: text.bytes(), is_latin_1: false })
     }
 
     fn next_component(
@@ -628,7 +628,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
 
     /// Whether there are values, and whether chunks were never written: of the first [`MOST_VERIFIED`] alone, so that no
     /// file makes it slow. A table that cannot be read is for whoever reads the chunks.
-    fn verify_whole(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
+    fn verify_whole(&self, _: &TensorRecord<'a>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
         self.check_values()?;
         let mut warnings = Warnings::default();
         let result = self.each_special(decoder, scratch, MOST_VERIFIED, |content, _| {
@@ -643,7 +643,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         }
     }
 
-    fn verify_scratch_length(&self) -> u64 {
+    fn verify_scratch_length(&self, _: &TensorRecord<'a>) -> u64 {
         self.table_scratch_length().unwrap_or(0)
     }
 

@@ -5,7 +5,7 @@
 //! to 64 bytes in the file; that is not required.
 #![forbid(unsafe_code)]
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Stated, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -93,8 +93,8 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         Ok(cursor.is_first())
     }
 
-    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<&'a [u8]> {
-        Some(self.descr())
+    fn stated_type(&self, _: &TensorRecord<'a>) -> Option<Stated<'a>> {
+        Some(Stated { text: self.descr(), is_latin_1: npy::is_latin_1(self.head) })
     }
 
     fn next_component(

@@ -163,7 +163,9 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         position = entry.next;
         let record = directory.start.saturating_add(entry.at.into());
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
+        let is_inside = error.entry() == Some(record);
         let (is_it, is_in_array) = match (error.kind(), error.item()) {
+            _ if error.entry().is_some() => (is_inside, false),
             // Of an array that is too short: where its data ends, and a record may begin.
             (ErrorKind::Truncated, Item::Header | Item::Data) => {
                 let ends = data.is_some_and(|data| data.end() == Some(at));
@@ -175,8 +177,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             }
             _ => {
                 let distance = data.and_then(|data| at.checked_sub(data.offset));
-                let is_inside = data.zip(distance).is_some_and(|(data, distance)| distance < data.length);
-                (at == record || is_inside, is_inside)
+                let is_in_data = data.zip(distance).is_some_and(|(data, distance)| distance < data.length);
+                (at == record || is_in_data, is_in_data)
             }
         };
         if is_it {
@@ -184,12 +186,29 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             context.encoding = Some(Utf8::new(entry.encoding().1));
             if let Some(data) = data.filter(|_| is_in_array) {
                 array(&mut context, input, error, data, at);
+            } else if is_inside {
+                compressed(&mut context, error);
             }
             return context;
         }
     }
     context
 }
+
+/// Adds the rule that the header of a compressed array breaks. What it has there would have to be decoded.
+fn compressed(context: &mut Context<'_>, error: &Error) {
+    let npy::Explained { rule, missing, .. } = npy::explain(&[], error.kind(), error.item(), 0);
+    let rule = match (error.kind(), error.item()) {
+        (ErrorKind::OutOfFile | ErrorKind::Truncated, Item::Header | Item::Data) => IS_OVER,
+        (ErrorKind::Malformed, Item::Header) => Some("no header of an array as NumPy writes it is here"),
+        (ErrorKind::UnknownDType, _) => None,
+        _ => rule,
+    };
+    context.rule = rule.or(context.rule);
+    context.missing = missing.map(Utf8::new);
+}
+
+const IS_OVER: Option<&str> = Some("the array is longer than its entry");
 
 /// Adds what can be read of an array whose entry has that data.
 fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: Extent, at: u64) {
@@ -199,6 +218,6 @@ fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: E
     let at = at.saturating_sub(data.offset);
     let npy::Explained { rule, text, hint, missing, .. } = npy::explain(head, error.kind(), error.item(), at);
     let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
-    context.rule = if is_over { Some("the array is longer than its entry") } else { rule };
+    context.rule = if is_over { IS_OVER } else { rule };
     (context.text, context.hint, context.missing) = (text.map(Text::from), hint, missing.map(Utf8::new));
 }

@@ -13,7 +13,8 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::SafetensorsIndex => ("Hugging Face, index of a model in several files", "\"weight_map\""),
         Format::Gguf => ("ggml, docs/gguf.md", "\"File Structure\""),
         Format::Npy => ("NumPy, numpy.lib.format", "\"Format Version 1.0\""),
-        Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(item)),
+        Format::Npz if is_of_npy(error.kind(), item) => ("NumPy, numpy.lib.format", "\"Format Version 1.0\""),
+        Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
         Format::Blz => ("BLZ1", blz(item)),
         Format::B2nd => b2nd(item),
@@ -66,10 +67,20 @@ fn ztensor_2(item: Item) -> &'static str {
     }
 }
 
-fn npz(item: Item) -> &'static str {
+/// Returns true for an error of the array in an entry, which is an NPY file.
+fn is_of_npy(kind: ErrorKind, item: Item) -> bool {
     match item {
-        Item::Footer => "4.3.16",
-        Item::Header => "4.3.7",
+        Item::Header | Item::Version | Item::Key | Item::DType | Item::Order | Item::Shape => true,
+        Item::Data => kind == ErrorKind::Truncated,
+        _ => false,
+    }
+}
+
+fn npz(kind: ErrorKind, item: Item) -> &'static str {
+    match (kind, item) {
+        (ErrorKind::HeadersDiffer, Item::Footer) => "4.3.14",
+        (_, Item::Footer) => "4.3.16",
+        (ErrorKind::HeadersDiffer, _) => "4.3.7",
         _ => "4.3.12",
     }
 }
