@@ -20,26 +20,35 @@ pub fn header(dtype: DType, shape: &[u64], order: Order) -> Option<Vec<u8>> {
         order = Order::RowMajor;
         shape.push(count as u64);
     }
+    Some(header_of(&format!("'{descr}'"), &shape, order))
+}
+
+/// The header for an array of a type that is written as this literal: as NumPy does, in Latin-1, or in UTF-8 where that does
+/// not do.
+pub fn header_of(descr: &str, shape: &[u64], order: Order) -> Vec<u8> {
     let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
     let lengths = if shape.len() > 1 { lengths.trim_end_matches(", ") } else { lengths.trim_end() };
     let fortran = if order == Order::ColumnMajor { "True" } else { "False" };
-    let dict = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({lengths}), }}");
-    let is_long = dict.len() > 65_000;
-    let before = if is_long { 12 } else { 10 };
+    let dict = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': ({lengths}), }}");
+    let latin_1: Option<Vec<u8>> = dict.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+    let (version, dict) = match latin_1 {
+        Some(dict) if dict.len() > 65_000 => (2, dict),
+        Some(dict) => (1, dict),
+        None => (3, dict.into_bytes()),
+    };
+    let before = if version == 1 { 10 } else { 12 };
     // The data begins at a multiple of 64.
     let length = (before + dict.len() + 1).next_multiple_of(64) - before;
     let mut bytes = b"\x93NUMPY".to_vec();
-    if is_long {
-        bytes.extend([2, 0]);
-        bytes.extend((length as u32).to_le_bytes());
-    } else {
-        bytes.extend([1, 0]);
-        bytes.extend((length as u16).to_le_bytes());
+    bytes.extend([version, 0]);
+    match version {
+        1 => bytes.extend((length as u16).to_le_bytes()),
+        _ => bytes.extend((length as u32).to_le_bytes()),
     }
-    bytes.extend(dict.as_bytes());
+    bytes.extend(dict);
     bytes.resize(before + length - 1, b' ');
     bytes.push(b'\n');
-    Some(bytes)
+    bytes
 }
 
 fn descr(dtype: DType) -> Option<String> {
@@ -82,5 +91,27 @@ mod tests {
         }
         assert_eq!(header(DType::BF16, &[1], Order::RowMajor), None);
         assert!(header(DType::I16.with_lanes(2).unwrap(), &[3], Order::RowMajor).is_some());
+    }
+    #[test]
+    fn any_type_is_written_as_it_is() {
+        let long = format!("[{}]", (0..5000).map(|i| format!("('field{i}', '<i4'), ")).collect::<String>());
+        for (descr, version) in [
+            ("'<M8[25s]'", "1.0"),
+            ("[('name', '<U10'), (('title', 'x'), '>f4', (2, 3))]", "1.0"),
+            ("[('caf\u{e9}', '<i4')]", "1.0"),
+            ("[('\u{3b1}', '<i4')]", "3.0"),
+            (&long, "2.0"),
+        ] {
+            for order in [Order::RowMajor, Order::ColumnMajor] {
+                let bytes = header_of(descr, &[0, 3], order);
+                assert_eq!(bytes.len() % 64, 0);
+                let file = tenslice::File::open(&bytes).unwrap();
+                let array = file.find("").unwrap();
+                assert_eq!((file.version(), array.order()), (Some(version), order));
+                let described = array.describe(&mut tenslice::BuiltIn::default(), &mut []).unwrap();
+                let stated = described.stated_type.unwrap();
+                assert_eq!(crate::common::text::header_text(stated, described.is_latin_1), descr);
+            }
+        }
     }
 }

@@ -20,7 +20,8 @@ use crate::values::number::{lanes, to_f32};
 
 /// Writes a tensor as a dense array: NPY, or the bytes alone
 ///
-/// Elements are in this machine's byte order, decoded. A column-major array stays column-major, as the NPY header says,
+/// Numbers are in this machine's byte order, decoded. Texts, times, records and long doubles keep their type and their bytes, so
+/// that NumPy reads the same array. A column-major array stays column-major, as the NPY header says,
 /// unless --row-major converts it. The file is written beside its place and renamed when it is whole: a
 /// failure or an interrupt leaves nothing behind.
 #[derive(clap::Args)]
@@ -108,26 +109,32 @@ impl Arguments {
             (false, _) | (_, Some((DType::F32, 1))) => None,
             (true, Some((lane, 1))) => Some(lane),
             _ => {
-                return Err(Failure::new(
-                    "WrongType",
-                    "the elements are not real numbers; --f32 cannot convert them",
-                ));
+                let message = format!("--f32 cannot convert elements of {}", values.stated.text);
+                return Err(Failure::new("WrongType", message));
             }
         };
         let dtype = if conversion.is_some() { Some(DType::F32) } else { values.dtype };
         let header = match (format, dtype) {
             (Format::Bin, _) => Vec::new(),
             (Format::Npy, dtype) => {
-                let header = dtype.and_then(|dtype| npy::header(dtype, &values.shape, values.order));
+                let header = match dtype {
+                    Some(dtype) => npy::header(dtype, &values.shape, values.order),
+                    None => {
+                        let size = (values.count > 0).then_some(values.size);
+                        values.stated.literal(size).map(|descr| npy::header_of(&descr, &values.shape, values.order))
+                    }
+                };
                 header.ok_or_else(|| {
-                    let message = match dtype {
-                        Some(dtype) => {
-                            let hint = if is_column_major { ", or --row-major" } else { "" };
-                            format!("NPY has no type for elements of {dtype}: use --f32{hint}, or write a .bin file")
-                        }
-                        None => "the elements are not numbers: write a .bin file".into(),
+                    let hint = match dtype {
+                        Some(_) if is_column_major => "use --f32, or --row-major, or write a .bin file",
+                        Some(_) => "use --f32, or write a .bin file",
+                        None => "write a .bin file",
                     };
-                    Failure::new("WrongType", message)
+                    let what = match &*values.stated.text {
+                        "-" => "elements whose type is not known",
+                        text => &format!("elements of {text}"),
+                    };
+                    Failure::new("WrongType", format!("NPY has no type for {what}: {hint}"))
                 })?
             }
         };

@@ -8,8 +8,9 @@ use tenslice::{ByteOrder, DType, Layout, Tensor};
 use crate::common::budget::Budget;
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
+use crate::common::list::type_text;
 use crate::common::model::{Mapped, Opened, Target};
-use crate::common::reading::{has_checksum, is_compressed_array, is_sparse, stored, verify_components, verify_whole};
+use crate::common::reading::{has_checksum, is_sparse, stored, verify_components, verify_whole};
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
 use crate::options::{Checks, Limits};
@@ -101,13 +102,18 @@ impl Arguments {
 }
 
 /// Prints what the file says of a tensor.
-fn describe(terminal: &mut Terminal, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<(), Failure> {
+fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m>) -> Result<(), Failure> {
     let Terminal { out, look, .. } = terminal;
     let name = format!("tensor \"{}\"", printable(&tensor.name().to_string()));
     writeln!(out, "{}: {}", opened.path.display(), look.bold(&name))?;
-    let order = if tensor.layout() == Layout::Dense { format!(", {}", tensor.order().text()) } else { String::new() };
-    let shape = tensor.shape();
-    writeln!(out, "  {} {shape}, {}{order}", dtype(tensor.dtype(), false), printable(tensor.layout_name()))?;
+    let array = opened.array(tensor);
+    let layout = opened.layout_name(tensor);
+    let is_dense = tensor.layout() == Layout::Dense || layout == "dense";
+    let what = array.as_deref().map_or("-".into(), |array| {
+        let order = if is_dense { format!(", {}", array.order.text()) } else { String::new() };
+        format!("{} {:?}, {}{order}", type_text(array), array.shape, printable(layout))
+    });
+    writeln!(out, "  {what}")?;
     let titles = [
         ("component", Fit::Cut(8)),
         ("dtype", Fit::Cut(4)),
@@ -145,10 +151,6 @@ fn numbers(
 ) -> Result<(), Failure> {
     let length = values.count.saturating_mul(values.size);
     let dense = if is_sparse(tensor) { ", zeros included" } else { "" };
-    if is_compressed_array(tensor) {
-        let order = values.order.text();
-        writeln!(terminal.out, "  decoded: {} {:?}, {order}", dtype(values.dtype, false), values.shape)?;
-    }
     if tensor.shape().element_count().is_some() {
         let (count, s) = (values.count, plural(values.count));
         writeln!(terminal.out, "  {count} element{s}, {}{dense}", size(length))?;
@@ -156,6 +158,9 @@ fn numbers(
         writeln!(terminal.out, "  2^64 elements or more")?;
     }
     slice::print_first(&mut terminal.out, terminal.look, values, opened)?;
+    if let Some(note) = values.note() {
+        writeln!(terminal.out, "    note:    {note}")?;
+    }
     if tensor.layout() == Layout::TensorTrain {
         // All elements may be more than any memory holds.
         return Ok(writeln!(terminal.out, "    numbers: not computed of a tensor train")?);

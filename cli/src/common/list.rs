@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use tenslice::{ByteOrder, Component, Order, Tensor};
+use tenslice::{Component, Order, Tensor};
 
 use super::details::{print_attributes, print_format};
 use super::failure::Failure;
-use super::model::{Model, Opened};
+use super::model::{Array, Model, Opened};
 use super::problem::Problem;
-use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, stored};
+use super::reading::{Reading, Work, stored};
 use super::record;
 use super::table::{Fit, Look, print};
-use super::text::{distinct, dtype, json_line, plural, printable, size};
+use super::text::{descr_text, distinct, dtype, json_line, plural, printable, shortened, size};
 
 /// What is to be shown of a model.
 #[derive(Clone, Copy, Default)]
@@ -75,7 +75,7 @@ fn table(
     let mut rows = Vec::new();
     for tensor in opened.tensors() {
         let reading = work.map(|work| Reading::of(opened, &tensor, work));
-        rows.push(row(&tensor, reading.as_ref()));
+        rows.push(row(opened, look, &tensor, reading.as_ref()));
         if let Some(reading) = reading {
             of_data |= reading.warnings;
             let stop = reading.verdict.err();
@@ -114,35 +114,42 @@ fn table(
     Ok(failures)
 }
 
-fn row(tensor: &Tensor<'_>, reading: Option<&Reading>) -> [String; 7] {
+fn row<'m>(opened: &Opened<'m>, look: Look, tensor: &Tensor<'m>, reading: Option<&Reading>) -> [String; 7] {
     let state = |i: usize| reading.map_or("", |reading| reading.digests[i]);
-    let array = reading.and_then(|reading| reading.array.as_ref());
+    let array = opened.array(tensor);
     [
         if tensor.name().is_empty() { "\"\"".into() } else { printable(&tensor.name().to_string()) },
-        match array {
-            Some(array) => dtype(array.dtype, array.is_big),
-            None => dtype(tensor.dtype(), tensor.components().any(|c| c.byte_order() == ByteOrder::Big)),
-        },
-        match array {
+        array
+            .as_deref()
+            .map(type_text)
+            .map_or("-".into(), |text| if look.all { text } else { shortened(&text, LONGEST_TYPE) }),
+        match &array {
             Some(array) => format!("{:?}", array.shape),
-            None if is_compressed_array(tensor) => "compressed".into(),
-            None if is_without_header(tensor) => "-".into(),
-            None => tensor.shape().to_string(),
+            None if opened.problem(tensor).is_none() => "compressed".into(),
+            None => "-".into(),
         },
-        printable(tensor.layout_name()) + order(tensor, array),
+        printable(opened.layout_name(tensor)) + order(array.as_deref()),
         stored(tensor).to_string(),
         distinct(tensor.components().map(|c| printable(c.encoding_name()))),
         distinct(tensor.components().enumerate().map(|(i, c)| digest(&c, state(i)))),
     ]
 }
 
+/// The longest type of a record that is shown in a table in full.
+const LONGEST_TYPE: usize = 100;
+
+/// The dtype; where there is none, the type in the words of NumPy.
+pub fn type_text(array: &Array) -> String {
+    match (array.dtype, &array.descr) {
+        (None, Some(descr)) => descr_text(descr),
+        (of, _) => dtype(of, array.is_big),
+    }
+}
+
 /// The order of the elements, if it is not the usual one.
-fn order(tensor: &Tensor<'_>, array: Option<&CompressedArray>) -> &'static str {
-    let (order, has_several) = match array {
-        Some(array) => (array.order, array.shape.len() > 1),
-        None => (tensor.order(), tensor.shape().rank() > 1),
-    };
-    if order == Order::ColumnMajor && has_several { ", column-major" } else { "" }
+fn order(array: Option<&Array>) -> &'static str {
+    let is_unusual = |array: &Array| array.order == Order::ColumnMajor && array.shape.len() > 1;
+    if array.is_some_and(is_unusual) { ", column-major" } else { "" }
 }
 
 /// The kind of a digest, which is before the colon, and the result of verifying it.

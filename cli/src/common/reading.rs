@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Order, Tensor, Verification, Warning,
-    b2nd,
+    BuiltIn, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Tensor, Verification, Warning, b2nd,
 };
 
 use super::budget::{Budget, Room, Stop};
@@ -27,8 +26,8 @@ pub struct Reading {
     pub digests: Vec<&'static str>,
     /// The SHA-256 of a chunked array.
     pub of_chunks: Option<String>,
-    /// What a compressed array contains.
-    pub array: Option<CompressedArray>,
+    /// The SHA-256 of the elements of a compressed array.
+    pub of_array: Option<String>,
     /// The warnings, as bits.
     pub warnings: u32,
     /// The first error.
@@ -38,7 +37,7 @@ pub struct Reading {
 impl Reading {
     /// Reads all of a tensor.
     pub fn of<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, work: Work<'_>) -> Self {
-        let mut reading = Self { digests: Vec::new(), of_chunks: None, array: None, warnings: 0, verdict: Ok(()) };
+        let mut reading = Self { digests: Vec::new(), of_chunks: None, of_array: None, warnings: 0, verdict: Ok(()) };
         if let Err(limit) = work.budget.check_work(cost(&opened.file, tensor)) {
             reading.digests = tensor.components().map(|_| "").collect();
             reading.verdict = Err(limit.into());
@@ -52,7 +51,7 @@ impl Reading {
             }
             return reading;
         }
-        if tensor.problem().is_some() {
+        if opened.problem(tensor).is_some() {
             reading.digests = tensor.components().map(|_| "").collect();
             return reading; // it is a problem of the model already
         }
@@ -96,12 +95,12 @@ impl Reading {
         let decoded = match component.encoding() {
             Encoding::Raw => Ok(()),
             _ if is_compressed_array(tensor) => {
-                let array = decoded(&component, budget, |bytes| CompressedArray::of(bytes, budget));
+                let sha256 = decoded(&component, budget, |bytes| sha256_of_array(bytes, budget));
                 // Decoding an entry of an archive compares its CRC-32.
-                if let (Some(state), Ok(_) | Err(Stop::Error(_))) = (self.digests.last_mut(), &array) {
-                    *state = if array.is_ok() { "verified" } else { "WRONG" };
+                if let (Some(state), Ok(_) | Err(Stop::Error(_))) = (self.digests.last_mut(), &sha256) {
+                    *state = if sha256.is_ok() { "verified" } else { "WRONG" };
                 }
-                array.map(|array| self.array = Some(array))
+                sha256.map(|sha256| self.of_array = Some(sha256))
             }
             _ => each_decoded(&component, budget, |_| {}),
         };
@@ -297,29 +296,10 @@ fn is_not_known(tensor: &Tensor<'_>, kind: ErrorKind) -> bool {
     }
 }
 
-/// What is known of a compressed array once it has been decoded.
-pub struct CompressedArray {
-    pub dtype: Option<DType>,
-    pub is_big: bool,
-    pub shape: Vec<u64>,
-    pub order: Order,
-    pub sha256: String,
-}
-
-impl CompressedArray {
-    /// Of the decoded bytes, which are an NPY file.
-    fn of(bytes: &[u8], budget: &Budget) -> Result<Self, Stop> {
-        let file = File::open(bytes)?;
-        let array = file.find("")?;
-        let data = array.data()?;
-        Ok(Self {
-            dtype: array.dtype(),
-            is_big: data.byte_order() == ByteOrder::Big,
-            shape: array.shape().iter().collect(),
-            order: array.order(),
-            sha256: sha256(&data, budget)?,
-        })
-    }
+/// SHA-256 of the elements of a compressed array, whose decoded bytes are an NPY file.
+fn sha256_of_array(bytes: &[u8], budget: &Budget) -> Result<String, Stop> {
+    let file = File::open(bytes)?;
+    sha256(&file.find("")?.data()?, budget)
 }
 
 /// SHA-256 of the elements, decoded, in little-endian order.

@@ -11,7 +11,7 @@ use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
-use super::reading::{CompressedArray, Reading, Work, is_compressed_array, is_without_header, sha256};
+use super::reading::{Reading, Work, sha256};
 use super::text::hex;
 
 /// The record of a model; with all data read if there is work to do. Then what cannot be read is an error: that
@@ -29,10 +29,11 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
             let reading = work.map(|work| Reading::of(opened, &tensor, work));
             of_data |= reading.as_ref().map_or(0, |reading| reading.warnings);
             let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
-            let read = verdict.and_then(|()| of_tensor(&tensor, reading.as_ref(), work.map(|work| work.budget)));
+            let read =
+                verdict.and_then(|()| of_tensor(opened, &tensor, reading.as_ref(), work.map(|work| work.budget)));
             let record = read.or_else(|stop| {
                 problems.push(Problem::of_stop(opened.name, &tensor, stop, opened.bytes));
-                of_tensor(&tensor, reading.as_ref(), None)
+                of_tensor(opened, &tensor, reading.as_ref(), None)
             });
             let mut record = record.map_err(|stop| opened.fail(stop))?;
             if let Some(name) = opened.name {
@@ -91,28 +92,30 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
 
 /// A tensor; if its data was read, with the states of its digests; and with a budget, if all of it is sound, with hashes of
 /// the data.
-fn of_tensor(tensor: &Tensor<'_>, reading: Option<&Reading>, budget: Option<&Budget>) -> Result<Json, Stop> {
+fn of_tensor<'m>(
+    opened: &Opened<'m>,
+    tensor: &Tensor<'m>,
+    reading: Option<&Reading>,
+    budget: Option<&Budget>,
+) -> Result<Json, Stop> {
     let of_one = |(i, component): (usize, Component<'_>)| {
         of_component(&component, reading.and_then(|reading| reading.digests.get(i).copied()), budget)
     };
     let components = tensor.components().enumerate().map(of_one).collect::<Result<Vec<_>, _>>()?;
-    let array = reading.and_then(|reading| reading.array.as_ref());
-    let shape = match array {
-        Some(array) => Some(array.shape.clone()),
-        None if is_without_header(tensor) => None,
-        None => Some(tensor.shape().iter().collect()),
-    };
+    let array = opened.array(tensor);
+    let descr = array.as_ref().and_then(|array| array.descr.as_ref());
     Ok(json!({
         "name": tensor.name().to_string(),
-        "dtype": array.map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
-        "shape": shape,
-        "layout": if is_compressed_array(tensor) { "dense" } else { tensor.layout_name() },
-        "order": array.map_or(tensor.order(), |array| array.order).text(),
+        "dtype": array.as_ref().map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
+        "stated_type": descr.map(|descr| descr.trim_matches('\'')),
+        "shape": array.as_ref().map(|array| array.shape.clone()),
+        "layout": opened.layout_name(tensor),
+        "order": array.as_ref().map_or(tensor.order(), |array| array.order).text(),
         "attributes": attributes(tensor.attributes()),
         "data_sha256": match reading {
-            Some(
-                Reading { of_chunks: Some(sha256), .. } | Reading { array: Some(CompressedArray { sha256, .. }), .. },
-            ) => Some(sha256.clone()),
+            Some(Reading { of_chunks: Some(sha256), .. } | Reading { of_array: Some(sha256), .. }) => {
+                Some(sha256.clone())
+            }
             // The only component of a dense tensor has been hashed already.
             Some(_) if tensor.layout() == Layout::Dense => {
                 let data = components.iter().find(|component| component["role"] == "data");

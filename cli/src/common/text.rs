@@ -109,6 +109,19 @@ pub fn dtype(dtype: Option<DType>, is_big: bool) -> String {
     format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
 }
 
+/// A type in the words of NumPy for a person: without the quotation marks around a code.
+pub fn descr_text(descr: &str) -> String {
+    printable(descr.trim_matches('\''))
+}
+
+/// A string of a header: Latin-1 or UTF-8.
+pub fn header_text(text: &[u8], is_latin_1: bool) -> String {
+    if is_latin_1 {
+        return text.iter().map(|byte| char::from(*byte)).collect();
+    }
+    String::from_utf8_lossy(text).into_owned()
+}
+
 /// The distinct strings, in order of appearance.
 pub fn distinct(texts: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = Vec::new();

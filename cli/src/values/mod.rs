@@ -3,12 +3,15 @@
 //! What is compressed as a whole (one stream of Zstandard or deflate) or sparse is decoded as a whole. So is a tensor train
 //! if all of its elements are read; some of them are computed without the others.
 
+mod decimal;
 pub mod histogram;
 pub mod number;
+mod numpy;
 mod row_major;
 pub mod slice;
 pub mod stated;
 pub mod statistics;
+mod time;
 mod train;
 
 use tenslice::blz::BlzFile;
@@ -18,7 +21,9 @@ use crate::common::budget::{Budget, Room, Stop};
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, read_rows, rows_at_once};
+use decimal::LongDouble;
 use row_major::{Bytes, Transposed};
+use stated::Stated;
 use train::Elements;
 
 /// Bytes of elements that are read at a time.
@@ -37,8 +42,10 @@ pub struct Values<'a> {
     pub count: u64,
     pub shape: Vec<u64>,
     pub order: Order,
-    /// The type in the words of NumPy, if it was not known before the elements were decoded.
-    descr: Option<String>,
+    /// The type as the file states it.
+    pub stated: Stated,
+    /// The form of long doubles among them.
+    long: LongDouble,
     origin: Origin<'a>,
     budget: &'a Budget,
     /// Elements that have been read: the number of the first one, and their bytes.
@@ -64,6 +71,9 @@ enum Origin<'a> {
 impl<'a> Values<'a> {
     /// Prepares to read the elements of a tensor. Decodes what can only be decoded as a whole.
     pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, budget: &'a Budget) -> Result<Self, Failure> {
+        if let Some(Err(unreadable)) = opened.arrays.get(&tensor.index()) {
+            return Err(unreadable.problem.clone().into());
+        }
         let blz = opened.file.as_blz().filter(|_| tensor.layout() == Layout::TensorTrain);
         let count = tensor.shape().element_count().or(blz.map(|_| u64::MAX));
         let mut values = Self {
@@ -73,7 +83,8 @@ impl<'a> Values<'a> {
                 .ok_or_else(|| Failure::new("ShapeOverflow", "there are more elements than 64 bits count"))?,
             shape: tensor.shape().iter().collect(),
             order: tensor.order(),
-            descr: None,
+            stated: Stated::of(opened, tensor, None),
+            long: LongDouble::X87,
             origin: Origin::Whole,
             budget,
             window: (0, budget.empty()),
@@ -101,7 +112,7 @@ impl<'a> Values<'a> {
             },
         };
         match found {
-            Ok(()) => Ok(values),
+            Ok(()) => values.recognized(opened, tensor),
             Err(stop) => Err(opened.fail(stop)),
         }
     }
@@ -155,7 +166,6 @@ impl<'a> Values<'a> {
             self.dtype = array.dtype();
             self.shape = array.shape().iter().collect();
             self.order = array.order();
-            self.descr = stated::descr_of(&array);
             self.count = array.shape().element_count().unwrap_or(0);
             self.size = array.dtype().and_then(DType::size).unwrap_or(extent.length / self.count.max(1));
             Ok::<_, Stop>((extent, data.byte_order()))

@@ -6,11 +6,10 @@ use tenslice::Order;
 use unicode_width::UnicodeWidthStr;
 
 use super::Values;
-use super::number::text;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::table::Look;
-use crate::common::text::{hex, shortened};
+use crate::common::text::shortened;
 
 /// The indices along one dimension: `count` of them, `step` apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +129,7 @@ pub fn print(
                 writeln!(out)?;
                 return Err(opened.fail(stop));
             }
-            let text = values.dtype.map_or_else(|| hex(&bytes), |dtype| text(dtype, &bytes));
+            let text = values.text(&bytes);
             column += text.width() + 1;
             // On a terminal a row is a line.
             if look.width.is_some_and(|width| column > width.saturating_sub(4)) && !look.all {
@@ -191,7 +190,7 @@ pub fn print_first(
     values.plan(&first(SHOWN, &values.shape));
     values.read(0, values.count.min(SHOWN), &mut bytes).map_err(|error| opened.fail(error))?;
     let texts = bytes.chunks_exact(values.size.max(1) as usize);
-    let mut texts: Vec<String> = texts.map(|b| values.dtype.map_or_else(|| hex(b), |dtype| text(dtype, b))).collect();
+    let mut texts: Vec<String> = texts.map(|bytes| values.text(bytes)).collect();
     if values.count > SHOWN {
         texts.push("...".into());
     }

@@ -1,27 +1,25 @@
 //! What a file says that elements are: more than their size and their bytes.
 
-use std::borrow::Cow;
+use tenslice::{DType, Layout, Tensor, Warning};
 
-use tenslice::{ByteOrder, DType, Layout, Tensor, Warning};
-
-use super::Values;
-use crate::common::text::printable;
-
-/// How deeply the types of fields may be nested: more than the library accepts.
-const DEEPEST: usize = 32;
-/// Arrays in fields, and fields, are told apart up to so many lanes of an element.
-const MOST_LANES: usize = 1 << 12;
+use super::decimal::LongDouble;
+use super::numpy::Type;
+use super::{Values, number};
+use crate::common::failure::Failure;
+use crate::common::model::Opened;
+use crate::common::text::{descr_text, hex, printable};
 
 /// The type of elements as their file states it.
 #[derive(Clone, Debug)]
 pub struct Stated {
     /// For a person, as it is stored: `f32`, `<M8[D]`, `gguf.q4_0`.
     pub text: String,
+    /// The type in the words of NumPy, as it is stored, if it is no number to the library.
+    descr: String,
     /// The same without byte order: two types are the same if these are.
     normal: String,
-    /// Of elements that are no numbers to the library: the bytes of each lane, if they must be reversed to be in this
-    /// machine's byte order. Empty if nothing must be.
-    lanes: Vec<(usize, bool)>,
+    /// Of elements that are no numbers to the library, what they are to NumPy.
+    found: Option<Type>,
 }
 
 impl PartialEq for Stated {
@@ -32,8 +30,9 @@ impl PartialEq for Stated {
 
 impl Stated {
     /// The type of the elements of a tensor: as `values` gives them, if they have been prepared.
-    pub fn of(tensor: &Tensor<'_>, values: Option<&Values<'_>>) -> Self {
-        let dtype = values.map_or(tensor.dtype(), |values| values.dtype);
+    pub fn of(opened: &Opened<'_>, tensor: &Tensor<'_>, values: Option<&Values<'_>>) -> Self {
+        let stored = opened.array(tensor).and_then(|array| array.dtype);
+        let dtype = values.map_or(stored, |values| values.dtype);
         let of_dtype = |dtype: Option<DType>| dtype.map_or("-", DType::name);
         // Elements that are converted to f32 are those of another type.
         let plain = match (tensor.layout(), tensor.block_type()) {
@@ -42,7 +41,7 @@ impl Stated {
             _ if tensor.dtype().is_some_and(DType::is_packed) => of_dtype(tensor.dtype()).to_owned(),
             _ if dtype.is_some() => of_dtype(dtype).to_owned(),
             _ => {
-                let descr = values.and_then(|values| values.descr.clone()).or_else(|| descr_of(tensor));
+                let descr = opened.array(tensor).and_then(|array| array.descr.clone());
                 return descr.map_or_else(|| Self::plain("-".into()), |descr| Self::of_numpy(&descr));
             }
         };
@@ -51,196 +50,77 @@ impl Stated {
     }
 
     fn plain(text: String) -> Self {
-        Self { normal: text.clone(), text: printable(&text), lanes: Vec::new() }
+        Self { normal: text.clone(), text: printable(&text), descr: String::new(), found: None }
     }
 
     /// A type in the words of NumPy, with or without quotation marks around it.
-    fn of_numpy(descr: &str) -> Self {
-        let text = printable(descr.trim_matches('\''));
-        let mut parser = Parser { rest: descr, normal: String::new() };
-        let lanes = if descr.starts_with(['\'', '"', '[', '(']) { parser.item(DEEPEST) } else { parser.code(descr) };
-        match lanes.filter(|_| parser.rest.trim().is_empty() || !descr.starts_with(['\'', '"', '[', '('])) {
-            Some(lanes) if lanes.iter().any(|(_, is_reversed)| *is_reversed) => {
-                Self { text, normal: parser.normal, lanes }
-            }
-            Some(_) => Self { text, normal: parser.normal, lanes: Vec::new() },
-            None => Self { text, normal: descr.into(), lanes: Vec::new() },
-        }
+    pub fn of_numpy(descr: &str) -> Self {
+        let found = Type::parse(descr);
+        let normal = found.as_ref().map_or_else(|| descr.into(), Type::without_order);
+        Self { text: descr_text(descr), descr: descr.into(), normal, found }
     }
 
-    /// Turns the lanes of elements into this machine's byte order.
+    /// The type as the header of an NPY file has it, for elements of so many bytes; `None` if NumPy has no such type.
+    pub fn literal(&self, size: Option<u64>) -> Option<String> {
+        self.found.as_ref().filter(|_| size.is_none_or(|size| self.size() == Some(size)))?;
+        let is_literal = self.descr.starts_with(['\'', '"', '[']);
+        Some(if is_literal { self.descr.clone() } else { format!("'{}'", self.descr) })
+    }
+
+    /// Bytes of an element, if NumPy has such a type.
+    pub fn size(&self) -> Option<u64> {
+        self.found.as_ref()?.size().map(|size| size as u64)
+    }
+
+    /// Turns elements into this machine's byte order.
     pub fn to_native(&self, bytes: &mut [u8]) {
-        let size: usize = self.lanes.iter().map(|(size, _)| size).sum();
-        if size == 0 {
-            return;
+        if let Some(found) = self.found.as_ref().filter(|found| found.is_foreign()) {
+            found.to_native(bytes);
         }
-        for element in bytes.chunks_exact_mut(size) {
-            let mut rest = element;
-            for (size, is_reversed) in &self.lanes {
-                let (lane, after) = rest.split_at_mut(*size);
-                if *is_reversed {
-                    lane.reverse();
-                }
-                rest = after;
-            }
+    }
+
+    /// An element that is no number to the library, given its bytes as they are stored.
+    pub fn element(&self, bytes: &[u8], long: LongDouble) -> String {
+        let found = self.found.as_ref().filter(|found| found.size() == Some(bytes.len()));
+        found.map_or_else(|| hex(bytes), |found| found.text(bytes, long))
+    }
+
+    /// Returns true if elements have long doubles.
+    pub fn has_long_doubles(&self) -> bool {
+        self.found.as_ref().is_some_and(Type::has_long_doubles)
+    }
+
+    /// The form of the long doubles in such elements. Those of 12 bytes have one only.
+    pub fn long_double(&self, bytes: &[u8]) -> LongDouble {
+        let mut all = Vec::new();
+        if let Some((found, size)) = self.found.as_ref().zip(self.size().filter(|size| *size > 0)) {
+            bytes.chunks_exact(size as usize).for_each(|element| found.long_doubles(element, &mut all));
         }
+        LongDouble::of(all.iter())
     }
 }
 
-/// The type of the elements in the words of NumPy, if the file has it: UTF-8, or Latin-1 in older versions of NPY.
-pub fn descr_of(tensor: &Tensor<'_>) -> Option<String> {
-    let descr = tensor.stated_type()?;
-    Some(match std::str::from_utf8(descr) {
-        Ok(text) => text.into(),
-        Err(_) => descr.iter().map(|byte| char::from(*byte)).collect(),
-    })
-}
-
-/// Reads a type in the words of NumPy: a code such as `'<f4'`, a list of fields, or a pair of a type and a shape.
-struct Parser<'t> {
-    rest: &'t str,
-    /// What has been read, without byte order.
-    normal: String,
-}
-
-type Lanes = Vec<(usize, bool)>;
-
-impl<'t> Parser<'t> {
-    /// Takes that character, if it is the next one after white space.
-    fn take(&mut self, c: char) -> Option<()> {
-        self.rest = self.rest.trim_start().strip_prefix(c)?;
-        Some(())
+impl Values<'_> {
+    /// Determines what the elements are, now that their dtype is known.
+    pub(super) fn recognized(mut self, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<Self, Failure> {
+        const TRIED: u64 = 1 << 12;
+        self.stated = Stated::of(opened, tensor, Some(&self));
+        if self.stated.has_long_doubles() {
+            let mut bytes = Vec::new();
+            self.read(0, self.count.min(TRIED), &mut bytes).map_err(|stop| opened.fail(stop))?;
+            self.long = self.stated.long_double(&bytes);
+        }
+        Ok(self)
     }
 
-    /// Takes a string, and returns it as it is written, without the quotation marks.
-    fn string(&mut self) -> Option<&'t str> {
-        let text = self.rest.trim_start();
-        let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        let mut is_escaped = false;
-        for (at, c) in text.char_indices().skip(1) {
-            match c {
-                _ if is_escaped => is_escaped = false,
-                '\\' => is_escaped = true,
-                c if c == quote => {
-                    self.rest = text.get(at + 1..)?;
-                    return text.get(1..at);
-                }
-                _ => {}
-            }
-        }
-        None
+    /// An element, given its bytes.
+    pub fn text(&self, bytes: &[u8]) -> String {
+        self.dtype.map_or_else(|| self.stated.element(bytes, self.long), |dtype| number::text(dtype, bytes))
     }
 
-    fn item(&mut self, depth: usize) -> Option<Lanes> {
-        let depth = depth.checked_sub(1)?;
-        let start = self.rest.trim_start().chars().next()?;
-        match start {
-            '[' => self.fields(depth),
-            '(' => {
-                self.take('(')?;
-                self.normal.push('(');
-                let lanes = self.item(depth)?;
-                self.take(',')?;
-                let lanes = self.repeated(lanes)?;
-                _ = self.take(',');
-                self.take(')')?;
-                self.normal.push(')');
-                Some(lanes)
-            }
-            _ => {
-                let code = self.string()?;
-                self.code(code)
-            }
-        }
-    }
-
-    /// Fields in brackets, each with a name or a title and a name, a type, and perhaps a shape.
-    fn fields(&mut self, depth: usize) -> Option<Lanes> {
-        let mut all = Lanes::new();
-        self.take('[')?;
-        self.normal.push('[');
-        while self.take(']').is_none() {
-            self.take('(')?;
-            if self.take('(').is_some() {
-                let title = self.string()?;
-                self.take(',')?;
-                self.normal += &format!("{title:?} titles ");
-                let name = self.string()?;
-                self.normal += &format!("{name:?}: ");
-                self.take(')')?;
-            } else {
-                let name = self.string()?;
-                self.normal += &format!("{name:?}: ");
-            }
-            self.take(',')?;
-            let mut lanes = self.item(depth)?;
-            if self.take(',').is_some() && !self.rest.trim_start().starts_with(')') {
-                lanes = self.repeated(lanes)?;
-                _ = self.take(',');
-            }
-            self.take(')')?;
-            self.normal += ", ";
-            all.extend(lanes);
-            if all.len() > MOST_LANES {
-                return None;
-            }
-            if self.take(',').is_none() {
-                self.take(']')?;
-                break;
-            }
-        }
-        self.normal.push(']');
-        Some(all)
-    }
-
-    /// Takes the shape of an array in each element, and returns the lanes of all.
-    fn repeated(&mut self, lanes: Lanes) -> Option<Lanes> {
-        let text = self.rest.trim_start();
-        let end = if text.starts_with('(') { text.find(')')? + 1 } else { text.find([',', ')'])? };
-        let (shape, rest) = text.split_at(end);
-        self.rest = rest;
-        let lengths = shape.trim_matches(['(', ')']).split(',').map(str::trim).filter(|length| !length.is_empty());
-        let lengths: Vec<usize> = lengths.map(|length| length.parse().ok()).collect::<Option<_>>()?;
-        self.normal += &format!("{lengths:?}");
-        let count = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length))?;
-        // Bytes that are not numbers need not be told apart.
-        if let [(size, false)] = lanes[..] {
-            return Some(vec![(size.checked_mul(count)?, false)]);
-        }
-        let total = lanes.len().checked_mul(count).filter(|total| *total <= MOST_LANES)?;
-        Some(lanes.into_iter().cycle().take(total).collect())
-    }
-
-    /// A code: byte order, kind, size, unit.
-    fn code(&mut self, code: &str) -> Option<Lanes> {
-        let (order, code) = match code.chars().next()? {
-            '<' => (ByteOrder::Little, &code[1..]),
-            '>' => (ByteOrder::Big, &code[1..]),
-            '=' | '|' => (ByteOrder::NATIVE, &code[1..]),
-            _ => (ByteOrder::NATIVE, code),
-        };
-        let code: Cow<'_, str> = match code.strip_prefix('a') {
-            Some(size) => format!("S{size}").into(),
-            None if code == "?" => "b1".into(),
-            None => code.into(),
-        };
-        let kind = code.chars().next().filter(char::is_ascii_alphabetic)?;
-        let (digits, unit) = code[1..].split_at(code[1..].find('[').unwrap_or(code.len() - 1));
-        let size: usize = digits.parse().ok()?;
-        let (count, lane) = match kind {
-            'U' => (size, 4),
-            'c' => (2, size / 2),
-            'M' | 'm' | 'i' | 'u' | 'f' => (1, size),
-            'S' | 'V' | 'b' | 'B' => (1, size),
-            _ => return None,
-        };
-        let has_order = matches!(kind, 'U' | 'c' | 'M' | 'm' | 'i' | 'u' | 'f') && lane > 1;
-        self.normal += &format!("{kind}{size}{unit}");
-        let is_reversed = has_order && order != ByteOrder::NATIVE;
-        if !is_reversed {
-            return Some(vec![(count.checked_mul(lane)?, false)]);
-        }
-        (count <= MOST_LANES).then(|| vec![(lane, true); count])
+    /// How long doubles are read, if there are any.
+    pub fn note(&self) -> Option<&'static str> {
+        (self.dtype.is_none() && self.stated.has_long_doubles()).then(|| self.long.note())
     }
 }
 
@@ -296,7 +176,7 @@ mod tests {
         }
         // Deeper than any file may be.
         let deep = format!("{}'<i4'{}", "[('a', ".repeat(10_000), ")]".repeat(10_000));
-        assert!(Stated::of_numpy(&deep).lanes.is_empty());
+        assert!(Stated::of_numpy(&deep).found.is_none());
     }
 
     #[test]

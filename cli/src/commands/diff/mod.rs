@@ -14,15 +14,15 @@ use self::metadata::{attribute_differences, stored_differences};
 
 use crate::common::budget::Budget;
 use crate::common::failure::{Failure, LIMIT};
+use crate::common::list::type_text;
 use crate::common::model::{Mapped, Model, Opened, Target};
 use crate::common::problem::Problem;
-use crate::common::reading::{is_compressed_array, verify_whole};
-use crate::common::text::{dtype, plural, printable};
+use crate::common::reading::verify_whole;
+use crate::common::text::{plural, printable};
 use crate::options::{Checks, Limits};
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
-use crate::values::number::text;
 use crate::values::slice::index_of;
 use crate::values::stated::Stated;
 
@@ -97,7 +97,7 @@ impl Arguments {
         for (key, found) in &of_a.all {
             let shown = shown(&key.0);
             let Some(other) = of_b.get(key) else {
-                bar.suspend(|| self.only(terminal, "-", &shown, &found.1))?;
+                bar.suspend(|| self.only(terminal, "-", &shown, *found))?;
                 different += 1;
                 continue;
             };
@@ -123,9 +123,9 @@ impl Arguments {
                 bar.suspend(|| writeln!(terminal.out, "{} {shown}: {line}", terminal.look.yellow("!")))?;
             }
         }
-        for (key, (_, tensor)) in &of_b.all {
+        for (key, found) in &of_b.all {
             if of_a.get(key).is_none() {
-                bar.suspend(|| self.only(terminal, "+", &shown(&key.0), tensor))?;
+                bar.suspend(|| self.only(terminal, "+", &shown(&key.0), *found))?;
                 different += 1;
             }
         }
@@ -139,11 +139,17 @@ impl Arguments {
     }
 
     /// Prints a tensor that only one of the files has.
-    fn only(&self, terminal: &mut Terminal, sign: &str, name: &str, tensor: &Tensor<'_>) -> io::Result<()> {
+    fn only(
+        &self,
+        terminal: &mut Terminal,
+        sign: &str,
+        name: &str,
+        (opened, tensor): Found<'_, '_>,
+    ) -> io::Result<()> {
         let file = if sign == "-" { &self.a } else { &self.b };
         let sign = terminal.look.painted(if sign == "-" { "31" } else { "32" }, sign);
-        let (dtype, shape) = (dtype(tensor.dtype(), false), tensor.shape());
-        writeln!(terminal.out, "{sign} {name}: {dtype} {shape}, only in {}", file.display())
+        let what = opened.array(&tensor).map(|array| format!("{} {:?}", type_text(&array), array.shape));
+        writeln!(terminal.out, "{sign} {name}: {}, only in {}", what.unwrap_or("-".into()), file.display())
     }
 
     /// The differences between two tensors, in words; or why one of them cannot be read.
@@ -155,11 +161,11 @@ impl Arguments {
         notes: &mut Notes,
     ) -> Result<Vec<String>, Unread> {
         let (of_a, of_b) = (self.elements(a, budget)?, self.elements(b, budget)?);
-        // Shape and type of what is compressed are known once it has been decoded.
         let prepared = |values: &Elements<'_>, found: Found<'_, '_>| {
             let values = if let Elements::Decoded(values) = values { Some(&**values) } else { None };
-            let shape = values.map_or_else(|| found.1.shape().iter().collect(), |values| values.shape.clone());
-            (Stated::of(&found.1, values), shape)
+            let of_header = || found.0.array(&found.1).map(|array| array.shape.clone()).unwrap_or_default();
+            let shape = values.map_or_else(of_header, |values| values.shape.clone());
+            (Stated::of(found.0, &found.1, values), shape)
         };
         let ((type_a, shape_a), (type_b, shape_b)) = (prepared(&of_a, a), prepared(&of_b, b));
         let mut found = Vec::new();
@@ -187,13 +193,16 @@ impl Arguments {
         Ok(found)
     }
 
-    /// The elements of a tensor, if they are wanted or if they must be decoded to know what they are.
+    /// The elements of a tensor, if they are wanted.
     fn elements<'f, 'm: 'f>(
         &self,
         (opened, tensor): Found<'f, 'm>,
         budget: &'f Budget,
     ) -> Result<Elements<'f>, Unread> {
-        if self.no_values && !is_compressed_array(&tensor) {
+        if let Some(problem) = opened.problem(&tensor).filter(|_| self.no_values) {
+            return Err(unread(opened, problem.into()));
+        }
+        if self.no_values {
             return Ok(Elements::Unwanted);
         }
         let read = || {
@@ -240,14 +249,8 @@ impl Arguments {
         let mut place = |element: u64| -> Result<String, Unread> {
             a.read(element, 1, &mut bytes_a).map_err(|stop| unread(opened_a, opened_a.fail(stop)))?;
             b.read(element, 1, &mut bytes_b).map_err(|stop| unread(opened_b, opened_b.fail(stop)))?;
-            type_a.to_native(&mut bytes_a);
-            type_b.to_native(&mut bytes_b);
-            let shown = |values: &Values<'_>, bytes: &[u8]| match values.dtype {
-                Some(dtype) => text(dtype, bytes),
-                None => crate::common::text::hex(bytes),
-            };
             let index = index_of(element, &a.shape, a.order);
-            Ok(format!("{index:?} ({}, {})", shown(a, &bytes_a), shown(b, &bytes_b)))
+            Ok(format!("{index:?} ({}, {})", a.text(&bytes_a), b.text(&bytes_b)))
         };
         let Differing { count, most, .. } = differing;
         let s = plural(total);

@@ -12,7 +12,7 @@ use tenslice::{Error, ErrorKind, File};
 use crate::common::budget::{Budget, Stop};
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
-use crate::common::model::{Mapped, Target, checked};
+use crate::common::model::{Mapped, Opened, Target, Unreadable, checked};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work};
 use crate::common::table::Look;
@@ -58,6 +58,11 @@ impl Arguments {
         if let Some((opened, error)) = unreadable {
             return refused(out, *look, opened.path, opened.bytes, error);
         }
+        if let Some((opened, unreadable)) = model.tensors().find_map(|(opened, tensor)| {
+            opened.arrays.get(&tensor.index()).and_then(|array| Some((opened, array.as_ref().err()?)))
+        }) {
+            return unreadable_array(out, *look, opened, unreadable);
+        }
         if !model.problems.is_empty() {
             return Failure::all(model.problems);
         }
@@ -97,22 +102,62 @@ fn open(bytes: &[u8]) -> Result<(), Error> {
 
 /// Prints all that is known of an error.
 fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: Error) -> Result<(), Failure> {
+    facts(out, look, path, &error.explain(bytes).to_string(), (error, bytes))?;
+    if let Some(at) = error.offset() {
+        place(out, look, (error, bytes), at, "")?;
+    }
+    Err(Failure::Reported)
+}
+
+/// Prints all that is known of a compressed array whose header is invalid: the bytes are those that it decodes to.
+fn unreadable_array(
+    out: &mut impl Write,
+    look: Look,
+    opened: &Opened<'_>,
+    Unreadable { problem, error, inside }: &Unreadable,
+) -> Result<(), Failure> {
+    let Some(error) = *error else { return Err(problem.clone().into()) };
+    facts(out, look, opened.path, &problem.message, (error, opened.bytes))?;
+    match (inside, error.offset()) {
+        (Some((inside, head)), _) => {
+            place(out, look, (*inside, head), inside.offset().unwrap_or(0), " of the decoded header")?;
+        }
+        (None, Some(at)) => place(out, look, (error, opened.bytes), at, "")?,
+        (None, None) => {}
+    }
+    Err(Failure::Reported)
+}
+
+/// Prints the message, the rule and where that is written.
+fn facts(
+    out: &mut impl Write,
+    look: Look,
+    path: &Path,
+    message: &str,
+    (error, bytes): (Error, &[u8]),
+) -> io::Result<()> {
     writeln!(out, "{}: {}", path.display(), look.painted("31", "refused"))?;
-    let mut line = |name: &str, text: &str| writeln!(out, "  {} {text}", look.bold(&format!("{name:<8}")));
-    line("message", &error.explain(bytes).to_string())?;
-    line("rule", &format!("{} ({}): {}", error.kind().name(), error.kind().code(), error.kind().text()))?;
-    line("part", error.item().text())?;
+    line(out, look, "message", message)?;
+    line(out, look, "rule", &format!("{} ({}): {}", error.kind().name(), error.kind().code(), error.kind().text()))?;
+    line(out, look, "part", error.item().text())?;
     if let Some(section) = sections::of(&error, bytes) {
-        line("text", &section)?;
+        line(out, look, "text", &section)?;
     }
     if let Some(entry) = error.entry().filter(|entry| Some(*entry) != error.offset()) {
         let start = usize::try_from(entry).ok().and_then(|entry| bytes.get(entry..)).unwrap_or_default();
         let is_metadata = start.starts_with(b"\"__metadata__\"");
-        line(if is_metadata { "metadata" } else { "tensor" }, &format!("its entry begins at byte {entry}"))?;
+        let name = if is_metadata { "metadata" } else { "tensor" };
+        line(out, look, name, &format!("its entry begins at byte {entry}"))?;
     }
-    if let Some(at) = error.offset() {
-        line("place", &format!("byte {at} of {}", bytes.len()))?;
-        hexdump::print(out, look, bytes, at, hexdump::field(&error, bytes, at))?;
-    }
-    Err(Failure::Reported)
+    Ok(())
+}
+
+fn line(out: &mut impl Write, look: Look, name: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {} {text}", look.bold(&format!("{name:<8}")))
+}
+
+/// Prints the bytes around the place of an error.
+fn place(out: &mut impl Write, look: Look, (error, bytes): (Error, &[u8]), at: u64, note: &str) -> io::Result<()> {
+    line(out, look, "place", &format!("byte {at} of {}{note}", bytes.len()))?;
+    hexdump::print(out, look, bytes, at, hexdump::field(&error, bytes, at))
 }

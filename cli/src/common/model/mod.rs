@@ -3,6 +3,7 @@
 //! `listed` and `parts` decide which files belong together, without I/O; here files are mapped and opened. A file that is
 //! missing or wrong is a problem of the model: the rest stays readable.
 
+mod array;
 pub mod files;
 mod listed;
 mod opened;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use tenslice::safetensors::Index;
 use tenslice::{Error, ErrorKind, File, Item, Tensor, Text, Warnings};
 
+pub use self::array::{Array, Unreadable};
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 pub use self::opened::Opened;
@@ -219,7 +221,8 @@ impl MappedFile {
         let uninitialised_chunks = uninitialised_chunks(&file).unwrap_or(0);
         let Self { path, name, bytes, shards } = self;
         let (name, unlisted) = (name.as_deref(), HashSet::new());
-        Ok(Opened { path, name, bytes, file, warnings, shards, unlisted, uninitialised_chunks })
+        let arrays = array::compressed(&file, name, bytes);
+        Ok(Opened { path, name, bytes, file, warnings, shards, unlisted, uninitialised_chunks, arrays })
     }
 }
 

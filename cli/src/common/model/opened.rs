@@ -1,15 +1,17 @@
 //! An open file of a model: its tensors, its warnings and problems, its shards.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
 use tenslice::{Component, Error, ErrorKind, File, Tensor, Warning, Warnings};
 
+use super::array::{Array, Arrays};
 use super::files::Shards;
 use crate::common::budget::Stop;
 use crate::common::failure::Failure;
 use crate::common::problem::Problem;
-use crate::common::reading::stored;
+use crate::common::reading::{is_compressed_array, stored};
 use crate::common::text::printable;
 
 /// An open file of a model.
@@ -26,6 +28,8 @@ pub struct Opened<'m> {
     pub unlisted: HashSet<String>,
     /// How many chunks of a Blosc2 array were never written.
     pub uninitialised_chunks: u64,
+    /// What the headers of compressed arrays say.
+    pub arrays: Arrays,
 }
 
 impl<'m> Opened<'m> {
@@ -48,11 +52,33 @@ impl<'m> Opened<'m> {
 
     /// Tensors of the file that cannot be read.
     pub fn problems(&self) -> Vec<Problem> {
-        if !self.warnings.contains(Warning::UnreadableTensor) {
+        let is_unreadable = self.arrays.values().any(Result::is_err);
+        if !self.warnings.contains(Warning::UnreadableTensor) && !is_unreadable {
             return Vec::new();
         }
-        let of_one = |tensor: Tensor<'m>| Some(Problem::of_error(self.name, &tensor, tensor.problem()?, self.bytes));
-        self.tensors().filter_map(of_one).collect()
+        self.tensors().filter_map(|tensor| self.problem(&tensor)).collect()
+    }
+
+    /// Why a tensor of the file cannot be read.
+    pub fn problem(&self, tensor: &Tensor<'_>) -> Option<Problem> {
+        if let Some(array) = self.arrays.get(&tensor.index()) {
+            return array.as_ref().err().map(|unreadable| unreadable.problem.clone());
+        }
+        tensor.problem().map(|error| Problem::of_error(self.name, tensor, error, self.bytes))
+    }
+
+    /// The name of a tensor's layout: that of the array in a compressed entry, if that can be read.
+    pub fn layout_name(&self, tensor: &Tensor<'m>) -> &'m str {
+        let is_readable = is_compressed_array(tensor) && self.problem(tensor).is_none();
+        if is_readable { "dense" } else { tensor.layout_name() }
+    }
+
+    /// What the elements of a tensor are; `None` if its header cannot be read.
+    pub fn array(&self, tensor: &Tensor<'_>) -> Option<Cow<'_, Array>> {
+        match self.arrays.get(&tensor.index()) {
+            Some(array) => array.as_ref().ok().map(Cow::Borrowed),
+            None => Array::of(tensor).map(Cow::Owned),
+        }
     }
 
     /// An error of this file, or a limit that was reached in it.
@@ -63,7 +89,8 @@ impl<'m> Opened<'m> {
 
     /// The warnings of this file, and those of reading its data, as bits.
     pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
-        let of_data = of_data & !Warning::Uninitialised.bit(); // counted below
+        let of_arrays = self.arrays.values().flatten().fold(0, |bits, array| bits | array.warnings);
+        let of_data = (of_data | of_arrays) & !Warning::Uninitialised.bit(); // counted below
         let mut all = Problem::of_warnings(&self.file, self.name, self.warnings, of_data);
         if let Some(more) = self.more_arrays() {
             let repeated = all.iter_mut().filter(|warning| warning.kind == Warning::TrailingBytes.name());

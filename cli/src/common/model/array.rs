@@ -1,0 +1,153 @@
+//! What the elements of a tensor are: of a compressed entry of an NPZ archive, from the header inside.
+
+use std::collections::HashMap;
+
+use tenslice::{BuiltIn, ByteOrder, DType, Described, Error, ErrorKind, File, Format, Order, Tensor};
+
+use crate::common::budget::Budget;
+use crate::common::failure::LIMIT;
+use crate::common::problem::Problem;
+use crate::common::reading::{is_compressed_array, is_without_header};
+use crate::common::text::{header_text, printable};
+
+/// Longer headers of compressed arrays are not read. NumPy itself reads 10 000 bytes, unless it is told to read more.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// The elements of a tensor.
+#[derive(Clone, Debug)]
+pub struct Array {
+    pub dtype: Option<DType>,
+    pub is_big: bool,
+    pub shape: Vec<u64>,
+    pub order: Order,
+    /// The type in the words of NumPy, if the file has it.
+    pub descr: Option<String>,
+    /// The warnings about the tensor, as bits.
+    pub warnings: u32,
+}
+
+impl From<Described<'_>> for Array {
+    fn from(described: Described<'_>) -> Self {
+        Self {
+            dtype: described.dtype,
+            is_big: described.byte_order == ByteOrder::Big,
+            shape: described.shape.iter().collect(),
+            order: described.order,
+            descr: described.stated_type.map(|text| header_text(text, described.is_latin_1)),
+            warnings: described.warnings.bits(),
+        }
+    }
+}
+
+impl Array {
+    /// What is known of a tensor without decoding anything: all, but of an array whose header is compressed or invalid.
+    pub fn of(tensor: &Tensor<'_>) -> Option<Self> {
+        if is_without_header(tensor) {
+            return None;
+        }
+        let described = tensor.describe(&mut BuiltIn::default(), &mut []);
+        // Without its own header at hand, a tensor whose values cannot be read still has a dtype and a shape.
+        Some(described.map_or_else(
+            |_| Self {
+                dtype: tensor.dtype(),
+                is_big: tensor.components().any(|component| component.byte_order() == ByteOrder::Big),
+                shape: tensor.shape().iter().collect(),
+                order: tensor.order(),
+                descr: tensor.stated_type().map(|text| String::from_utf8_lossy(text).into_owned()),
+                warnings: tensor.warnings().bits(),
+            },
+            Self::from,
+        ))
+    }
+}
+
+/// The compressed arrays of a file by their indices.
+pub type Arrays = HashMap<u64, Result<Array, Unreadable>>;
+
+/// Why the header of a compressed array cannot be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    pub problem: Problem,
+    /// The error of the archive; `None` if the header is too long.
+    pub error: Option<Error>,
+    /// The error of the decoded header, and its bytes, if these say more.
+    pub inside: Option<(Error, Vec<u8>)>,
+}
+
+/// Decodes the headers of all compressed arrays of an archive. Of those that are compressed by a method that is not known
+/// here there is no entry.
+pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
+    let mut arrays = Arrays::new();
+    if file.as_npz().is_none() {
+        return arrays;
+    }
+    let budget = Budget::new(true);
+    budget.add_file(file.length());
+    for tensor in file.tensors().filter(is_compressed_array) {
+        let array = match describe(&tensor, &budget) {
+            Ok(array) => Ok(array),
+            Err(Fault::Unsupported) => continue,
+            Err(Fault::Error(error, head)) => Err(unreadable(name, &tensor, error, head, bytes)),
+            Err(Fault::TooLong(length)) => {
+                let message = format!("its header of {length} bytes is too long to be read");
+                let problem = Problem::of_tensor(LIMIT, name, &tensor.name().to_string(), about(&tensor, &message));
+                Err(Unreadable { problem, error: None, inside: None })
+            }
+        };
+        arrays.insert(tensor.index(), array);
+    }
+    arrays
+}
+
+/// Why a compressed array is not described.
+enum Fault {
+    Unsupported,
+    /// The error, and the header if it was decoded.
+    Error(Error, Vec<u8>),
+    TooLong(u64),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnsupportedEncoding | ErrorKind::NotBuiltIn => Self::Unsupported,
+            _ => Self::Error(error, Vec::new()),
+        }
+    }
+}
+
+fn describe(tensor: &Tensor<'_>, budget: &Budget) -> Result<Array, Fault> {
+    let length = tensor.describe_length(&mut BuiltIn::default())?;
+    let is_too_long = length > LONGEST_HEADER || budget.work(length).is_err();
+    let size = usize::try_from(length).ok().filter(|_| !is_too_long).ok_or(Fault::TooLong(length))?;
+    let mut head = vec![0; size];
+    match tensor.describe(&mut BuiltIn::default(), &mut head) {
+        Ok(described) => Ok(described.into()),
+        Err(error) => Err(match error.into() {
+            Fault::Error(error, _) => Fault::Error(error, head),
+            other => other,
+        }),
+    }
+}
+
+/// The reason, in the words of the decoded header if its own error is the same.
+fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u8>, bytes: &[u8]) -> Unreadable {
+    let mut problem = Problem::of_error(file, tensor, error, bytes);
+    let inside = File::open(&head).err().filter(|inside| {
+        inside.format() == Format::Npy && (inside.kind(), inside.item()) == (error.kind(), error.item())
+    });
+    // The items are missing behind the header in any case.
+    let inside = inside.filter(|inside| inside.kind() != ErrorKind::Truncated);
+    if let Some(inside) = inside {
+        let text = inside.explain(&*head).to_string();
+        let (_, text) = text.split_once(": ").unwrap_or(("", &text));
+        let text = text.strip_suffix(']').map(|text| format!("{text} of what the entry decodes to]"));
+        problem.message = about(tensor, text.as_deref().unwrap_or_default());
+    }
+    Unreadable { problem, error: Some(error), inside: inside.map(|inside| (inside, head)) }
+}
+
+/// A message as the library words it.
+fn about(tensor: &Tensor<'_>, message: &str) -> String {
+    format!("npz: tensor \"{}\": {message}", printable(&tensor.name().to_string()))
+}

@@ -1,0 +1,278 @@
+//! Floats wider than a double, in digits: as few as tell a number from its neighbours.
+
+/// How a `long double` of 16 bytes is stored: NumPy does not say, and machines differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LongDouble {
+    /// 80 bits, as x86 has them, and padding.
+    X87,
+    /// IEEE 754 binary128.
+    Binary128,
+    /// Nothing that is certain: it may be the two doubles of PowerPC.
+    Unknown,
+}
+
+/// The base of the digits of large numbers.
+const BASE: u64 = 1_000_000_000;
+
+impl LongDouble {
+    /// Determines the form of elements of 16 bytes, little-endian. Padding is usually 0, but may be anything.
+    pub fn of<'b>(elements: impl Iterator<Item = &'b [u8; 16]>) -> Self {
+        let (mut has_no_padding, mut may_be_x87, mut may_be_binary128, mut is_zero) = (true, true, true, true);
+        for bytes in elements {
+            has_no_padding &= bytes[10..].iter().all(|byte| *byte == 0);
+            may_be_x87 &= x87(bytes).is_some();
+            is_zero &= bytes[..10].iter().all(|byte| *byte == 0);
+            // Numbers that a double has, more or less: padding would rarely look like them.
+            let exponent = i32::from(u16::from_le_bytes([bytes[14], bytes[15]]) & 0x7fff);
+            let is_usual = (exponent - 0x3fff).abs() < 1100 || exponent == 0x7fff;
+            may_be_binary128 &= is_usual || bytes[..15].iter().all(|byte| *byte == 0);
+        }
+        match (may_be_x87, may_be_binary128) {
+            (true, _) if has_no_padding => Self::X87,
+            (true, false) => Self::X87,
+            // Zeros with padding that always looks like a number are less likely.
+            (true, true) if is_zero => Self::Binary128,
+            (false, true) => Self::Binary128,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// What a person should know of it.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::X87 => "long double, read as the 80-bit floats of x86",
+            Self::Binary128 => "long double, read as IEEE 754 binary128",
+            Self::Unknown => "long double of an unknown machine: bytes",
+        }
+    }
+
+    /// A number of 16 bytes, or 12 on 32-bit x86, little-endian; `None` if that is no such number.
+    pub fn text(self, bytes: &[u8]) -> Option<String> {
+        match (self, bytes.len()) {
+            (Self::X87, _) | (_, 12) => x87(bytes),
+            (Self::Binary128, 16) => binary128(bytes),
+            _ => None,
+        }
+    }
+}
+
+/// The number in the first ten bytes. One of exponent 0 but zero would be less than 10^-4931: it is something else.
+fn x87(bytes: &[u8]) -> Option<String> {
+    let fraction = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+    let top = u16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?);
+    let exponent = top & 0x7fff;
+    let is_valid = if exponent == 0 { fraction == 0 } else { fraction >> 63 == 1 };
+    let is_special = (exponent == 0x7fff).then_some(fraction << 1 == 0);
+    is_valid.then(|| text(top >> 15 == 1, is_special, fraction.into(), i32::from(exponent) - 16383 - 63))
+}
+
+fn binary128(bytes: &[u8]) -> Option<String> {
+    let bits = u128::from_le_bytes(bytes.try_into().ok()?);
+    let (exponent, fraction) = ((bits >> 112) as i32 & 0x7fff, bits & ((1 << 112) - 1));
+    let is_special = (exponent == 0x7fff).then_some(fraction == 0);
+    let fraction = if exponent == 0 { fraction } else { fraction | 1 << 112 };
+    Some(text(bits >> 127 == 1, is_special, fraction, exponent.max(1) - 16383 - 112))
+}
+
+fn text(is_negative: bool, is_infinite: Option<bool>, fraction: u128, exponent: i32) -> String {
+    let sign = if is_negative { "-" } else { "" };
+    match is_infinite {
+        Some(true) => format!("{sign}inf"),
+        Some(false) => "NaN".into(),
+        None if fraction == 0 => format!("{sign}0.0"),
+        None => format!("{sign}{}", shortest(fraction, exponent)),
+    }
+}
+
+/// The shortest decimal that is nearer to `fraction` times two to the power of `exponent` than to its neighbours.
+fn shortest(fraction: u128, exponent: i32) -> String {
+    // In quarters of the last bit, times a power of ten that makes all of it whole.
+    let scale = exponent - 2;
+    let unit = if scale < 0 { power(5, scale.unsigned_abs()) } else { power(2, scale.unsigned_abs()) };
+    let places = if scale < 0 { scale } else { 0 };
+    let digits = digits(&times(&unit, fraction * 4));
+    // Below a power of two the neighbour is half as far.
+    let reach = self::digits(&times(&unit, if fraction.is_power_of_two() { 1 } else { 2 }));
+    let mut rounded = (digits.clone(), 0);
+    for length in 1..digits.len() {
+        let (kept, left) = digits.split_at(length);
+        let is_up = left[0] >= 5;
+        let distance = if is_up { complement(left) } else { left.to_vec() };
+        if is_less(&distance, &reach) {
+            rounded = if is_up { incremented(kept) } else { (kept.to_vec(), 0) };
+            break;
+        }
+    }
+    let (kept, carried) = rounded;
+    // The exponent of the first digit.
+    let first = digits.len() as i32 - 1 + carried + places;
+    let mut kept: String = kept.iter().map(|digit| char::from(b'0' + digit)).collect();
+    kept.truncate(kept.trim_end_matches('0').len().max(1));
+    let length = kept.len() as i32;
+    match first {
+        0..16 if length <= first + 1 => format!("{kept}{}.0", "0".repeat((first + 1 - length) as usize)),
+        0..16 => format!("{}.{}", &kept[..first as usize + 1], &kept[first as usize + 1..]),
+        -5..0 => format!("0.{}{kept}", "0".repeat((-first - 1) as usize)),
+        _ if length == 1 => format!("{kept}e{first}"),
+        _ => format!("{}.{}e{first}", &kept[..1], &kept[1..]),
+    }
+}
+
+/// A power of a small number, in digits of [`BASE`], the lowest first.
+fn power(base: u64, exponent: u32) -> Vec<u32> {
+    const AT_ONCE: u32 = 12; // 5^12 is less than 2^32
+    let mut number = vec![1];
+    for _ in 0..exponent / AT_ONCE {
+        number = times(&number, u128::from(base.pow(AT_ONCE)));
+    }
+    times(&number, u128::from(base.pow(exponent % AT_ONCE)))
+}
+
+fn times(number: &[u32], factor: u128) -> Vec<u32> {
+    let mut product = Vec::with_capacity(number.len() + 5);
+    let mut carry = 0_u128;
+    for digit in number {
+        // At most 115 bits times 30, in two parts.
+        let (low, high) = (factor & u128::from(u64::MAX), factor >> 64);
+        let (low, high) = (low * u128::from(*digit), high * u128::from(*digit));
+        let sum = low + (carry & u128::from(u64::MAX));
+        let top = high + (carry >> 64) + (sum >> 64);
+        // Divides the two parts by the base.
+        let (quotient, rest) = (top / u128::from(BASE), top % u128::from(BASE));
+        let middle = rest << 64 | sum & u128::from(u64::MAX);
+        product.push((middle % u128::from(BASE)) as u32);
+        carry = (quotient << 64) + middle / u128::from(BASE);
+    }
+    while carry > 0 {
+        product.push((carry % u128::from(BASE)) as u32);
+        carry /= u128::from(BASE);
+    }
+    product
+}
+
+/// The decimal digits of a number, the highest first.
+fn digits(number: &[u32]) -> Vec<u8> {
+    let text: String = number.iter().rev().map(|digit| format!("{digit:09}")).collect();
+    text.trim_start_matches('0').bytes().map(|byte| byte - b'0').collect()
+}
+
+/// What is missing to the next power of ten.
+fn complement(digits: &[u8]) -> Vec<u8> {
+    let last = digits.iter().rposition(|digit| *digit > 0).unwrap_or(0);
+    let of_one = |(i, digit): (usize, &u8)| match i.cmp(&last) {
+        std::cmp::Ordering::Less => 9 - digit,
+        std::cmp::Ordering::Equal => 10 - digit,
+        std::cmp::Ordering::Greater => 0,
+    };
+    digits.iter().enumerate().map(of_one).collect()
+}
+
+fn is_less(a: &[u8], b: &[u8]) -> bool {
+    let of = |digits: &[u8]| digits.iter().copied().skip_while(|digit| *digit == 0).collect::<Vec<u8>>();
+    let (a, b) = (of(a), of(b));
+    (a.len(), a) < (b.len(), b)
+}
+
+/// One more in the last digit, and whether that took a digit more.
+fn incremented(digits: &[u8]) -> (Vec<u8>, i32) {
+    let mut digits = digits.to_vec();
+    for digit in digits.iter_mut().rev() {
+        if *digit < 9 {
+            *digit += 1;
+            return (digits, 0);
+        }
+        *digit = 0;
+    }
+    digits.insert(0, 1);
+    (digits, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A double as the 80 bits of x86.
+    fn of_double(x: f64) -> [u8; 16] {
+        let bits = x.to_bits();
+        let (exponent, fraction) = ((bits >> 52 & 0x7ff) as u16, bits & ((1 << 52) - 1));
+        let mut bytes = [0; 16];
+        let (exponent, fraction) = match exponent {
+            0 => (0, 0),
+            0x7ff => (0x7fff, 1 << 63 | fraction << 11),
+            _ => (exponent + (16383 - 1023), 1 << 63 | fraction << 11),
+        };
+        bytes[..8].copy_from_slice(&fraction.to_le_bytes());
+        bytes[8..10].copy_from_slice(&(exponent | (bits >> 48) as u16 & 0x8000).to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn digits_are_the_shortest() {
+        for (x, expected) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (-1.5, "-1.5"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e16"),
+            (123.456e10, "1234560000000.0"),
+            (0.5, "0.5"),
+            (1.0 / 1024.0, "0.0009765625"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "NaN"),
+            (4096.0, "4096.0"),
+            (99_999_999.0, "99999999.0"),
+        ] {
+            assert_eq!(LongDouble::X87.text(&of_double(x)).as_deref(), Some(expected));
+        }
+        // What np.longdouble prints for these bits.
+        let x87 = |fraction: u64, top: u16| {
+            let bytes = [&fraction.to_le_bytes()[..], &top.to_le_bytes(), &[0; 2]].concat();
+            LongDouble::X87.text(&bytes).unwrap()
+        };
+        assert_eq!(x87(0xcccc_cccc_cccc_cccd, 0x3ffb), "0.1");
+        assert_eq!(x87(0xaaaa_aaaa_aaaa_aaab, 0x3ffd), "0.33333333333333333334");
+        assert_eq!(x87(0xc90f_daa2_2168_c235, 0x4000), "3.1415926535897932385");
+        assert_eq!(x87(0xffff_ffff_ffff_ffff, 0x7ffe), "1.189731495357231765e4932");
+        assert_eq!(x87(0x8000_0000_0000_0000, 0x0001), "3.3621031431120935063e-4932");
+        assert_eq!(x87(0xa2a6_82a5_da57_c0bd + 1, 0x7415).len(), "1.23456789012345678901e4000".len() - 1);
+        // 1, a third, the greatest, the least of binary128.
+        let quad = |bits: u128| LongDouble::Binary128.text(&bits.to_le_bytes()).unwrap();
+        assert_eq!(quad(0x3fff << 112), "1.0");
+        assert_eq!(quad(0x3ffd_5555_5555_5555_5555_5555_5555_5555), "0.3333333333333333333333333333333333");
+        assert_eq!(quad(0x7ffe_ffff_ffff_ffff_ffff_ffff_ffff_ffff), "1.189731495357231765085759326628007e4932");
+        assert_eq!(quad(1), "6e-4966");
+        assert_eq!(quad(0xbfff << 112), "-1.0");
+    }
+
+    #[test]
+    fn doubles_have_the_digits_of_their_value() {
+        // As many digits as a double needs are never more than these 64 bits need, and mean the same double.
+        let mut x = 1.0_f64;
+        for i in 0..2000 {
+            x = (x * 1.1 + f64::from(i)) % 1e300;
+            let shown = LongDouble::X87.text(&of_double(x)).unwrap();
+            assert_eq!(shown.parse::<f64>(), Ok(x), "{shown}");
+            let y = 1.0 / (x + 1.0);
+            assert_eq!(LongDouble::X87.text(&of_double(y)).unwrap().parse::<f64>(), Ok(y));
+        }
+    }
+
+    #[test]
+    fn the_form_is_determined_or_not() {
+        let of = |all: &[[u8; 16]]| LongDouble::of(all.iter());
+        let quad = |x: u128| (0x3fff << 112 | x << 100).to_le_bytes();
+        let mut garbage = of_double(0.1);
+        garbage[10..].copy_from_slice(&[7, 9, 3, 200, 17, 93]);
+        assert_eq!(of(&[of_double(1.0), of_double(0.1), [0; 16]]), LongDouble::X87);
+        assert_eq!(of(&[garbage, of_double(3.0)]), LongDouble::X87);
+        assert_eq!(of(&[quad(0), quad(77)]), LongDouble::Binary128);
+        // Two doubles of PowerPC, the second one 0.
+        let mut two = [0; 16];
+        two[..8].copy_from_slice(&1.5_f64.to_le_bytes());
+        assert_eq!(of(&[two]), LongDouble::Unknown);
+        assert_eq!(LongDouble::X87.text(&two), None);
+        assert_eq!(LongDouble::Unknown.text(&two), None);
+    }
+}
