@@ -756,6 +756,7 @@ int main(int argc, char **argv)
     tenslice_tensor_info tensor_info;
     tenslice_component_info component_info;
     tenslice_verified verified;
+    tenslice_described described;
     uint64_t words[64], dims[4];
     uint32_t scratch[4], slots[39];
     tenslice_index index;
@@ -920,6 +921,18 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_NOT_IN_SHARD, tenslice_component_with_shard(&component, b.data, b.size, &component, NULL));
     EXPECT(HANDLE, tenslice_file_verify(NULL, &verified, NULL));
     EXPECT(BAD, tenslice_file_verify(&file, NULL, NULL));
+    described.struct_size = sizeof described;
+    EXPECT(HANDLE, tenslice_tensor_describe(NULL, NULL, NULL, 0, NULL, 0, &described, NULL));
+    EXPECT(BAD, tenslice_tensor_describe(&tensor, NULL, NULL, 0, NULL, 0, NULL, NULL));
+    EXPECT(BAD, tenslice_tensor_describe(&tensor, NULL, NULL, 8, NULL, 0, &described, NULL));
+    EXPECT(BAD, tenslice_tensor_describe(&tensor, NULL, NULL, 0, NULL, 1, &described, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe(&tensor, NULL, NULL, 0, NULL, 0, &described, NULL));
+    if (described.rank > 1)
+        EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_describe(&tensor, NULL, NULL, 0, dims, 1, &described, NULL));
+    described.struct_size = sizeof described - 1;
+    EXPECT(BAD, tenslice_tensor_describe(&tensor, NULL, NULL, 0, NULL, 0, &described, NULL));
+    EXPECT(HANDLE, tenslice_tensor_describe_scratch(NULL, NULL, dims, NULL));
+    EXPECT(BAD, tenslice_tensor_describe_scratch(&tensor, NULL, NULL, NULL));
     EXPECT(HANDLE, tenslice_tensor_lengths(NULL, dims, dims));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, NULL, NULL));
     EXPECT(BAD, tenslice_tensor_lengths(&tensor, ODD(uint64_t, dims), NULL));

@@ -453,6 +453,103 @@ static void dictionaries(const char *folder)
     free(c.data);
 }
 
+/* A decoder that decodes any stream to the same array, or to its first bytes. */
+typedef struct {
+    const char *array;
+    size_t calls, most; /* how often it was called, and the most bytes that it was asked for */
+    int answers;        /* 0: with the first bytes, 1: without a length, 2: not at all, 3: with too many */
+} starter;
+
+static tenslice_status decode_start(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
+                                    size_t capacity, size_t *length)
+{
+    starter *s = (starter *)user;
+
+    CHECK(encoding == TENSLICE_ENCODING_DEFLATE && stored != NULL && stored_length > 0 && capacity > 0);
+    s->calls++;
+    if (capacity > s->most)
+        s->most = capacity;
+    if (s->answers == 2)
+        return TENSLICE_UNSUPPORTED_ENCODING;
+    memcpy(room, s->array, capacity);
+    if (s->answers != 1)
+        *length = capacity + (s->answers == 3);
+    return TENSLICE_TOO_SMALL;
+}
+
+/* Describes the compressed entry of an archive, and its stored one, "s". */
+static void described_entries(const tenslice_file *file, const tenslice_tensor *compressed)
+{
+    tenslice_tensor stored;
+    tenslice_described as_stored, as_decoded, untouched;
+    tenslice_decoder decoder;
+    tenslice_verified verified;
+    tenslice_bytes items;
+    tenslice_error error;
+    starter start = {NULL, 0, 0, 0};
+    uint64_t shape[2] = {7, 7}, other[2] = {7, 7}, length = 7;
+    char scratch[1 << 10], array[128];
+    tenslice_status status;
+
+    memset(&as_stored, 0, sizeof as_stored);
+    as_stored.struct_size = sizeof as_stored;
+    untouched = as_decoded = as_stored;
+    EXPECT(TENSLICE_OK, tenslice_file_find(file, "s", 1, &stored, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe(&stored, NULL, NULL, 0, shape, 2, &as_stored, NULL));
+    CHECK(as_stored.rank == 2 && as_stored.dtype == tenslice_tensor_dtype(&stored) && as_stored.dtype != 0);
+    CHECK(same(as_stored.stated_type, "'<f4'") && as_stored.is_latin_1 == 1 && as_stored.warnings == 0);
+    CHECK(as_stored.elements == shape[0] * shape[1] && shape[0] == tenslice_tensor_dimension(&stored, 0));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_describe(&stored, NULL, NULL, 0, other, 1, &as_decoded, NULL));
+    CHECK(other[0] == 7 && memcmp(&as_decoded, &untouched, sizeof untouched) == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe_scratch(&stored, NULL, &length, NULL));
+    CHECK(length == 0);
+
+    /* The built-in decoder, if there is one. */
+    status = tenslice_tensor_describe(compressed, NULL, scratch, sizeof scratch, other, 2, &as_decoded, &error);
+    CHECK(status == TENSLICE_OK || (status == TENSLICE_NOT_BUILT_IN && error.kind == TENSLICE_NOT_BUILT_IN));
+    CHECK(status != TENSLICE_OK || (as_decoded.rank == 1 && as_decoded.dtype != 0 && other[0] == as_decoded.elements));
+
+    /* The caller's own. Before the items of the stored array is its header, of 128 bytes. */
+    EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&stored, TENSLICE_ANY, &items, NULL));
+    memcpy(array, (const char *)items.data - 128, sizeof array);
+    CHECK(memcmp(array, "\x93NUMPY", 6) == 0 && memcmp(array + 60, "(4, 6)", 6) == 0);
+    array[61] = array[64] = '2'; /* four items of the entry's six: the others are behind the array */
+    start.array = array;
+    memset(&decoder, 0, sizeof decoder);
+    decoder.decode = decode_start;
+    decoder.user = &start;
+    as_decoded = untouched;
+    other[0] = other[1] = 7;
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe_scratch(compressed, &decoder, &length, NULL));
+    CHECK(length == 128 && start.calls == 1 && start.most == 12);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH,
+           tenslice_tensor_describe(compressed, &decoder, scratch, 127, other, 2, &as_decoded, &error));
+    CHECK(error.kind == TENSLICE_OUT_OF_SCRATCH && other[0] == 7);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH,
+           tenslice_tensor_describe(compressed, &decoder, NULL, 0, NULL, 0, &as_decoded, NULL));
+    CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe(compressed, &decoder, scratch, 128, other, 2, &as_decoded, NULL));
+    CHECK(as_decoded.dtype == as_stored.dtype && as_decoded.rank == 2 && as_decoded.order == as_stored.order);
+    CHECK(as_decoded.byte_order == as_stored.byte_order && other[0] == 2 && other[1] == 2);
+    CHECK(as_decoded.warnings == TENSLICE_WARNING_TRAILING_BYTES);
+    CHECK(as_decoded.elements == 4 && same(as_decoded.stated_type, "'<f4'") && start.most == 128);
+    CHECK(as_decoded.stated_type.data > scratch && as_decoded.stated_type.data < scratch + 128);
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe(compressed, &decoder, scratch, 128, NULL, 0, &as_decoded, NULL));
+    as_decoded = untouched;
+    for (start.answers = 1; start.answers <= 3; start.answers++) {
+        EXPECT(TENSLICE_NOT_BUILT_IN, tenslice_tensor_describe(compressed, &decoder, scratch, sizeof scratch, other, 2,
+                                                               &as_decoded, NULL));
+        EXPECT(TENSLICE_NOT_BUILT_IN, tenslice_tensor_describe_scratch(compressed, &decoder, &length, NULL));
+    }
+    CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0 && length == 128);
+
+    /* Verifying warns of what is behind an array. */
+    start.answers = 0;
+    verified.struct_size = sizeof verified;
+    EXPECT(TENSLICE_OK, tenslice_file_verify_with(file, &decoder, NULL, 0, &verified, NULL));
+    CHECK(verified.warnings == TENSLICE_WARNING_TRAILING_BYTES);
+}
+
 /* An array in its own file, and arrays in an archive, one of them compressed: once decoded, that is a file again. */
 static void arrays(const char *folder)
 {
@@ -506,6 +603,7 @@ static void arrays(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_get_info(&data, &about));
     CHECK(about.encoding == TENSLICE_ENCODING_DEFLATE);
+    described_entries(&file, &tensor);
     room = malloc((size_t)about.decoded_length);
     status = tenslice_component_read_into(&data, NULL, room, (size_t)about.decoded_length, &length, NULL);
     if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists it, and needs a decoder for it */

@@ -146,6 +146,10 @@ static size_t rank_of_tens; /* of the tensor of TENS */
     X(DENSE, tenslice_tensor, tensor_bytes, 0, tenslice_tensor_bytes(h, 0, OUT(0, tenslice_bytes), ERR))               \
     X(DENSE, tenslice_tensor, tensor_expect, 0,                                                                        \
       tenslice_tensor_expect(h, 0, NULL, TENSLICE_ANY_SHAPE, OUT(0, tenslice_bytes), ERR))                             \
+    X(DENSE, tenslice_tensor, tensor_describe, 0,                                                                      \
+      tenslice_tensor_describe(h, NULL, ROOM(0), OUT(1, uint64_t), 4, INFO(2, tenslice_described), ERR))               \
+    X(DENSE, tenslice_tensor, tensor_describe_scratch, 0,                                                              \
+      tenslice_tensor_describe_scratch(h, NULL, OUT(0, uint64_t), ERR))                                                \
     X(DENSE, tenslice_tensor, tensor_lengths, 0,                                                                       \
       tenslice_tensor_lengths(h, OPTIONAL(0, uint64_t), OPTIONAL(1, uint64_t)))                                        \
     X(DENSE, tenslice_tensor, tensor_read_into, 0,                                                                     \

@@ -711,6 +711,10 @@ void particulars(const char *fixtures)
     CHECK(get(array.expect<std::byte>(tenslice::column_major({4, 3}))).size() == 24);
     CHECK(get(npy.expect<std::byte>("", tenslice::column_major({4, 3}))).size() == 24);
     CHECK(get(array.expect<std::byte>()).size() == 24);
+    std::uint64_t lengths[8] = {};
+    const auto described = get(get(npy.find("")).describe({}, lengths));
+    CHECK(described.dtype == get(npy.find("")).dtype() && described.rank > 0 && lengths[0] > 0);
+    CHECK(get(get(npy.find("")).describe_scratch()) == 0);
     CHECK(get(npy.find("")).stated_type() == "'<i2'" && (*gguf.tensors().begin()).stated_type().empty());
     std::array<std::uint32_t, 4> scratch;
     CHECK(get(gguf.check_length()) == 0);

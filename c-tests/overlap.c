@@ -150,6 +150,12 @@ static tenslice_status with_shard(unsigned char **at, const memory *of)
     return tenslice_component_with_shard(&component, at[0], of[0].size, AT(tenslice_component, 1), NULL);
 }
 
+static tenslice_status tensor_describe(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_describe(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[1], of[1].size,
+                                    AT(uint64_t, 0), of[0].size / 8, AT(tenslice_described, 4), NULL);
+}
+
 static tenslice_status tensor_read_into(unsigned char **at, const memory *of)
 {
     return tenslice_tensor_read_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
@@ -329,6 +335,7 @@ int main(int argc, char **argv)
     tenslice_bytes data;
     tenslice_error error;
     tenslice_decoder decoder;
+    tenslice_described described;
     tenslice_sparse sparse;
     tenslice_verified verified;
     tenslice_tens_chunk chunk;
@@ -343,6 +350,8 @@ int main(int argc, char **argv)
     CHECK(argc == 2);
     memset(&verified, 0, sizeof verified);
     verified.struct_size = sizeof verified;
+    memset(&described, 0, sizeof described);
+    described.struct_size = sizeof described;
     memset(&decoder, 0, sizeof decoder);
     decoder.decode = decode;
 
@@ -405,6 +414,7 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_blz_train(&file, &train, NULL));
     blz.struct_size = sizeof blz;
     EXPECT(TENSLICE_OK, tenslice_blz_get_info(&file, &blz));
+    TRY(TENSLICE_OK, 2, tensor_describe, ROOM(64), ROOM(1024), OF(tensor), OF(decoder), OF(described));
     TRY(TENSLICE_OK, 2, tensor_read_into, ROOM(1024), ROOM(1024), OF(tensor), OF(decoder), OUT(uint64_t));
     TRY(TENSLICE_OK, 1, train_in, {b.data + blz.offset, (size_t)blz.length}, OUT(tenslice_train));
     TRY(TENSLICE_OK, 1, element, ROOM(1024), OF(train), OF(start), ROOM(2 * sizeof(double)));

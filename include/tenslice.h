@@ -231,8 +231,8 @@ uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
  * Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times,
  * records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
  * UTF-8 in version 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats,
- * for compressed entries of NPZ, where the file states none, and for an invalid handle. Linear in the bytes of the
- * header.
+ * for compressed entries of NPZ (see tenslice_tensor_describe), where the file states none, and for an invalid
+ * handle. Linear in the bytes of the header.
  */
 tenslice_str tenslice_tensor_stated_type(const tenslice_tensor *tensor);
 
@@ -918,18 +918,20 @@ tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verifie
 
 /**
  * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
- * are not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written. Scratch memory:
- * tenslice_file_verify_scratch.
+ * are not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written; of compressed entries
+ * of an NPZ archive, of what their headers say, such as bytes behind the array: these may be missing without a
+ * decoder for the first bytes of a stream, or without memory. Scratch memory: tenslice_file_verify_scratch.
  *
  * Errors: those of tenslice_component_verify_with, for the first component that fails; those of
- * tenslice_file_verify.
+ * tenslice_file_verify; those of an invalid NPY file in a compressed entry.
  */
 tenslice_status tenslice_file_verify_with(const tenslice_file *file, const tenslice_decoder *decoder, void *scratch,
     size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component or table of
- * chunks does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+ * Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component, table of
+ * chunks or header of a compressed array does; UINT64_MAX where one cannot be verified. Reads the metadata and the
+ * tables of frames.
  */
 tenslice_status tenslice_file_verify_scratch(const tenslice_file *file, uint64_t *length);
 

@@ -988,6 +988,28 @@ public:
     const char *dtype_name() const noexcept { return tenslice_dtype_name(dtype()); }
     /** The type as an NPY, NPZ or Blosc2 file spells it, in the file's bytes; empty where there is none. */
     std::string_view stated_type() const noexcept { return detail::view(tenslice_tensor_stated_type(&handle_)); }
+    /**
+     * What the elements are; with `dst`, also the lengths of the dimensions. Of a compressed entry of an NPZ archive, this
+     * decodes the header into `scratch`: describe_scratch() bytes. For any other tensor it needs none.
+     */
+    result<tenslice_described> describe(span<std::byte> scratch = {}, span<std::uint64_t> dst = {},
+                                        const tenslice_decoder *decoder = nullptr) const
+    {
+        tenslice_described described{};
+        described.struct_size = sizeof described;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_describe(&handle_, decoder, scratch.data(), scratch.size(), dst.data(),
+                                                     dst.size(), &described, &why);
+        return detail::finish(status, why, described);
+    }
+    /** How much scratch memory describe needs. */
+    result<std::uint64_t> describe_scratch(const tenslice_decoder *decoder = nullptr) const
+    {
+        std::uint64_t length = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_tensor_describe_scratch(&handle_, decoder, &length, &why);
+        return detail::finish(status, why, length);
+    }
     std::uint32_t rank() const noexcept { return tenslice_tensor_rank(&handle_); }
     /** The product of the dimensions; none where it exceeds 64 bits, which a sparse tensor's may. */
     std::optional<std::uint64_t> elements() const noexcept { return detail::known(tenslice_tensor_elements(&handle_)); }

@@ -67,8 +67,8 @@ impl<'a> Tensor<'a> {
     /// Returns the type of its elements as the file spells it, where that says more than [`dtype`](Self::dtype): texts, times,
     /// records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string: `'<M8[s]'`,
     /// `[('x', '<i2'), ('y', '<f8')]`; its bytes are UTF-8 in version 3.0, Latin-1 before. Of Blosc2 arrays the dtype, a
-    /// string without quotation marks: `<M8[s]`. `None` for other formats, for compressed entries of NPZ, and where the
-    /// file states none.
+    /// string without quotation marks: `<M8[s]`. `None` for other formats, for compressed entries of NPZ, which
+    /// [`describe`](Self::describe) decodes, and where the file states none.
     ///
     /// Linear in the bytes of the header.
     ///

@@ -304,15 +304,16 @@ fn messages() {
         "npy 1.0: the elements are Python objects: \"|O\" (Python objects are pickled, and are not supported: store \
          them as arrays of numbers or texts) [at byte 20]"
     );
-    // Each is said to be what it is: NumPy writes the first three, and not the others.
+    // Each is said to be what it is: `np.save` writes the first, the second and two of ml_dtypes, and no other one.
     for (descr, rule) in [
         ("'|O'", "the elements are Python objects"),
         ("[('a', '<i4'), ('b', 'O')]", "the elements are Python objects"),
-        ("'|T16'", "the elements are texts of variable width"),
+        ("'<f1'", "this is a type of ml_dtypes that NumPy writes, but does not read"),
+        ("[('a', '<V2'), ('b', '<W4')]", "this is a type of ml_dtypes that NumPy writes, but does not read"),
         ("'object'", "the elements are Python objects"),
-        ("'bfloat16'", "this is a type of ml_dtypes"),
-        ("'<float8_e4m3fn'", "this is a type of ml_dtypes"),
-        ("'int4'", "this is a type of ml_dtypes"),
+        ("'bfloat16'", "this is the name of a type of ml_dtypes"),
+        ("'<float8_e4m3fn'", "this is the name of a type of ml_dtypes"),
+        ("'int4'", "this is the name of a type of ml_dtypes"),
         ("'float32'", "NumPy has no such type, or spells it otherwise"),
         ("'<f3'", "NumPy has no such type, or spells it otherwise"),
         ("'Open'", "NumPy has no such type, or spells it otherwise"),

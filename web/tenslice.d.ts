@@ -58,6 +58,8 @@ export declare class Tensor {
     readonly typeName: string;
     readonly shape: Integer[];
     readonly elements: Integer;
+    /** The type as NPY, NPZ or Blosc2 spells it, such as `<M8[s]` or a list of fields; null in other formats. */
+    readonly statedType: string | null;
     readonly layout: string;
     readonly isColumnMajor: boolean;
     readonly storedBytes: number;
@@ -85,10 +87,7 @@ export declare class Tensor {
     whole(): Promise<Numbers>;
     /** How many chunks of a Blosc2 array were never written, and read as zeros; null where that is not known. */
     uninitialisedChunks(): Promise<number | null>;
-    /**
-     * The tensor itself; of a compressed entry of an NPZ archive (layout `npy`), whose dtype and shape are compressed with
-     * it, the array inside.
-     */
+    /** The tensor itself; of a compressed entry of an NPZ archive (layout `npy`) the array inside, decoded. */
     resolved(): Promise<Tensor>;
     attributes(): Promise<[Value, Value][]>;
 }

@@ -119,7 +119,8 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user, uint32_t 
  */
 typedef struct {
     /** The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
-     *  TENSLICE_ENCODING_ZSTD_SEEKABLE) and, for chunks of Blosc2, also for TENSLICE_ENCODING_ZLIB. */
+     *  TENSLICE_ENCODING_ZSTD_SEEKABLE), for chunks of Blosc2 also for TENSLICE_ENCODING_ZLIB, and for entries of
+     *  NPZ archives for TENSLICE_ENCODING_DEFLATE. */
     tenslice_decode decode;
     void *user; /**< Passed to the functions. */
     /** The function for streams with a dictionary; NULL if unsupported. */

@@ -60,7 +60,8 @@ pub type tenslice_decode_with_dictionary = Option<
 #[derive(Clone, Copy)]
 pub struct tenslice_decoder {
     /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
-    /// TENSLICE_ENCODING_ZSTD_SEEKABLE) and, for chunks of Blosc2, also for TENSLICE_ENCODING_ZLIB.
+    /// TENSLICE_ENCODING_ZSTD_SEEKABLE), for chunks of Blosc2 also for TENSLICE_ENCODING_ZLIB, and for entries of NPZ
+    /// archives for TENSLICE_ENCODING_DEFLATE.
     pub decode: tenslice_decode,
     /// Passed to the functions.
     pub user: *mut c_void,
@@ -526,10 +527,12 @@ pub extern "C" fn tenslice_file_verify(
 }
 
 /// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
-/// not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written. Scratch memory:
-/// tenslice_file_verify_scratch.
+/// not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written; of compressed entries of an NPZ
+/// archive, of what their headers say, such as bytes behind the array: these may be missing without a decoder for the first
+/// bytes of a stream, or without memory. Scratch memory: tenslice_file_verify_scratch.
 ///
-/// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify.
+/// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify;
+/// those of an invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_with(
     file: Handle<tenslice_file>,
@@ -549,8 +552,8 @@ pub extern "C" fn tenslice_file_verify_with(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component or
-/// table of chunks does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component, table of chunks or
+/// header of a compressed array does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
     plain(|| {

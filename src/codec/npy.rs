@@ -232,26 +232,25 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
     explained
 }
 
-/// Why a type of that name, without byte order, is unknown; and what can be done.
+/// Why a type of that name, without byte order, is unknown; and what can be done. What `np.save` writes: `O` for objects and
+/// for texts of variable width, `f1` for the float8_e5m2 of ml_dtypes, `W4` for its complex32 and bcomplex32.
 fn why_unknown(name: &str) -> (Option<&'static str>, Option<&'static str>) {
-    let has_size = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
-    let is_one = |kind| name.strip_prefix(kind).is_some_and(has_size);
-    let is_of_ml_dtypes = name.starts_with("bfloat16")
-        || ["float8_", "float6_", "float4_"].iter().any(|prefix| name.starts_with(prefix))
+    let is_object =
+        name.strip_prefix('O').is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit())) || name == "object";
+    let is_of_ml_dtypes = ["bfloat16", "float8_", "float6_", "float4_"].iter().any(|start| name.starts_with(start))
         || matches!(name, "int2" | "int4" | "uint2" | "uint4");
-    if is_one('O') || name == "object" {
+    let (rule, hint) = if is_object {
         let hint = "Python objects are pickled, and are not supported: store them as arrays of numbers or texts";
-        (Some("the elements are Python objects"), Some(hint))
-    } else if is_one('T') {
-        let hint = "they are pickled, and are not supported: convert them to a type of fixed width, such as U10";
-        (Some("the elements are texts of variable width"), Some(hint))
+        ("the elements are Python objects", hint)
+    } else if matches!(name, "f1" | "W4") {
+        ("this is a type of ml_dtypes that NumPy writes, but does not read", "save a view of it as unsigned integers")
     } else if is_of_ml_dtypes {
-        let hint = "NumPy writes its elements as bytes, such as '|V2'";
-        (Some("this is a type of ml_dtypes"), Some(hint))
+        ("this is the name of a type of ml_dtypes", "NumPy writes its elements as bytes, such as '<V2'")
     } else {
         let hint = "NumPy writes byte order, kind and size, such as '<f4'";
-        (Some("NumPy has no such type, or spells it otherwise"), Some(hint))
-    }
+        ("NumPy has no such type, or spells it otherwise", hint)
+    };
+    (Some(rule), Some(hint))
 }
 
 /// See [`explain`].

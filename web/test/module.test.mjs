@@ -312,7 +312,6 @@ test("sparse, packed, compressed and computed tensors", async () => {
     );
     assert.ok(values.length === 3 * about.lanes);
     const entry = (await open(await fixture("npz/deflated.npz"))).find("w");
-    assert.equal(entry.dtype, null);
     const stored = (await open(await fixture("npz/stored.npz"))).find("w");
     const unpacked = await entry.resolved();
     assert.deepEqual([unpacked.shape, unpacked.dtype], [stored.shape, stored.dtype]);
@@ -362,6 +361,49 @@ test("a tensor that cannot be read has its own error, and all others can be read
         assert.equal(file.find(good).problem, null);
         assert.deepEqual((await file.find(good).whole()).length, file.find(good).elements);
     }
+});
+
+test("compressed entries of an NPZ archive are described as stored ones are", async () => {
+    for (const [stored, compressed] of [
+        ["npz/stored.npz", "npz/deflated.npz"],
+        ["npz/numpy_kinds.npz", "npz/numpy_kinds_deflated.npz"],
+    ]) {
+        const files = [await open(await fixture(stored)), await open(await fixture(compressed))];
+        for (const expected of files[0].tensors()) {
+            const found = files[1].find(expected.name);
+            assert.equal(found.components[0].encodingName, "deflate");
+            for (const field of ["dtype", "statedType", "typeName", "shape", "isColumnMajor", "elements", "lanes", "bits"])
+                assert.deepEqual(found[field], expected[field], `${expected.name} ${field}`);
+            if (expected.dtype === null || expected.elements === 0) continue;
+            assert.deepEqual(await found.read(0, 1), await expected.read(0, 1));
+            const [start, stop] = [expected.shape.map(() => 0), expected.shape];
+            assert.deepEqual(await found.region(start, stop), await expected.region(start, stop));
+            assert.deepEqual(await found.whole(), await expected.whole());
+        }
+    }
+    const kinds = await open(await fixture("npz/numpy_kinds_deflated.npz"));
+    assert.equal(kinds.find("time").typeName, "<M8[25s]");
+    assert.equal(kinds.find("greek").typeName, "[('\u03b1', '<u2')]");
+    assert.match(kinds.find("aligned").statedType, /caf\u00e9/);
+    assert.equal((await open(await fixture("b2nd/good/dt_td_s_lz4_0.b2nd"))).tensors()[0].typeName, "<m8[s]");
+    // What is fetched to list them is little of a large file.
+    const large = new Uint8Array(await readFile(join(fixtures, "npz/deflated_300k.npz")));
+    let fetched = 0;
+    const ranges = {
+        length: large.length,
+        read: (offset, length) => ((fetched += length), large.slice(offset, offset + length)),
+    };
+    const [tensor] = (await open(ranges)).tensors();
+    assert.ok(tensor.shape.length > 0 && tensor.dtype !== null);
+    assert.ok(fetched < large.length, `${fetched} of ${large.length}`);
+});
+
+test("an invalid array in a compressed entry is a problem of that entry", async () => {
+    const bytes = new Uint8Array(await readFile(join(fixtures, "npz/quirks/np_not_npy_deflated.npz")));
+    const problems = (await open(bytes)).tensors().map(({ problem, name }) => [name, problem?.message ?? null]);
+    const bad = problems.filter(([, message]) => message !== null);
+    assert.equal(bad.length, 1);
+    assert.match(bad[0][1], new RegExp(`tensor "${bad[0][0]}": `));
 });
 
 test("attributes of every kind, and long lists when they are asked for", async () => {

@@ -5,6 +5,7 @@ mod diff;
 mod embed;
 mod explain;
 mod extract;
+mod kinds;
 mod large;
 mod layout;
 mod limits;

@@ -160,7 +160,11 @@ fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
 fn bytes_text(bytes: &[u8]) -> String {
     let of_one = |chunk: std::str::Utf8Chunk<'_>| {
         let invalid: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
-        printable(chunk.valid()) + &invalid
+        let of_char = |c: char| match c {
+            c if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
+            c => printable(c.encode_utf8(&mut [0; 4])),
+        };
+        chunk.valid().chars().map(of_char).collect::<String>() + &invalid
     };
     bytes.utf8_chunks().map(of_one).collect()
 }

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(text("'>U2'", &[0, 0, 0, b'h', 0, 1, 0xf6, 0]), "\"h😀\"");
         assert_eq!(text("'<U3'", &[0, 0xd8, 0, 0, 0, 0, 0x11, 0, b'x', 0, 0, 0]), "\"\\u{d800}\\u{110000}x\"");
         assert_eq!(text("'<U0'", &[]), "\"\"");
-        assert_eq!(text("'|S5'", b"ab\xffc\0"), "b\"ab\\xffc\"");
+        assert_eq!(text("'|S7'", b"ab\xffc\0\n\0"), "b\"ab\\xffc\\x00\\x0a\"");
         assert_eq!(
             text("'|S4'", "hé".as_bytes().iter().chain(&[0]).copied().collect::<Vec<_>>().as_slice()),
             "b\"hé\""
