@@ -3,7 +3,7 @@
 //! `listed` and `parts` decide which files belong together, without I/O; here files are mapped and opened. A file that is
 //! missing or wrong is a problem of the model: the rest stays readable.
 
-mod array;
+pub mod array;
 pub mod files;
 mod listed;
 mod opened;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use tenslice::safetensors::Index;
 use tenslice::{Error, ErrorKind, File, Item, Tensor, Text, Warnings};
 
-pub use self::array::{Array, Unreadable};
+pub use self::array::Array;
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 pub use self::opened::Opened;
