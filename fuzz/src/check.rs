@@ -230,9 +230,11 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
             assert!(states.iter().all(Result::is_ok));
         }
         Err(error) => {
-            // Of a component, of the indices of a sparse tensor, of a tensor that cannot be read, or of chunks without values.
-            let of_tensor =
-                |tensor: Tensor<'_>| [tensor.sparse(&mut []).err(), tensor.problem()].contains(&Some(error));
+            // Of a component, of the indices of a sparse tensor, of a tensor that cannot be read, of the header of a
+            // compressed array, or of chunks without values.
+            let of_tensor = |tensor: Tensor<'_>| {
+                [tensor.sparse(&mut []).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))
+            };
             let is_of_chunks = error.kind() == ErrorKind::NoValues && file.as_b2nd().is_some();
             assert!(states.contains(&Err(error)) || is_of_chunks || file.tensors().any(of_tensor));
             explained(error, bytes);
@@ -240,8 +242,31 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
     }
 }
 
+/// Describes a tensor, with the memory that it needs and with less; returns its error.
+fn describe(tensor: &Tensor<'_>) -> Option<Error> {
+    let decoder = &mut BuiltIn::default();
+    let length = match tensor.describe_length(decoder) {
+        Ok(length) => length,
+        Err(error) => return Some(error),
+    };
+    let mut room = vec![0x5a; length.min(LARGEST) as usize];
+    if let Some((_, short)) = room.split_first_mut() {
+        assert_eq!(tensor.describe(decoder, short).unwrap_err().kind(), ErrorKind::OutOfScratch);
+    }
+    match tensor.describe(decoder, &mut room) {
+        Ok(described) => {
+            assert_eq!(described.shape.iter().count(), described.shape.rank() as usize);
+            let is_known = tensor.layout_name() != "npy";
+            assert!(!is_known || (described.dtype, described.stated_type) == (tensor.dtype(), tensor.stated_type()));
+            None
+        }
+        Err(error) => Some(error),
+    }
+}
+
 /// Reads a tensor in every way.
 pub fn read(tensor: &Tensor<'_>) {
+    _ = describe(tensor);
     for component in tensor.components().filter(|component| component.shard().is_none()) {
         let caps = component.caps();
         assert_eq!(caps.bytes, component.bytes().is_ok());

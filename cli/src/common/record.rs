@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::problem::Problem;
 use super::reading::{Reading, Work, sha256};
-use super::text::hex;
+use super::text::{hex, unquoted};
 
 /// The record of a model; with all data read if there is work to do. Then what cannot be read is an error: that
 /// of the first such tensor or file.
@@ -107,7 +107,7 @@ fn of_tensor<'m>(
     Ok(json!({
         "name": tensor.name().to_string(),
         "dtype": array.as_ref().map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
-        "stated_type": descr.map(|descr| descr.trim_matches('\'')),
+        "stated_type": descr.map(|descr| unquoted(descr)),
         "shape": array.as_ref().map(|array| array.shape.clone()),
         "layout": opened.layout_name(tensor),
         "order": array.as_ref().map_or(tensor.order(), |array| array.order).text(),

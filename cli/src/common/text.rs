@@ -109,9 +109,15 @@ pub fn dtype(dtype: Option<DType>, is_big: bool) -> String {
     format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
 }
 
-/// A type in the words of NumPy for a person: without the quotation marks around a code.
+/// A type in the words of NumPy for a person.
 pub fn descr_text(descr: &str) -> String {
-    printable(descr.trim_matches('\''))
+    printable(unquoted(descr))
+}
+
+/// A type in the words of NumPy without the quotation marks around a code.
+pub fn unquoted(descr: &str) -> &str {
+    let inner = ['\'', '"'].iter().find_map(|quote| descr.strip_prefix(*quote)?.strip_suffix(*quote));
+    inner.unwrap_or(descr)
 }
 
 /// A string of a header: Latin-1 or UTF-8.

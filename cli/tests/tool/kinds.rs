@@ -63,6 +63,7 @@ fn compressed_entries_are_listed_as_stored_ones_are() {
     }
     assert!(table.contains("[2, 3]") && table.contains("dense, column-major") && !table.contains("compressed"));
     assert_eq!(record(&fixture("npz/deflated_kinds.npz"))["tensors"][0]["stated_type"], "<f8");
+    assert_eq!(record(&fixture("npy/hm_double_quotes.npy"))["tensors"][0]["stated_type"], "<f4");
     let same = out(&["diff", &stored, &deflated]);
     assert!(same.ends_with("16 tensors the same, 0 differ\n"), "{same}");
     let same = out(&["diff", "--no-values", &stored, &deflated]);
@@ -201,4 +202,8 @@ fn errors_are_in_the_text_of_their_format() {
     let end = bytes.len() - 12;
     bytes[end] ^= 3; // the number of entries
     assert!(text(&bytes).contains("  text     PKWARE, APPNOTE.TXT, section 4.3.1"), "{}", text(&bytes));
+    let mut bytes = npz(&[("a", &npy("'<f4'", false, "(2,)", &[0; 8]), true)]);
+    bytes[35] = 7; // the first block of the stream
+    let said = text(&bytes);
+    assert!(said.contains("tensor \"a\": ") && said.contains("  text     RFC 1951 (deflate), section 3.2"), "{said}");
 }

@@ -6,6 +6,11 @@ use tenslice::{Error, ErrorKind, Format, Item};
 pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
     let item = error.item();
     let (text, section) = match error.format() {
+        // What is inside is of another format.
+        Format::Npz if error.kind() == ErrorKind::CorruptStream => ("RFC 1951 (deflate)", "3.2"),
+        Format::Ztensor | Format::Ztensor2 if error.kind() == ErrorKind::CorruptStream => {
+            ("RFC 8878 (Zstandard)", "3.1")
+        }
         Format::Ztensor if bytes.starts_with(b"ZTEN0001") => ("zTensor 0.1", ztensor_0(item)),
         Format::Ztensor => ("zTensor 1.0", ztensor_1(error.kind(), item)),
         Format::Ztensor2 => ("zTensor 2 (draft 4)", ztensor_2(item)),
