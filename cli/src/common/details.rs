@@ -6,7 +6,7 @@ use tenslice::{Attributes, File, Layout, Value, b2nd, gguf, tens};
 
 use super::model::Opened;
 use super::table::Look;
-use super::text::{plural, printable, printable_bytes, shortened, size};
+use super::text::{header_text, plural, printable, printable_bytes, shortened, size};
 
 /// The most items of a list that are shown, unless all are asked for.
 const ITEMS: usize = 8;
@@ -89,7 +89,11 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
         }
     }
     if let Some(npy) = file.as_npy() {
-        writeln!(out, "  descr        {}", cut(&printable_bytes(npy.descr())))?;
+        writeln!(
+            out,
+            "  descr        {}",
+            cut(&printable(&header_text(npy.descr(), file.version() != Some("3.0"))))
+        )?;
     }
     if let Some(npz) = file.as_npz() {
         writeln!(out, "  entries      {}", npz.entries().count())?;

@@ -1,5 +1,7 @@
 //! Floats wider than a double, in digits: as few as tell a number from its neighbours.
 
+use num_bigint::BigUint;
+
 /// How a `long double` of 16 bytes is stored: NumPy does not say, and machines differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LongDouble {
@@ -10,9 +12,6 @@ pub enum LongDouble {
     /// Nothing that is certain: it may be the two doubles of PowerPC.
     Unknown,
 }
-
-/// The base of the digits of large numbers.
-const BASE: u64 = 1_000_000_000;
 
 impl LongDouble {
     /// Determines the form of elements of 16 bytes, little-endian. Padding is usually 0, but may be anything.
@@ -86,28 +85,34 @@ fn text(is_negative: bool, is_infinite: Option<bool>, fraction: u128, exponent: 
 
 /// The shortest decimal that is nearer to `fraction` times two to the power of `exponent` than to its neighbours.
 fn shortest(fraction: u128, exponent: i32) -> String {
-    // In quarters of the last bit, times a power of ten that makes all of it whole.
+    // In quarters of the last bit, times a power of ten that makes all of it whole: 2^-n is 5^n * 10^-n.
     let scale = exponent - 2;
-    let unit = if scale < 0 { power(5, scale.unsigned_abs()) } else { power(2, scale.unsigned_abs()) };
-    let places = if scale < 0 { scale } else { 0 };
-    let digits = digits(&times(&unit, fraction * 4));
+    let (unit, places) = match scale {
+        ..0 => (BigUint::from(5_u8).pow(scale.unsigned_abs()), scale),
+        _ => (BigUint::from(1_u8) << scale.unsigned_abs(), 0),
+    };
+    let value = &unit * (fraction << 2);
     // Below a power of two the neighbour is half as far.
-    let reach = self::digits(&times(&unit, if fraction.is_power_of_two() { 1 } else { 2 }));
-    let mut rounded = (digits.clone(), 0);
-    for length in 1..digits.len() {
-        let (kept, left) = digits.split_at(length);
-        let is_up = left[0] >= 5;
-        let distance = if is_up { complement(left) } else { left.to_vec() };
-        if is_less(&distance, &reach) {
-            rounded = if is_up { incremented(kept) } else { (kept.to_vec(), 0) };
+    let reach = unit * if fraction.is_power_of_two() { 1_u8 } else { 2 };
+    let length = value.to_string().len() as u32;
+    let (mut kept, mut left_out) = (value.clone(), 0);
+    for digits in 1..length {
+        let ten = BigUint::from(10_u8).pow(length - digits);
+        let (quotient, rest) = (&value / &ten, &value % &ten);
+        let is_up = &rest * 2_u8 >= ten;
+        let distance = if is_up { &ten - rest } else { rest };
+        if distance < reach {
+            (kept, left_out) = (quotient + u8::from(is_up), length - digits);
             break;
         }
     }
-    let (kept, carried) = rounded;
+    let kept = kept.to_string();
     // The exponent of the first digit.
-    let first = digits.len() as i32 - 1 + carried + places;
-    let mut kept: String = kept.iter().map(|digit| char::from(b'0' + digit)).collect();
-    kept.truncate(kept.trim_end_matches('0').len().max(1));
+    let first = kept.len() as i32 - 1 + left_out as i32 + places;
+    let kept = match kept.trim_end_matches('0') {
+        "" => "0",
+        kept => kept,
+    };
     let length = kept.len() as i32;
     match first {
         0..16 if length <= first + 1 => format!("{kept}{}.0", "0".repeat((first + 1 - length) as usize)),
@@ -116,75 +121,6 @@ fn shortest(fraction: u128, exponent: i32) -> String {
         _ if length == 1 => format!("{kept}e{first}"),
         _ => format!("{}.{}e{first}", &kept[..1], &kept[1..]),
     }
-}
-
-/// A power of a small number, in digits of [`BASE`], the lowest first.
-fn power(base: u64, exponent: u32) -> Vec<u32> {
-    const AT_ONCE: u32 = 12; // 5^12 is less than 2^32
-    let mut number = vec![1];
-    for _ in 0..exponent / AT_ONCE {
-        number = times(&number, u128::from(base.pow(AT_ONCE)));
-    }
-    times(&number, u128::from(base.pow(exponent % AT_ONCE)))
-}
-
-fn times(number: &[u32], factor: u128) -> Vec<u32> {
-    let mut product = Vec::with_capacity(number.len() + 5);
-    let mut carry = 0_u128;
-    for digit in number {
-        // At most 115 bits times 30, in two parts.
-        let (low, high) = (factor & u128::from(u64::MAX), factor >> 64);
-        let (low, high) = (low * u128::from(*digit), high * u128::from(*digit));
-        let sum = low + (carry & u128::from(u64::MAX));
-        let top = high + (carry >> 64) + (sum >> 64);
-        // Divides the two parts by the base.
-        let (quotient, rest) = (top / u128::from(BASE), top % u128::from(BASE));
-        let middle = rest << 64 | sum & u128::from(u64::MAX);
-        product.push((middle % u128::from(BASE)) as u32);
-        carry = (quotient << 64) + middle / u128::from(BASE);
-    }
-    while carry > 0 {
-        product.push((carry % u128::from(BASE)) as u32);
-        carry /= u128::from(BASE);
-    }
-    product
-}
-
-/// The decimal digits of a number, the highest first.
-fn digits(number: &[u32]) -> Vec<u8> {
-    let text: String = number.iter().rev().map(|digit| format!("{digit:09}")).collect();
-    text.trim_start_matches('0').bytes().map(|byte| byte - b'0').collect()
-}
-
-/// What is missing to the next power of ten.
-fn complement(digits: &[u8]) -> Vec<u8> {
-    let last = digits.iter().rposition(|digit| *digit > 0).unwrap_or(0);
-    let of_one = |(i, digit): (usize, &u8)| match i.cmp(&last) {
-        std::cmp::Ordering::Less => 9 - digit,
-        std::cmp::Ordering::Equal => 10 - digit,
-        std::cmp::Ordering::Greater => 0,
-    };
-    digits.iter().enumerate().map(of_one).collect()
-}
-
-fn is_less(a: &[u8], b: &[u8]) -> bool {
-    let of = |digits: &[u8]| digits.iter().copied().skip_while(|digit| *digit == 0).collect::<Vec<u8>>();
-    let (a, b) = (of(a), of(b));
-    (a.len(), a) < (b.len(), b)
-}
-
-/// One more in the last digit, and whether that took a digit more.
-fn incremented(digits: &[u8]) -> (Vec<u8>, i32) {
-    let mut digits = digits.to_vec();
-    for digit in digits.iter_mut().rev() {
-        if *digit < 9 {
-            *digit += 1;
-            return (digits, 0);
-        }
-        *digit = 0;
-    }
-    digits.insert(0, 1);
-    (digits, 1)
 }
 
 #[cfg(test)]
