@@ -11,32 +11,37 @@ use crate::decode::DecodeError;
 
 /// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-    inflate(stored, dst, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
+    whole(stored, dst, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
 }
 
 /// Like [`decode`], for a raw stream, which has neither header nor checksum.
 pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-    inflate(stored, dst, 0)
+    whole(stored, dst, 0)
 }
 
 /// Decodes the first bytes of a raw stream until `dst` is full; `stored` may be the first bytes of a longer stream.
 pub(crate) fn start_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     match inflate(stored, dst, 0) {
-        Err(DecodeError::DoesNotFit) => Ok(dst.len()),
-        decoded => decoded,
+        (_, _, written) if written == dst.len() => Ok(written), // whatever follows
+        (TINFLStatus::Done, _, written) => Ok(written),
+        _ => Err(DecodeError::Malformed),
     }
 }
 
-#[inline(never)] // so that the code that panics has a symbol of its own
-fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
-    let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    let (status, read, written) = decompress(&mut DecompressorOxide::new(), stored, dst, 0, flags);
-    match status {
-        TINFLStatus::Done if read == stored.len() => Ok(written),
-        TINFLStatus::HasMoreOutput => Err(DecodeError::DoesNotFit),
-        TINFLStatus::Adler32Mismatch => Err(DecodeError::Checksum),
+fn whole(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError> {
+    match inflate(stored, dst, flags) {
+        (TINFLStatus::Done, read, written) if read == stored.len() => Ok(written),
+        (TINFLStatus::HasMoreOutput, ..) => Err(DecodeError::DoesNotFit),
+        (TINFLStatus::Adler32Mismatch, ..) => Err(DecodeError::Checksum),
         _ => Err(DecodeError::Malformed),
     }
+}
+
+/// Decodes what there is and what fits; returns how many bytes were read, and how many written.
+#[inline(never)] // so that the code that panics has a symbol of its own
+fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> (TINFLStatus, usize, usize) {
+    let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    decompress(&mut DecompressorOxide::new(), stored, dst, 0, flags)
 }
 
 #[cfg(test)]
@@ -58,6 +63,7 @@ mod tests {
             (&stream[..9], 5, Err(DecodeError::Malformed)),
             (&stream[..4], 1, Err(DecodeError::Malformed)),
             (b"\x07", 1, Err(DecodeError::Malformed)),
+            (b"\x00\x04\0\xfb\xffabcd\x07", 4, Ok(4)), // no block
         ] {
             assert_eq!(start_raw(stored, &mut dst[..length]), expected, "{stored:?} {length}");
         }
