@@ -180,6 +180,11 @@ fn dense() {
         assert_eq!((length.read(), scratch.read()), (48, 0));
         ok!(tenslice_tensor_read_into(tensor, null(), dst.cast(), 48, null_mut(), 0, length, error));
         assert!(dst.read().iter().all(|number| number.is_finite()));
+        infos!(described: tenslice_described);
+        ok!(tenslice_tensor_describe(tensor, null(), null_mut(), 0, strides.cast(), 2, described, error));
+        assert_eq!((described.read().rank, strides.read()), (2, [2, 3]));
+        ok!(tenslice_tensor_describe_scratch(tensor, null(), length, error));
+        assert_eq!(length.read(), 0);
     }
 }
 

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod compressed;
 mod directory;
 mod explain;
 mod zip;
@@ -21,6 +22,7 @@ mod zip;
 use zerocopy::FromBytes;
 
 use self::compare::{Names, Places};
+use self::compressed::{HEAD_ON_STACK, LONGEST_HEAD};
 use self::directory::Directory;
 use self::zip::{About, DirectoryEntry, LocalHeader};
 use super::{ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, Stated, Summary, TensorRecord};
@@ -30,7 +32,7 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::npy::{self, Header};
-use crate::decode::{DecodeError, Decoder};
+use crate::decode::Decoder;
 use crate::distinct::{Compared, Memory, Stack};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::{Format, Item};
@@ -46,11 +48,6 @@ const NEAR: u64 = 4096;
 const FAR: u64 = 1 << 16;
 /// How many bytes `deflate` makes of one byte at most; of none it makes a few.
 const MAX_EXPANSION: u64 = 1032;
-
-/// The memory for the header of a compressed array that verifying has of its own: NumPy writes 128 bytes for a number.
-const HEAD_ON_STACK: usize = 256;
-/// The longest header of version 1.0, with the twelve bytes before it.
-const LONGEST_HEAD: u64 = 12 + 0xffff;
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
@@ -227,12 +224,6 @@ impl<'a> NpzFile<'a> {
     /// An error of the directory.
     fn error(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
         fail(kind, item, self.directory.start.saturating_add(at.into()))
-    }
-
-    /// An error in what a compressed entry decodes to. It states the record as the tensor's entry, which no other error
-    /// of an archive does.
-    fn error_inside(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
-        self.error(kind, item, at).after_entry(0)
     }
 
     /// Reads the record at that position of the directory; `None` at its end.
@@ -465,49 +456,6 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// The entry of a tensor that has to be decoded before anything is known of its array, and the extent of its data.
-    fn compressed(&self, tensor: &TensorRecord<'a>) -> Result<Option<(Entry<'a>, Extent)>> {
-        let Some(entry) = self.entry(tensor.components)? else { return Ok(None) };
-        let data = match self.array(&entry)? {
-            Some(Array { data, contents: Contents::Compressed, .. }) => data,
-            _ => return Ok(None),
-        };
-        Ok(Some((entry, data)))
-    }
-
-    /// Fills `dst` with the first bytes that an entry decodes to.
-    fn decode_start(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder, dst: &mut [u8]) -> Result<()> {
-        let fail = |kind, item| self.error_inside(kind, item, entry.at);
-        let encoding = match entry.encoding() {
-            (Encoding::Other, _) => return Err(fail(ErrorKind::UnsupportedEncoding, Item::Encoding)),
-            (encoding, _) => encoding,
-        };
-        // Opening has kept the first bytes of each entry in memory, which may do.
-        let stored = self.input.available_from(data.offset);
-        let wanted = to_usize(data.length).unwrap_or(usize::MAX);
-        let stored = stored.get(..wanted).unwrap_or(stored);
-        let is_cut = stored.len() < wanted;
-        if dst.is_empty() {
-            return Ok(());
-        }
-        match decoder.decode_start(encoding, stored, dst) {
-            Ok(length) if length == dst.len() => Ok(()),
-            Ok(_) => Err(fail(ErrorKind::DecodedLength, Item::Component)),
-            Err(DecodeError::Unsupported) => Err(fail(ErrorKind::NotBuiltIn, Item::Encoding)),
-            Err(_) if is_cut => Err(fail(ErrorKind::NotInMemory, Item::Component)),
-            Err(_) => Err(fail(ErrorKind::CorruptStream, Item::Component)),
-        }
-    }
-
-    /// How many bytes precede the items of the array that an entry decodes to.
-    fn head_length(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder) -> Result<u64> {
-        let mut room = [0; 12]; // npy::START
-        let length = to_usize(entry.size.min(npy::START)).unwrap_or(0);
-        let start = room.get_mut(..length).unwrap_or_default();
-        self.decode_start(entry, data, decoder, start)?;
-        npy::head_length(start, entry.size).map_err(|(kind, item, _)| self.error_inside(kind, item, entry.at))
-    }
-
     /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
         tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // was checked when the entry was read
@@ -675,53 +623,22 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         }
     }
 
-    /// Decodes the header of a compressed array, and nothing behind it.
     fn describe<'s>(
         &self,
         tensor: &TensorRecord<'a>,
         decoder: &mut dyn Decoder,
         scratch: &'s mut [u8],
     ) -> Result<Option<Described<'s>>> {
-        let Some((entry, data)) = self.compressed(tensor)? else { return Ok(None) };
-        let fail = |(kind, item, _): npy::Fault| self.error_inside(kind, item, entry.at);
-        let length = self.head_length(&entry, data, decoder)?;
-        let head = to_usize(length).and_then(|length| scratch.get_mut(..length));
-        let head = head.ok_or_else(|| fail((ErrorKind::OutOfScratch, Item::Header, 0)))?;
-        self.decode_start(&entry, data, decoder, head)?;
-        let head: &'s [u8] = head;
-        let header = Header::read(head).map_err(fail)?;
-        let (_, warnings) = header.items_length(length, entry.size).map_err(fail)?;
-        Ok(Some(Described {
-            dtype: header.items.dtype,
-            shape: header.shape,
-            order: if header.is_column_major { Order::ColumnMajor } else { Order::RowMajor },
-            byte_order: header.items.order,
-            stated_type: Some(header.descr),
-            is_latin_1: npy::is_latin_1(head),
-            warnings: Warnings::from_bits(tensor.warnings | warnings),
-        }))
+        self.described(tensor, decoder, scratch)
     }
 
-    /// What only the header of a compressed array says: bytes behind the items, an unstated byte order. Nothing where the
-    /// header cannot be decoded here, or is longer than the memory.
     fn verify_whole(
         &self,
         tensor: &TensorRecord<'a>,
         decoder: &mut dyn Decoder,
         scratch: &mut [u8],
     ) -> Result<Warnings> {
-        let mut own = [0; HEAD_ON_STACK];
-        let scratch = if scratch.len() < own.len() { &mut own } else { scratch };
-        match self.describe(tensor, decoder, scratch) {
-            Ok(described) => Ok(described.map(|described| described.warnings).unwrap_or_default()),
-            Err(error) => match error.kind() {
-                ErrorKind::OutOfScratch
-                | ErrorKind::NotBuiltIn
-                | ErrorKind::UnsupportedEncoding
-                | ErrorKind::NotInMemory => Ok(Warnings::default()),
-                _ => Err(error),
-            },
-        }
+        self.header_warnings(tensor, decoder, scratch)
     }
 
     fn verify_scratch_length(&self, tensor: &TensorRecord<'a>) -> u64 {
