@@ -112,7 +112,7 @@ pub(crate) trait Distinct {
 }
 
 /// The outcome of comparing items.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an item that clashes with an earlier one.
@@ -121,7 +121,7 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Compared {
     fn of(found: Clash) -> Self {
         found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
@@ -129,7 +129,7 @@ impl Compared {
 }
 
 /// The memory that items are compared with.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
     /// Compares `count` items.
     fn compare<D: Distinct<Position = u32>>(
@@ -161,8 +161,24 @@ impl Memory for Stack {
     }
 }
 
+/// A little memory of its own for the hashes of up to [`MAX_COMPARED`] items that hardly ever clash, and then as [`Stack`].
+#[cfg(all(feature = "npy", not(target_os = "none")))]
+pub(crate) struct Hashed;
+
+#[cfg(all(feature = "npy", not(target_os = "none")))]
+impl Memory for Hashed {
+    fn compare<D: Distinct<Position = u32>>(
+        &mut self,
+        items: &mut D,
+        start: D::Place,
+        count: u32,
+    ) -> Result<Compared> {
+        Ok(if count > MAX_COMPARED { Compared::TooMany } else { Compared::of(clash_of_hashed(items, start)) })
+    }
+}
+
 /// The caller's memory: for up to [`MAX_PASSES`] times as many items as it has words.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
+#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
@@ -187,7 +203,7 @@ pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
 /// Compares up to [`MAX_COMPARED`] items that hardly ever clash: their hashes first, which need no sorting. Where items have
 /// changed since the file was opened, it is for the caller to notice.
-#[cfg(feature = "ztensor")]
+#[cfg(any(feature = "ztensor", all(feature = "npy", not(target_os = "none"))))]
 pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     #[cfg(target_pointer_width = "64")]
     return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
@@ -196,7 +212,7 @@ pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Cl
 }
 
 /// Whether the hashes of all items differ, and there is room for them.
-#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+#[cfg(all(any(feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 #[inline(never)] // its memory is free again when items are sorted
 fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
     let (mut place, mut hashes) = (start, Hashes::none());
@@ -304,7 +320,7 @@ impl<'a> Seen<'a> {
 }
 
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
-#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 struct Hashes {
     /// Each at or soon after the place that it chooses; 0 where there is none.
     places: [u32; HASHES],
@@ -312,10 +328,10 @@ struct Hashes {
     do_differ: bool,
 }
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 const HASHES: usize = 2048;
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 impl Hashes {
     const fn none() -> Self {
         Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }

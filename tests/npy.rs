@@ -130,6 +130,117 @@ fn types() {
     }
 }
 
+/// As NumPy 2.4 has it: names and titles of a record are one set, and only fields of raw bytes or subarrays may have no name
+/// more than once. Each list has been loaded with NumPy, which refuses those of `repeated`, for the name after `^`.
+#[test]
+fn fields_of_a_record_have_names_that_differ() {
+    let open = |version, descr: &str| {
+        let bytes = file(version, &header(descr, "False", "(0,)"), 0);
+        File::open(&bytes).map(drop).map_err(|error| {
+            let found = (error.kind(), error.item(), error.offset().unwrap());
+            (found, error.explain(&bytes[..]).to_string())
+        })
+    };
+    for descr in [
+        "[('a', '<i4'), ('A', '<i4')]",
+        "[('', '<i4'), ('f0', '<i4')]",
+        "[('f1', '<i4'), ('', '<i4'), ('f3', '<i2')]",
+        "[('', '|V4'), ('', '|V4'), ('a', '<i4')]",
+        "[('a', '<i4'), ('', '|V4'), ('', '<i4')]",
+        "[('', '|V4', (2,)), ('', '|V4', (2,))]",
+        "[('', ('<i4', (2,))), ('', '<i4', (2,)), ('', [('x', '<i4')], (1,)), ('', 'V4'), ('', '<i4')]",
+        "[('', [('x', '|V4')]), ('', '|V4')]",
+        "[(('t', ''), '|V4'), ('', '|V4')]",
+        "[(('', 'a'), '<i4')]",
+        "[('a', [('b', '<i4')]), ('b', [('a', '<i4')])]",
+        "[('f', '<i4'), ('f\\0', '<i4'), ('\\1', '<i4'), ('\\x02', '<i4'), ('\\8', '<i4'), ('\\\\1', '<i4')]",
+        "[('f\\t', '<i4'), ('f\\n', '<i4'), ('f\\r', '<i4'), ('ft', '<i4'), ('f\\\\t', '<i4')]",
+    ] {
+        assert_eq!(open(1, descr), Ok(()), "{descr}");
+    }
+    let repeated = [
+        "[('a', '<i4'), ^('a', '<i4')]",
+        "[(\"a\", '<i4'), ('b', '<i4'), ^('a', '<i4'), ('b', '<i4')]",
+        "[(('a', ^'a'), '<i4')]",
+        "[(('t', 'a'), '<i4'), (^('t', 'b'), '<i4')]",
+        "[(('b', 'a'), '<i4'), ^('b', '<i4')]",
+        "[('b', '<i4'), (^('b', 'a'), '<i4')]",
+        "[(('t', 'a'), '<i4'), (('s', ^'t'), '<i4')]",
+        "[('', '<i4'), ^('', '<i4')]",
+        "[('', '|S4'), ^('', '|S4')]",
+        "[('', '<i4'), ('', 'V4'), ^('', '<i4')]",
+        "[('', []), ^('', [])]",
+        "[('', [('', '|V4')]), ^('', [('', '|V4')])]",
+        "[('', ([], ())), ^('', ('<f4'), ())]",
+        "[(('', 'a'), '<i4'), (^('', 'b'), '<i4')]",
+        "[(('t', ''), '<i4'), (('u', ^''), '<i4')]",
+        "[(('', ^''), '|V4')]",
+        "[('a', '|V0'), ^('a', '|V0')]",
+        "[('c', '<i4'), ('a', [('b', '<i4'), ^('b', '<i4')])]",
+        "[('c', [('a', '<i4')]), ('a', '<i4'), ^('a', '<i4')]",
+        "[('a', '<i4'), ^('\\x61', '<i4')]",
+        "[('a', '<i4'), ^('\\141', '<i4')]",
+        "[('a', '<i4'), ^('\\u0061', '<i4')]",
+        "[('a', '<i4'), ^('\\U00000061', '<i4')]",
+        "[('a', '<i4'), ^('\\\na', '<i4')]",
+        "[('\\a\\b\\f\\n\\r\\t\\v', '<i4'), ^('\\7\\x08\\14\\12\\15\\11\\13', '<i4')]",
+        "[('\\'\\\"', '<i4'), ^(\"'\\\"\", '<i4')]",
+        "[('\\q', '<i4'), ^('\\\\q', '<i4')]",
+    ];
+    for marked in repeated {
+        let (before, after) = marked.split_once('^').unwrap();
+        let at = "{'descr': ".len() + before.len() + after.find(['\'', '"']).unwrap();
+        let (found, message) = open(1, &[before, after].concat()).unwrap_err();
+        assert_eq!(found, (ErrorKind::RepeatedName, Item::Name, 10 + at as u64), "{marked}");
+        assert!(message.starts_with("npy 1.0: two fields of a record have the same name or title: \""), "{message}");
+    }
+    // A character that is not ASCII: bytes of Latin-1, or of UTF-8 from 3.0 on.
+    for (version, name, escaped, is_same) in [
+        (3, "\u{e9}", "\\xe9", true),
+        (3, "\u{20ac}", "\\u20ac", true),
+        (3, "\u{1f600}", "\\U0001f600", true),
+        (3, "\u{e9}", "\\xc3\\xa9", false),
+        (1, "\u{e9}", "\\xc3\\xa9", true),
+        (2, "\u{e9}", "\\xe9", false),
+    ] {
+        let found = open(version, &format!("[('{name}', '<i4'), ('{escaped}', '<i4')]"));
+        assert_eq!(found.is_err(), is_same, "{version} {name}");
+    }
+    let (found, message) = open(1, "[('\\N{DIGIT ONE}', '<i4'), ('1', '<i4')]").unwrap_err();
+    assert_eq!((found.0, found.1), (ErrorKind::Malformed, Item::DType), "{message}");
+}
+
+/// More names than are compared when a file is opened. (NumPy itself refuses such headers unless it is told to trust them.)
+#[test]
+fn many_fields_are_compared_with_memory() {
+    let names = |count: usize| (0..count).map(|i| format!("f{i}")).collect::<Vec<_>>();
+    let open = |names: &[String]| {
+        let fields: String = names.iter().map(|name| format!("('{name}', '|u1'), ")).collect();
+        file(2, &header(&format!("[('a', '|u1'), ('b', [{fields}])]"), "False", "(0,)"), 0)
+    };
+    for (count, is_checked) in [(1023, true), (1024, true), (1025, false), (5000, false)] {
+        let mut names = names(count);
+        let bytes = open(&names);
+        let opened = File::open(&bytes).unwrap();
+        let expected = if is_checked { vec![] } else { vec![Warning::NamesUnchecked] };
+        assert_eq!(opened.warnings().iter().collect::<Vec<_>>(), expected, "{count}");
+        assert_eq!(opened.check_length(), Some(if is_checked { 0 } else { count }));
+        let mut memory = vec![0; count];
+        assert!(opened.check(&mut memory).unwrap().is_empty());
+        if !is_checked {
+            assert_eq!(opened.check(&mut memory[..count / 9]).unwrap_err().kind(), ErrorKind::OutOfScratch);
+        }
+        names[count - 1] = names[3].clone();
+        let bytes = open(&names);
+        let error = match File::open(&bytes) {
+            Ok(opened) if !is_checked => opened.check(&mut memory).unwrap_err(),
+            opened => opened.unwrap_err(),
+        };
+        let at = bytes.windows(4).rposition(|four| four == b"'f3'").unwrap() as u64;
+        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+    }
+}
+
 #[test]
 fn records_are_nested_32_deep_and_no_deeper() {
     let nested = |depth| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));

@@ -523,6 +523,44 @@ fn methods_have_names() {
     }
 }
 
+/// An array of a record with two fields of one name cannot be read; its names are compared with memory if they are many.
+#[test]
+fn fields_of_an_array_have_names_that_differ() {
+    let array = |names: &[String]| {
+        let fields: String = names.iter().map(|name| format!("('{name}', '|u1'), ")).collect();
+        let header = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0,)}}\n");
+        [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
+    };
+    let names = |count: usize| (0..count).map(|i| format!("f{i}")).collect::<Vec<_>>();
+    let twice = |count: usize| [names(count), vec!["f0".to_string()]].concat();
+    let open = |arrays: &[Vec<u8>]| {
+        let mut archive = Archive::default();
+        for (array, i) in arrays.iter().zip(0..) {
+            archive.add(&format!("{i}.npy"), array);
+        }
+        archive.finish()
+    };
+    let bytes = open(&[array(&names(3)), array(&twice(3)), ARRAY.to_vec()]);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
+    let problem = file.find("1").unwrap().problem().unwrap();
+    let at = bytes.windows(4).rposition(|four| four == b"'f0'").unwrap() as u64;
+    assert_eq!((problem.kind(), problem.item(), problem.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+    let message = problem.explain(&bytes[..]).to_string();
+    assert!(message.contains("\"1\"") && message.contains("the same name or title: \"f0\""), "{message}");
+    // The memory is for the largest record, or for the names of arrays if they are more.
+    let bytes = open(&[ARRAY.to_vec(), array(&names(1100)), array(&names(1200)), array(&names(3))]);
+    let file = File::open(&bytes).unwrap();
+    assert!(file.warnings().contains(Warning::NamesUnchecked));
+    assert_eq!(file.check_length(), Some(1200));
+    assert!(file.check(&mut [0; 1200]).unwrap().is_empty());
+    assert_eq!(file.check(&mut [0; 140]).unwrap_err().kind(), ErrorKind::OutOfScratch);
+    let bytes = open(&[array(&names(1100)), array(&twice(1200))]);
+    let error = File::open(&bytes).unwrap().check(&mut [0; 1201]).unwrap_err();
+    let at = bytes.windows(4).rposition(|four| four == b"'f0'").unwrap() as u64;
+    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+}
+
 #[test]
 fn orders_of_elements_and_of_bytes() {
     let array = |header: &str| {

@@ -29,7 +29,7 @@ use tenslice::{Attributes, BuiltIn, File, Opened, Source, Tensor};
 const TABLE: &str = "
     dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd
     tensors          x    x    x            x      x     x    1    1     1    1
-    unsorted names   x    -    x            x      x     x    1    1     1    1
+    unsorted names   x    -    x            x      x     x    x    1     1    1
     unsorted places  -    x    x            -      -     x    1    1     1    -
     long texts       x    x    x            x      x     x    -    x     -    -
     components       x    x    1            -      1     1    1    1     x    1
@@ -125,6 +125,9 @@ const CASES: &[Case] = &[
     Case("unsorted names", "gguf", "more than are compared", 1100, gguf::falling_tensors, COMPARED),
     Case("unsorted names", "gguf", "beginning alike", 1100, gguf::tensors_alike, COMPARED),
     Case("unsorted names", "npz", "falling", 450, npz::falling_entries, COMPARED),
+    Case("unsorted names", "npy", "falling fields", 450, npy::falling_fields, &[OPEN]),
+    Case("unsorted names", "npy", "more fields than are compared", 1100, npy::falling_fields, CHECKED),
+    Case("unsorted names", "npy", "a field as long as all others", 1100, npy::long_field, CHECKED),
     Case("unsorted places", "zt2", "falling", 450, zt2::falling_blobs, &[OPEN, CHECK]),
     Case("unsorted places", "zt2", "more than are compared", 2100, zt2::falling_blobs, CHECKED),
     Case("unsorted places", "zt2", "beside many keys", 2100, zt2::long_part, CHECKED),

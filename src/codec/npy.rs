@@ -1,6 +1,6 @@
 //! The header of a NumPy array, in a file of its own or in an archive.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
+//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `warning`.
 //!
 //! ```text
 //! 0        "\x93NUMPY", major and minor version, a byte each
@@ -18,8 +18,17 @@
 //! inner  type | "(" inner ["," shape] ")"
 //! shape  "()" | "(" int "," [int ("," int)* [","]] ")"
 //! ```
+//!
+//! The names of a record differ: see `fields`.
 #![forbid(unsafe_code)]
 
+#[cfg(not(target_os = "none"))]
+mod fields;
+#[cfg(target_os = "none")]
+#[path = "npy/any_fields.rs"]
+mod fields;
+
+pub(crate) use self::fields::Names;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::{decimal, product, to_u64, to_usize};
 use crate::bytes::utf8::is_utf8;
@@ -91,6 +100,8 @@ pub(crate) struct Header<'a> {
     pub(crate) items: Items,
     pub(crate) is_column_major: bool,
     pub(crate) shape: Shape<'a>,
+    /// The names of the fields in `descr`.
+    pub(crate) names: Names,
     /// How many bytes after the start of the array the shape is.
     shape_at: u64,
 }
@@ -126,11 +137,12 @@ impl<'a> Header<'a> {
             return Err((kind, item, before.saturating_add(at)));
         };
         header.shape_at = header.shape_at.saturating_add(before);
+        header.names = header.names.compared(header.descr, before, version == 3)?;
         Ok(header)
     }
 
     fn of(reader: &mut Reader<'a>) -> Option<Self> {
-        let (mut descr, mut order, mut shape, mut shape_at) = (None, None, None, 0);
+        let (mut descr, mut order, mut shape, mut shape_at, mut names) = (None, None, None, 0, Names::default());
         reader.expect(b'{')?;
         while !reader.take(b'}') {
             reader.item = Item::Key;
@@ -147,7 +159,10 @@ impl<'a> Header<'a> {
             }
             reader.expect(b':')?;
             match number {
-                0 => descr = Some(reader.descr()?),
+                0 => {
+                    names = Names::before(reader);
+                    descr = Some(reader.descr()?);
+                }
                 1 => order = Some(reader.boolean()?),
                 _ => {
                     reader.skip_space();
@@ -172,7 +187,7 @@ impl<'a> Header<'a> {
             };
             return reader.stop_at(reader.text, ErrorKind::MissingKey);
         };
-        Some(Self { descr, items, is_column_major, shape, shape_at })
+        Some(Self { descr, items, is_column_major, shape, names, shape_at })
     }
 
     /// Returns how many bytes the items have, for an array with `head` bytes before them and `length` bytes in total,
@@ -186,7 +201,7 @@ impl<'a> Header<'a> {
         }
         let trailing = if items < rest { Warning::TrailingBytes.bit() } else { 0 };
         let native = if self.items.is_native { Warning::UnstatedByteOrder.bit() } else { 0 };
-        Ok((items, trailing | native))
+        Ok((items, trailing | native | self.names.warnings()))
     }
 
     /// Returns how many bytes the items have; `None` beyond 64 bits; 0 if there are no items, or items of no bytes.
@@ -209,6 +224,11 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
                 _ if at == 0 => "an array begins with \\x93NUMPY",
                 _ => "this is not a Python dict of the form that NumPy writes",
             });
+        }
+        (ErrorKind::RepeatedName, _) => {
+            explained.rule = Some("two fields of a record have the same name or title");
+            let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
+            explained.text = Reader::new(rest, true).quoted().and_then(|text| core::str::from_utf8(text).ok());
         }
         (ErrorKind::UnknownDType, _) => {
             let rest = to_usize(at).and_then(|at| head.get(at..)).unwrap_or_default();
@@ -326,8 +346,7 @@ impl<'a> Reader<'a> {
         if text.contains(&b'\\') { self.stop_at(start, ErrorKind::Malformed) } else { Some(text) }
     }
 
-    /// Reads a quoted string. Escapes are skipped, not decoded: they occur in field names only, which nobody looks
-    /// up.
+    /// Reads a quoted string. Escapes are skipped, not decoded: they occur in field names only, which `fields` compares.
     fn quoted(&mut self) -> Option<&'a [u8]> {
         self.skip_space();
         let Some((quote @ (b'\'' | b'"'), text)) = self.rest.split_first() else {
@@ -340,6 +359,8 @@ impl<'a> Reader<'a> {
                 return text.get(..length);
             }
             let (passed, after) = match rest {
+                // No writer spells a character by its name in Unicode.
+                [b'\\', b'N', ..] if Names::ARE_COMPARED => break,
                 [b'\n' | b'\r' | 0, ..] => break,
                 [b'\\', _, after @ ..] => (2, after),
                 _ => (1, after),

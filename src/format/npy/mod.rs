@@ -11,10 +11,11 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::npy::{self, Fault, Header};
+use crate::codec::npy::{self, Fault, Header, Names};
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Format;
 use crate::vocab::Order;
+use crate::warning::{Warning, Warnings};
 
 /// An NPY file, which holds one array.
 ///
@@ -91,6 +92,23 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         tensor.warnings = warnings;
         tensor.at = items.offset;
         Ok(cursor.is_first())
+    }
+
+    /// Compares the names of fields.
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        if !Names::ARE_COMPARED || !summary.warnings.contains(Warning::NamesUnchecked) {
+            return Ok(summary.warnings);
+        }
+        let (header, ..) = self.array()?;
+        header.names.compare(header.descr, scratch)?.map_err(error)?;
+        Ok(summary.warnings.without(Warning::NamesUnchecked))
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        if !Names::ARE_COMPARED || !summary.warnings.contains(Warning::NamesUnchecked) {
+            return 0;
+        }
+        self.array().map_or(0, |(header, ..)| header.names.length(header.descr).into())
     }
 
     fn stated_type(&self, _: &TensorRecord<'a>) -> Option<Stated<'a>> {

@@ -2,13 +2,28 @@
 
 /// Records of so many fields.
 pub fn fields(size: usize) -> Vec<u8> {
-    npy(&format!("[{}]", "('x', '<f4'), ".repeat(size)), "(0,)", &[])
+    npy(&format!("[{}]", fields_of(0..size, "'<f4'")), "(0,)", &[])
+}
+
+/// Fields whose names fall.
+pub fn falling_fields(size: usize) -> Vec<u8> {
+    npy(&format!("[{}]", fields_of((0..size).rev(), "'<f4'")), "(0,)", &[])
+}
+
+/// Fields of which one has a name as long as all others.
+pub fn long_field(size: usize) -> Vec<u8> {
+    let long = format!("('{}', '<f4'), ", "x".repeat(18 * size));
+    npy(&format!("[{}{long}]", fields_of((0..size).rev(), "'<f4'")), "(0,)", &[])
+}
+
+fn fields_of(numbers: impl Iterator<Item = usize>, descr: &str) -> String {
+    numbers.map(|i| format!("('{i:06}', {descr}), ")).collect()
 }
 
 /// Records of so many fields, each of records of records, as deep as they may be.
 pub fn nested_fields(size: usize) -> Vec<u8> {
     let nested = format!("{}'<f4'{}", "[('x', ".repeat(30), ")]".repeat(30));
-    npy(&format!("[{}]", format!("('x', {nested}), ").repeat(size)), "(0,)", &[])
+    npy(&format!("[{}]", fields_of(0..size, &nested)), "(0,)", &[])
 }
 
 /// A field with so many escapes in its title.
@@ -23,7 +38,7 @@ pub fn lengths(size: usize) -> Vec<u8> {
 
 /// Records of which the last field has an unknown type.
 pub fn spoiled(size: usize) -> Vec<u8> {
-    npy(&format!("[{}('y', '<q9')]", "('x', '<f4'), ".repeat(size)), "(0,)", &[])
+    npy(&format!("[{}('y', '<q9')]", fields_of(0..size, "'<f4'")), "(0,)", &[])
 }
 
 pub fn items(size: usize) -> Vec<u8> {
