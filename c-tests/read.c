@@ -440,6 +440,49 @@ static void other_files(const char *folder)
     free(b.data);
 }
 
+/* What to do about errors of the caller's: which call, which feature, which address. */
+static void advice(const char *folder)
+{
+    blob b = load(folder, "v1.2/dense_all_dtypes.zt");
+    unsigned char *odd = (unsigned char *)malloc(b.size + 1);
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_component data;
+    tenslice_bytes bytes;
+    tenslice_index index;
+    tenslice_cursor cursor;
+    tenslice_error error;
+    uint32_t words[1];
+    unsigned char room[4096];
+    char text[512];
+    size_t length;
+
+    CHECK(odd != NULL);
+    memcpy(odd + 1, b.data, b.size);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, odd + 1, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float64", 9, &tensor, NULL));
+    EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
+    CHECK(strstr(text, "(copy them with read_into") != NULL && strstr(text, "they begin at address 0x") != NULL);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, words, 1, &index, &error));
+    EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
+    CHECK(strstr(text, "those that end in _scratch or _length") != NULL);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, NULL, 0, &index, &error));
+    free(odd);
+    free(b.data);
+
+    b = load(folder, "npz/deflated.npz");
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_tensors_next(&cursor, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+    if (tenslice_component_read_into(&data, NULL, room, sizeof room, &length, &error) == TENSLICE_UNSUPPORTED_ENCODING) {
+        EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, text, sizeof text, NULL));
+        CHECK(strstr(text, "(build with the feature `zlib`, or pass a decoder)") != NULL);
+    }
+    free(b.data);
+}
+
 /* Values that CBOR has and no fixture: a simple value, and one with a tag. */
 static void other_values(void)
 {
@@ -510,6 +553,7 @@ int main(int argc, char **argv)
     expectations(argv[1]);
     error_text(argv[1]);
     other_files(argv[1]);
+    advice(argv[1]);
     puts("read: ok");
     return 0;
 }

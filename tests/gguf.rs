@@ -114,11 +114,21 @@ fn counts_and_lengths_fit_in_the_file() {
     let exceeds = "the item count exceeds the bytes left: ";
     let max = u64::MAX;
     too_large(&with(file.clone(), FIRST, &count), Item::Key, FIRST, &format!("3: key: {exceeds}{max}"));
-    too_large(&with(file.clone(), 37, &count), Item::Value, 37, &format!("3: value: {exceeds}{max}"));
+    too_large(
+        &with(file.clone(), 37, &count),
+        Item::Value,
+        37,
+        &format!("3: attribute \"k\": value: {exceeds}{max}"),
+    );
     let left = file.len() as u64 - 45;
     assert!(File::open(&with(file.clone(), 37, &left.to_le_bytes())).is_ok());
     let more = left + 1;
-    too_large(&with(file, 37, &more.to_le_bytes()), Item::Value, 37, &format!("3: value: {exceeds}{more}"));
+    too_large(
+        &with(file, 37, &more.to_le_bytes()),
+        Item::Value,
+        37,
+        &format!("3: attribute \"k\": value: {exceeds}{more}"),
+    );
     let named = with(tensor(&[2], F32, 8), FIRST, &count);
     too_large(&named, Item::Name, FIRST, &format!("3: name: {exceeds}{max}"));
     // Elements of each kind, one more than there is room for; and a product that wraps around.
@@ -129,7 +139,7 @@ fn counts_and_lengths_fit_in_the_file() {
             let start = [&u32::to_le_bytes(kind)[..], &u64::to_le_bytes(count), &[0; 48]].concat();
             let mut file = Gguf::default();
             file.raw_pair("k", ARRAY, &start).alignment = 1;
-            too_large(&file.bytes(), Item::Value, 41, &format!("3: value: {exceeds}{count}"));
+            too_large(&file.bytes(), Item::Value, 41, &format!("3: attribute \"k\": value: {exceeds}{count}"));
         }
     }
 }
@@ -161,7 +171,7 @@ fn keys() {
 
 #[test]
 fn kinds_of_values() {
-    let rule = "3: value: there is no such type of value, or a truth value is not 0 or 1";
+    let rule = "3: attribute \"k\": value: there is no such type of value, or a truth value is not 0 or 1";
     for kind in [13, 255, u32::MAX] {
         let file = Gguf::default().raw_pair("k", kind, &[0; 8]).bytes();
         refused(&file, ErrorKind::UnexpectedType, Item::Value, AFTER_NAME, rule);
@@ -197,7 +207,7 @@ fn lists_in_lists() {
     let mut file = Gguf::default();
     file.pair("k", &nested(2)).alignment = 1;
     assert!(File::open(&file.bytes()).is_ok());
-    let message = "3: value: values are nested too deeply";
+    let message = "3: attribute \"k\": value: values are nested too deeply";
     for depth in [9, 10, 3000] {
         let bytes = pair("k", &nested(depth));
         let error = File::open(&bytes).unwrap_err();
