@@ -528,7 +528,7 @@ fn every_rule_has_its_error() {
     }
     assert_eq!(refused(&file(r#"{"__metadata__":{1:""}}"#, 0)), (Malformed, Item::Key, "1:\"\"}}"));
     for value in ["null", "[]", "{}", "1"] {
-        let message = "value: values of the metadata must be strings";
+        let message = "attribute \"a\": value: values of the metadata must be strings";
         let header = format!("{{\"__metadata__\":{{\"a\":{value}}}}}");
         says(&header, 0, UnexpectedType, Item::Value, &format!("{value}}}}}"), message);
     }

@@ -1742,7 +1742,8 @@ fn messages_of_what_a_component_states() {
     let bytes = with_keys(serde_json::json!({ "encoding": "of somebody", "decoded_length": 1 }));
     let error = File::open(&bytes).unwrap().find("t").unwrap().data().unwrap().bytes().unwrap_err();
     let message = error.explain(&bytes[..]).to_string();
-    let no_decoder = of_data("encoding: there is no decoder for the encoding: \"of somebody\"");
+    let no_decoder =
+        of_data("encoding: there is no decoder for the encoding: \"of somebody\" (pass a decoder that knows it)");
     assert_eq!(message, format!("ztensor 2: {no_decoder} [at byte {}]", error.offset().unwrap()));
     // A component of another role, which has all that may be in one.
     let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));

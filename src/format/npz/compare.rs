@@ -1,16 +1,18 @@
-//! What must differ among the entries of an archive: the names of arrays, and the extents of all entries.
+//! What must differ in an archive: the names of arrays, the extents of all entries, the names of fields in a record.
 //!
-//! Depends on `super`, `distinct`. All of it was checked when the archive was opened and is not checked again, since each
+//! Depends on `super`, `distinct`, `codec::npy`, `warning`. All of it was checked when the archive was opened and is not checked again, since each
 //! entry is read many times.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
 
 use super::zip::LocalHeader;
-use super::{Entry, LOCAL, NpzFile, array_name};
+use super::{Array, Contents, Entry, LOCAL, NpzFile, array_name, fail};
 use crate::bytes::extent::Extent;
+use crate::codec::npy::{self, Header};
 use crate::distinct::Distinct;
 use crate::error::{Error, Result};
+use crate::warning::Warning;
 
 /// The names of arrays, by the position of their entry plus 1.
 pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
@@ -75,6 +77,44 @@ impl Distinct for Places<'_, '_> {
 
     fn check(&self) -> Result<()> {
         self.1.map_or(Ok(()), Err)
+    }
+}
+
+impl<'a> NpzFile<'a> {
+    /// Compares the names of fields that opening has left, array by array.
+    pub(super) fn compare_fields(&self, scratch: &mut [u32]) -> Result<()> {
+        let mut at = 0;
+        while let Some((entry, array)) = self.next_array(at)? {
+            if let Some(header) = self.fields_left(&array) {
+                let compared = header.names.compare(header.descr, scratch)?;
+                compared.map_err(|(kind, item, at)| fail(kind, item, array.data.offset.saturating_add(at)))?;
+            }
+            at = entry.next;
+        }
+        Ok(())
+    }
+
+    /// How many names the largest record has whose names opening has left.
+    pub(super) fn most_fields(&self) -> u32 {
+        if !npy::Names::ARE_COMPARED {
+            return 0;
+        }
+        let (mut at, mut most) = (0, 0);
+        while let Ok(Some((entry, array))) = self.next_array(at) {
+            most = most.max(self.fields_left(&array).map_or(0, |header| header.names.length(header.descr)));
+            at = entry.next;
+        }
+        most
+    }
+
+    /// The header of an array with a record whose names opening has left.
+    fn fields_left<'r>(&self, array: &'r Array<'a>) -> Option<&'r Header<'a>> {
+        match &array.contents {
+            Contents::Stored(header, _, warnings) => {
+                Some(header).filter(|_| warnings & Warning::NamesUnchecked.bit() != 0)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -456,36 +456,6 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// Compares the names of fields that opening has left, array by array.
-    fn compare_fields(&self, scratch: &mut [u32]) -> Result<()> {
-        let mut at = 0;
-        while let Some((entry, array)) = self.next_array(at)? {
-            if let Contents::Stored(header, _, warnings) = &array.contents
-                && warnings & Warning::NamesUnchecked.bit() != 0
-            {
-                let compared = header.names.compare(header.descr, scratch)?;
-                compared.map_err(|(kind, item, at)| fail(kind, item, array.data.offset.saturating_add(at)))?;
-            }
-            at = entry.next;
-        }
-        Ok(())
-    }
-
-    /// How many names the largest record has whose names opening has left.
-    fn most_fields(&self) -> u32 {
-        if !npy::Names::ARE_COMPARED {
-            return 0;
-        }
-        let (mut at, mut most) = (0, 0);
-        while let Ok(Some((entry, array))) = self.next_array(at) {
-            if let Contents::Stored(header, ..) = &array.contents {
-                most = most.max(header.names.length(header.descr));
-            }
-            at = entry.next;
-        }
-        most
-    }
-
     /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
         tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // was checked when the entry was read

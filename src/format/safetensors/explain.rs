@@ -96,11 +96,9 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let (Some(text), Some(at)) = (text, error.offset().and_then(position)) else { return context };
     #[cfg(not(target_os = "none"))]
     if is_index && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::UnexpectedType) {
-        // At the end, or at the start of a string that does not end.
-        let rest =
-            crate::bytes::num::to_usize(at.into()).and_then(|at| text.trim_ascii_end().get(at..)).unwrap_or_default();
-        let is_open = rest.strip_prefix(b"\"").is_some_and(|rest| !rest.contains(&b'"'));
-        let is_cut = text.trim_ascii_start().starts_with(b"{") && (rest.is_empty() || is_open);
+        let rest = text.trim_ascii_end();
+        let is_open = rest.trim_ascii_start().starts_with(b"{") && !rest.ends_with(b"}");
+        let is_cut = u64::from(at) >= to_u64(rest.len()) || is_open;
         context.hint = is_cut.then_some("the text ends within the JSON object: it is truncated");
     }
     if matches!(
