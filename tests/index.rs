@@ -182,6 +182,13 @@ macro_rules! finds {
     };
 }
 
+/// In zTensor 0.1 a name stands apart from its tensor: the index is sorted.
+#[test]
+#[cfg(feature = "ztensor")]
+fn in_ztensor_0_1() {
+    what_find_finds("v0");
+}
+
 finds! {
     "ztensor" in_ztensor "v1" in_changed_ztensor "v1.2" [MisalignedOffset UnknownLogicalType UnknownDigest];
     "ztensor2" in_ztensor_2 "v2" in_changed_ztensor_2 "v2" [UnknownLogicalType UnknownDigest];

@@ -4,7 +4,7 @@
 mod support;
 
 use support::fixture;
-use tenslice::{ByteOrder, DType, Elements, ErrorKind, File, Layout};
+use tenslice::{ByteOrder, Caps, DType, Elements, ErrorKind, File, Layout};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
 fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
@@ -210,4 +210,27 @@ fn typed_numbers_are_in_this_machines_order() {
         big += usize::from(chunks.byte_order() == ByteOrder::Big);
     }
     assert!(big > 0);
+}
+
+/// What is known of a file and of an iteration over it before anything is read.
+#[test]
+#[cfg(feature = "ztensor")]
+fn lengths() {
+    let bytes = fixture("v1.2/dense_all_dtypes.zt");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.length(), bytes.len() as u64);
+    let (mut tensors, count) = (file.tensors(), file.tensor_count() as usize);
+    for read in 0..=count {
+        assert_eq!(tensors.size_hint(), (0, Some(count - read)));
+        assert_eq!(tensors.next().is_some(), read < count);
+    }
+}
+
+/// As they are in C.
+#[test]
+fn bits_of_what_can_be_done() {
+    for bits in 0..16 {
+        let [bytes, range, decode, verify] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+        assert_eq!(Caps { bytes, range, decode, verify }.bits(), bits);
+    }
 }

@@ -4,6 +4,8 @@
 use std::prelude::v1::*;
 
 use super::{Distinct, ErrorKind, Extent, Item, Ordering, Result, clash, clash_of_few, sort_by};
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+use super::{HASHES, Hashes};
 #[cfg(feature = "gguf")]
 use super::{MAX_COMPARED, Seen};
 
@@ -173,6 +175,20 @@ fn the_first_repeated_name_is_reported_with_any_memory() {
         }
     }
     assert!(several > 500 && refused > 500, "{several} {refused}");
+}
+
+/// A hash has sixteen places. Where all are taken, nothing is known of it, nor of what follows the last that there is room for.
+#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+#[test]
+fn hashes_differ_only_where_there_is_a_place_for_each() {
+    let mut hashes = Hashes::none();
+    let of_a_place = |number: u32| 7 + number * u32::try_from(HASHES).unwrap();
+    assert!((0..16).all(|number| hashes.add(of_a_place(number))));
+    assert!((16..20).all(|number| !hashes.add(of_a_place(number))));
+    assert!((0..16).all(|number| !hashes.add(of_a_place(number))), "each is there");
+    let mut hashes = Hashes::none();
+    assert!((0..MAX_COMPARED).all(|number| hashes.add(2 * number + 1)));
+    assert!(!hashes.add(2));
 }
 
 #[cfg(feature = "gguf")]

@@ -171,6 +171,46 @@ fn colliding(seed: u64, count: usize) -> Vec<String> {
     (0..count).map(|_| name_of_hash(seed, 0x2545_f491_4f6c_dd1d, &mut random)).collect()
 }
 
+/// A slot has as many bits for the number of a tensor as the largest number takes, and the others for the hash.
+#[test]
+fn every_number_fits_into_its_bits() {
+    for count in [2, 3, 4, 7, 8, 1000, 65_535, 65_536, 70_000, 300_000] {
+        let bits = number_bits(&vec![0; 2 * count]);
+        assert_eq!(bits, (count as f64).log2() as u32 + 1, "{count}");
+        let (mut random, slots) = (Random(5), vec![0; 2 * count]);
+        let tags = (0..100).map(|_| Place::of(random.next(), &slots).tag).fold(0, |all, tag| all | tag);
+        assert_eq!(tags, u32::MAX >> bits, "{count}");
+    }
+}
+
+/// Names with the same hash are in the same slots, and as much of the hash is there: each is found, and no other.
+#[cfg(feature = "safetensors")]
+#[test]
+fn names_of_one_hash_are_told_apart() {
+    let (names, others) = (colliding(0, 4), colliding(0, 7).split_off(4));
+    // Any characters of ASCII: those that JSON does not have in texts as escapes.
+    let quoted = |byte: u8| match byte {
+        b'"' | b'\\' | 0..b' ' => format!("\\u{byte:04x}"),
+        _ => char::from(byte).to_string(),
+    };
+    let entry = |name: &String| {
+        let name: String = name.bytes().map(quoted).collect();
+        format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#)
+    };
+    let header = format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","));
+    let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+    let file = crate::File::open(&bytes).unwrap();
+    let mut words = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut words).unwrap();
+    assert_eq!(index.order, Order::Slots(0));
+    for (name, number) in names.iter().zip(0..) {
+        assert_eq!(index.find(name).unwrap().index(), number);
+    }
+    for other in others {
+        assert_eq!(index.find(&other).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
+
 #[test]
 fn ordinary_names_are_read_once() {
     for count in [2, 3, 9, 300, 3000] {

@@ -351,6 +351,8 @@ fn describe_attributes(out: &mut String, mut attributes: tenslice::Attributes<'_
             describe_attributes(out, items, depth + 1);
         }
     }
+    // Nothing follows the end, also where a list has no count but a mark of its end.
+    assert!(attributes.next().is_none() && attributes.next().is_none());
     if let Some(error) = attributes.error() {
         let _ = writeln!(out, "{:depth$}{error:?}", "");
     }
