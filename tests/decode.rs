@@ -567,6 +567,15 @@ fn indices_are_verified_beside_an_encoded_component_of_another_role() {
     }
 }
 
+/// Blocks are a layout of the formats that define it, not a name.
+#[test]
+#[cfg(feature = "gguf")]
+fn a_layout_that_is_only_named_like_blocks() {
+    let bytes = with_parts("gguf.q8_0", &[("data", "u8", vec![0; 34])]);
+    let tensor = File::open(&bytes).unwrap().find("m").unwrap();
+    assert_eq!((tensor.layout(), tensor.layout_name(), tensor.block_type()), (Layout::Other, "gguf.q8_0", None));
+}
+
 /// Values and indices of an unknown logical type are read as those of the storage dtype, if that makes as many as the layout
 /// asks for. If it does not, they may be of another size: `verify` finds no fault in that.
 #[test]

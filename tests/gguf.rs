@@ -991,6 +991,7 @@ fn a_model_opens_with_few_requests() {
         let left = items.extent().unwrap();
         assert!(left.offset > extent.offset && left.offset + left.length == extent.offset + extent.length, "{key}");
         assert_eq!(error.kind(), ErrorKind::NotInMemory, "{key}");
+        assert!(items.next().is_none() && items.error() == Some(error) && items.length() == Some(0), "{key}");
         assert!(read < TOKENS as u64 && error.offset().is_some_and(|at| at < head.len() as u64), "{key}");
         if key == "tokens" {
             let missing = tokens_at + read * 19;
@@ -1270,4 +1271,17 @@ fn a_file_of_nothing_has_nothing_behind_it() {
     bytes.push(0);
     let error = File::open(&bytes).unwrap_err();
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::UnclaimedBytes, Item::Tensors, Some(24)));
+}
+
+/// The elements of a list have no keys, whatever their bytes spell.
+#[test]
+fn nothing_is_found_in_a_list() {
+    let pair = [&1_u64.to_le_bytes()[..], b"a", &0_u32.to_le_bytes(), &[7]].concat();
+    let numbers = pair.iter().map(|byte| Meta::U8(*byte)).collect();
+    let mut file = Gguf::default();
+    let bytes = file.pair("list", &Meta::Array(0, numbers)).pair("a", &Meta::U8(8)).bytes();
+    let attributes = File::open(&bytes).unwrap().attributes();
+    let list = attributes.get_list("list").unwrap();
+    assert_eq!((list.get("a").map(|value| value.kind()), list.length()), (None, Some(pair.len() as u64)));
+    assert_eq!(attributes.get_u64("a"), Some(8));
 }

@@ -492,6 +492,15 @@ fn both_headers_say_whether_a_name_is_utf_8() {
     assert!(File::open(&with_flags(&[local, central])).is_ok());
 }
 
+/// Decodes anything.
+struct Any;
+
+impl Decoder for Any {
+    fn decode(&mut self, _: Encoding, _: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        Ok(dst.len())
+    }
+}
+
 /// Each method of APPNOTE 4.4.5 that a program may still write.
 #[test]
 fn methods_have_names() {
@@ -520,6 +529,10 @@ fn methods_have_names() {
         assert_eq!((error.kind(), error.offset()), (ErrorKind::NotDense, Some(record as u64)));
         let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
         assert!(method == 8 || message.contains(&format!("{name:?}")), "{message}");
+        // A decoder is only asked for what has a number.
+        let refused = data.read_into_with(&mut Any, &mut [0; 200]).err().map(|error| error.kind());
+        assert_eq!(refused.is_some(), method != 8 || cfg!(feature = "crc32"), "{name}");
+        assert!(method == 8 || refused == Some(ErrorKind::UnsupportedEncoding), "{name}");
     }
 }
 

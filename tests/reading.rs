@@ -234,3 +234,15 @@ fn bits_of_what_can_be_done() {
         assert_eq!(Caps { bytes, range, decode, verify }.bits(), bits);
     }
 }
+
+/// Of no elements the address does not matter.
+#[test]
+#[cfg(feature = "safetensors")]
+fn no_elements_at_every_address() {
+    let header = r#"{"a":{"dtype":"F64","shape":[0],"data_offsets":[0,0]}}"#;
+    let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+    at_every_address(&bytes, |shift, bytes| {
+        let numbers = File::open(bytes).unwrap().find("a").unwrap().data().unwrap().as_slice::<f64>();
+        assert_eq!(numbers, Ok(&[][..]), "{shift}");
+    });
+}

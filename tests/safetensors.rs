@@ -702,8 +702,8 @@ fn metadata_of_an_index_has_values_of_all_kinds() {
     let text = r#"{"weight_map":{},"metadata":{"a":true,"b":false,"c":null,"d":-0,"e":-18446744073709551615,
         "f":18446744073709551616,"g":1e999,"h":0,"i":"\"","j":{"k":[[],{}]},"l":0.1}}"#;
     let index = Index::open(text.as_bytes()).unwrap();
-    fn walk(out: &mut String, attributes: Attributes<'_>) {
-        for attribute in attributes {
+    fn walk(out: &mut String, mut attributes: Attributes<'_>) {
+        for attribute in attributes.by_ref() {
             *out += &attribute.key.map_or(String::new(), |key| format!("{}=", key.as_text().unwrap()));
             match attribute.value {
                 Value::Decimal(text) => *out += &format!("{text} "),
@@ -718,6 +718,7 @@ fn metadata_of_an_index_has_values_of_all_kinds() {
                 },
             }
         }
+        assert_eq!(attributes.error(), None);
     }
     let mut out = String::new();
     walk(&mut out, index.metadata());

@@ -35,7 +35,12 @@ fn warning(code: &str) -> Warning {
 /// All warnings of a file, including those of its pairs.
 fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
     let pairs = match file.as_tens().unwrap().pairs() {
-        Ok(pairs) => pairs.warnings().bits(),
+        Ok(pairs) => {
+            // Verifying finds the same.
+            let verified = file.tensors().next().unwrap().verify().unwrap();
+            assert_eq!(verified.warnings.bits(), pairs.warnings().bits());
+            pairs.warnings().bits()
+        }
         Err(error) if error.kind() == ErrorKind::UnsupportedLayout => 0,
         Err(error) => return Err(error),
     };

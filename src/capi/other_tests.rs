@@ -95,6 +95,12 @@ fn verifying_and_ranges() {
         ok!(tenslice_component_verify_scratch(part, length), tenslice_component_verify(part, verified, error));
         ok!(tenslice_component_verify_with(part, null(), scratch, 64, verified, error));
         assert_eq!(verified.read().verified + verified.read().without_digest, 1);
+        infos!(about: tenslice_component_info);
+        places!(tensors: tenslice_cursor);
+        open(fixture!("v0.1/checksum_crc32c.zt"), file);
+        ok!(tenslice_file_tensors(file, tensors), tenslice_tensors_next(tensors, tensor, error));
+        ok!(tenslice_tensor_data(tensor, part, error), tenslice_component_get_info(part, about));
+        assert!(text(about.read().digest).starts_with(b"crc32c:"));
         let inside = call!(tenslice_component_read_range(part, null(), 0, part.cast(), 16, scratch, 64, error));
         assert_eq!(inside, code(ErrorKind::InvalidArgument));
     }
