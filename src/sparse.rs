@@ -40,7 +40,7 @@ impl<'a> Column<'a> {
     }
 
     /// Returns number `i` as an index; `None` if it is negative or does not exist.
-    fn index(&self, i: u64) -> Option<u64> {
+    pub(crate) fn index(&self, i: u64) -> Option<u64> {
         let bytes = self.element(i)?;
         match self.dtype {
             DType::U8 => u8::from_bytes(bytes, self.order).map(u64::from),

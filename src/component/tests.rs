@@ -260,3 +260,48 @@ fn caps_are_what_works() {
     let has_zstd = BuiltIn::decodes(Encoding::Zstd);
     assert_eq!(seen[5], Caps { bytes: false, range: has_zstd, decode: has_zstd, verify: has_zstd });
 }
+
+/// Numbers of a column are what the file means, in either byte order, whether they were converted when they were decoded or
+/// are converted when they are read.
+#[test]
+fn columns_in_either_byte_order() {
+    let numbers: Vec<u32> = (0..1000_u32).map(|i| i.wrapping_mul(0x0102_0305)).collect();
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let bytes_of =
+            |number: &u32| if order == ByteOrder::Big { number.to_be_bytes() } else { number.to_le_bytes() };
+        let bytes: Vec<u8> = numbers.iter().flat_map(bytes_of).collect();
+        let frames = stream(&bytes, 1024);
+        for (file, encoding) in [(&bytes, Encoding::Raw), (&frames, Encoding::ZstdSeekable)] {
+            for (dtype, storage) in [(Some(DType::U32), None), (None, Some(DType::U32))] {
+                let mut component = component(file, encoding, 4000, "");
+                let record = component.record_mut();
+                (record.dtype, record.storage, record.order) = (dtype, storage, order);
+                let mut scratch = vec![0; 4000];
+                let column = component.column(&mut Libzstd::default(), &mut &mut scratch[..]).unwrap();
+                let read = (0..1000).map(|i| column.index(i).unwrap());
+                assert!(read.eq(numbers.iter().map(|number| u64::from(*number))), "{order:?} {encoding:?} {dtype:?}");
+            }
+        }
+    }
+}
+
+/// What does not fill whole elements is refused, in place and decoded.
+#[test]
+fn parts_of_elements() {
+    let bytes = content(4001);
+    let frames = stream(&bytes, 1024);
+    for (dtype, is_refused) in [(DType::F32, true), (DType::U8, false)] {
+        let mut raw = component(&bytes, Encoding::Raw, 4001, "");
+        raw.record_mut().dtype = Some(dtype);
+        let mut encoded = component(&frames, Encoding::ZstdSeekable, 4001, "");
+        encoded.record_mut().dtype = Some(dtype);
+        let decoded = &mut [0; 4001];
+        let errors = [
+            raw.aligned_bytes(1).err(),
+            raw.read_into_with(&mut Libzstd::default(), decoded).err(),
+            encoded.read_into_with(&mut Libzstd::default(), decoded).err(),
+        ];
+        let expected = is_refused.then_some(ErrorKind::PartialElement);
+        assert!(errors.iter().all(|error| error.map(|error| error.kind()) == expected), "{dtype:?} {errors:?}");
+    }
+}
