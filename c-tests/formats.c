@@ -861,7 +861,7 @@ static void accepted_with_a_warning(const char *folder)
 
     b = load(folder, "npz/stored.npz");
     padded.size = b.size + 5000;
-    padded.data = malloc(padded.size);
+    padded.data = (unsigned char *)malloc(padded.size);
     CHECK(padded.data != NULL);
     memcpy(padded.data, b.data, b.size);
     memset(padded.data + b.size, 0xff, 5000); /* erased flash */

@@ -286,20 +286,17 @@ pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
             | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' => {
                 out.text("\\u{");
-                hexadecimal(out, u32::from(character).into());
+                let code = u32::from(character);
+                for shift in [12, 8, 4, 0] {
+                    let digit = code.wrapping_shr(shift) & 0xf;
+                    if code.wrapping_shr(shift) > 0 || shift == 0 {
+                        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
+                    }
+                }
                 out.text("}");
             }
             _ => out.text(character.encode_utf8(&mut [0; 4])),
         }
-    }
-}
-
-/// Writes a number in hexadecimal digits.
-fn hexadecimal(out: &mut impl Out, number: u64) {
-    let digits = 16_u32.saturating_sub((number | 1).leading_zeros().wrapping_shr(2));
-    for place in (0..digits).rev() {
-        let digit = u32::try_from(number.wrapping_shr(place.wrapping_mul(4)) & 0xf).unwrap_or(0);
-        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
     }
 }
 

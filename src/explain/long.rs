@@ -3,8 +3,9 @@
 //! Depends on `super`, `place`, `error`, `bytes`, `format`. Programs for chips do without: `short.rs` takes its place.
 #![forbid(unsafe_code)]
 
-use super::{Out, bytes, colon, hexadecimal, is_out_of_file, number, quoted};
+use super::{Out, bytes, colon, is_out_of_file, number, quoted};
 use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;
 use crate::error::{Error, ErrorKind};
 use crate::format::{self, Context};
@@ -98,8 +99,17 @@ pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
     // Otherwise they are elsewhere in memory: the caller has read them.
     if address & ALIGNED != 0 {
         out.text(": they begin at address 0x");
-        hexadecimal(out, crate::bytes::num::to_u64(address));
+        hexadecimal(out, to_u64(address));
         number(out, ", which is byte ", extent.offset);
         out.text(" of the file");
+    }
+}
+
+/// Writes a number in hexadecimal digits.
+fn hexadecimal(out: &mut impl Out, number: u64) {
+    let digits = 16_u32.saturating_sub((number | 1).leading_zeros().wrapping_shr(2));
+    for place in (0..digits).rev() {
+        let digit = u32::try_from(number.wrapping_shr(place.wrapping_mul(4)) & 0xf).unwrap_or(0);
+        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
     }
 }

@@ -17,9 +17,15 @@ const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
 /// The length of the longest possible comment of an archive.
 const MAX_COMMENT: u64 = 0xffff;
-/// How many bytes at the end are searched for an archive that padding follows (zeros, line ends, erased flash), at first and
-/// if most of them are padding: our own limit.
-const PADDED: [u64; 3] = [1 << 17, 1 << 20, 1 << 24];
+/// How many bytes at the end are searched, and whether padding may follow the archive in them (zeros, line ends, erased
+/// flash). For more padding than the last of them our own limit is reached.
+const REACHES: [(u64, bool); 5] = [
+    (LOCATOR.saturating_add(END_64).saturating_add(END), false),
+    (END.saturating_add(MAX_COMMENT), false),
+    (1 << 17, true),
+    (1 << 20, true),
+    (1 << 24, true),
+];
 /// Larger directories are refused: positions in them have 32 bits.
 const MAX_DIRECTORY: u64 = 1 << 30;
 
@@ -35,25 +41,24 @@ pub(super) struct Directory<'a> {
 /// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
 /// the last bytes alone are searched first. If there is none, padding may follow the archive. Returns whether it does.
 fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
-    for reach in [LOCATOR.saturating_add(END_64).saturating_add(END), END.saturating_add(MAX_COMMENT)] {
+    for (reach, may_be_padded) in REACHES {
         let (start, tail) = last_bytes(opening, reach)?;
-        if let Some(at) = last_record(start, tail, tail.len()) {
-            return Ok((at, false));
-        }
-    }
-    for reach in PADDED {
-        let (start, tail) = last_bytes(opening, reach)?;
-        let used = tail.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | 0xff));
-        let used = used.map_or(0, |last| last.saturating_add(1));
+        let used = if may_be_padded { without_padding(tail) } else { tail.len() };
         if let Some(at) = last_record(start, tail, used) {
-            return Ok((at, true));
+            return Ok((at, may_be_padded));
         }
-        // The record may be before these bytes only if most of them are padding.
-        if used > tail.len().wrapping_shr(1) {
+        // The record of a padded archive may be before these bytes only if most of them are padding.
+        if may_be_padded && used > tail.len().wrapping_shr(1) {
             break;
         }
     }
     Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), opening.input.length()))
+}
+
+/// The number of bytes before the padding at the end.
+fn without_padding(tail: &[u8]) -> usize {
+    let last = tail.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | 0xff));
+    last.map_or(0, |last| last.saturating_add(1))
 }
 
 /// The last bytes of the file, and where they begin.
