@@ -83,13 +83,13 @@ int main(void)
     AT(tenslice_gguf_file_info, part_count, 32);
     AT(tenslice_gguf_file_info, part_tensors, 40);
 
-    SIZE(tenslice_gguf_tensor_info, 56 + S);
+    SIZE(tenslice_gguf_tensor_info, 88 + S);
     AT(tenslice_gguf_tensor_info, ggml_type, 4);
     AT(tenslice_gguf_tensor_info, name, 8);
     AT(tenslice_gguf_tensor_info, ne, 8 + S);
-    AT(tenslice_gguf_tensor_info, offset, 40 + S);
-    AT(tenslice_gguf_tensor_info, rank, 48 + S);
-    AT(tenslice_gguf_tensor_info, reserved, 52 + S);
+    AT(tenslice_gguf_tensor_info, offset, 72 + S);
+    AT(tenslice_gguf_tensor_info, rank, 80 + S);
+    AT(tenslice_gguf_tensor_info, reserved, 84 + S);
 
     SIZE(tenslice_ztensor2_shard, 16 + 2 * S);
     AT(tenslice_ztensor2_shard, reserved, 4);

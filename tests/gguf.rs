@@ -237,7 +237,7 @@ fn alignments() {
             assert!(file.warnings().is_empty());
         }
     }
-    let rule = "3: alignment: the alignment must be a power of two, at least 8, of type u32";
+    let rule = "3: alignment: general.alignment must be a power of two, at least 8, of type u32";
     let value = FIRST + 8 + 17 + 4;
     for alignment in [0, 1, 2, 4, 24, 40, 48, 0x8000_0001, u32::MAX] {
         let bytes = pair("general.alignment", &Meta::U32(alignment));

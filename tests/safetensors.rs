@@ -763,7 +763,7 @@ fn an_index_that_is_refused() {
         assert_eq!((kind, item), (ErrorKind::InvalidName, Item::Value), "{file}");
         assert!(text.ends_with(&format!("{file}\"}}}}")) && at.starts_with('"') && !at.starts_with("\"f"), "{at}");
         let message = Index::open(text.as_bytes()).unwrap_err().explain(text.as_bytes()).to_string();
-        assert!(message.contains("the name of a file must not lead out of its folder"), "{message}");
+        assert!(message.contains("the path of a file must stay in the folder"), "{message}");
     }
     for file in [
         "...", "..a", "a..", " ", "~", "a b", "\u{e9}", "C", "a/b", "./a", "./a/./b", "a//b", ".../a", "a/..b",

@@ -40,7 +40,9 @@ fn tensor_files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
             // A link may lead to a file, but not to a folder: it may be one above.
             if entry.file_type()?.is_dir() {
                 folders.push(path);
-            } else if path.is_file() && is_tensor_file(&path) {
+            } else if path.is_file() && is_tensor_file(&path)
+                || path.is_symlink() && !path.exists() && has_ending(&path)
+            {
                 found.push(path);
             }
         }
@@ -91,11 +93,16 @@ fn is_index(path: &Path) -> bool {
     name.contains(".safetensors.index.") && name.ends_with(".json")
 }
 
+/// Returns true if the name is that of a tensor file or of an index.
+fn has_ending(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path)
+}
+
 /// Returns true if the name or the first bytes are those of a tensor file. Other files are ZIP archives as well: of an NPZ
 /// archive, the first entry is an array.
 fn is_tensor_file(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path) {
+    if has_ending(path) {
         return true;
     }
     let mut head = Vec::new();

@@ -107,6 +107,25 @@ fn verifying_and_ranges() {
 }
 
 #[test]
+fn numbers_that_are_not_aligned() {
+    let mut moved = Vec::<u64>::with_capacity(8);
+    // SAFETY: the calls get what the header asks for.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, part: tenslice_component, error: tenslice_error);
+        places!(data: tenslice_bytes);
+        open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_data(tensor, part, error));
+        for (shift, expected) in [(0, OK), (1, code(ErrorKind::Misaligned)), (4, code(ErrorKind::Misaligned))] {
+            let bytes = moved.as_mut_ptr().cast::<u8>().add(shift);
+            bytes.write_bytes(0, 48);
+            ok!(tenslice_component_with_bytes(part, bytes.cast_const().cast(), 48, part, error));
+            let found = call!(tenslice_component_bytes(part, DType::F64.code().into(), data, error));
+            assert!(found == expected || cfg!(target_endian = "big"), "{shift} {found}");
+        }
+    }
+}
+
+#[test]
 fn components_in_shards() {
     let (bytes, other) = (fixture!("v2/shards.zt"), fixture!("v2/shards-base.zt"));
     // SAFETY: the calls get what the header asks for.

@@ -74,7 +74,6 @@ const PYTORCH: &str =
 const BEFORE_GGUF: &[(&[u8], &str, bool)] = &[
     (b"tjgg", "this is a model in GGJT version ", true),
     (b"fmgg", "this is a model in GGMF version ", true),
-    (b"algg", "this is a LoRA adapter in GGLA version ", true),
     (b"lmgg", "this is a model in the first, unversioned format of ggml (GGML)", false),
 ];
 
@@ -118,6 +117,12 @@ fn before_gguf(head: &[u8]) -> Option<Phrase> {
         let bytes = head.get(at..)?.first_chunk::<4>()?;
         Some(u32::from_le_bytes(*bytes))
     };
+    if head.starts_with(b"algg") {
+        let what =
+            ", a format of ggml from before GGUF: convert the original with convert_lora_to_gguf.py of llama.cpp";
+        let version = number(4).filter(|version| *version < 100)?;
+        return Some([("this is a LoRA adapter in GGLA version ", Some(version.into())), (what, None), ("", None)]);
+    }
     let (_, name, has_version) = BEFORE_GGUF.iter().find(|(magic, _, _)| head.starts_with(magic))?;
     let first = number(4)?;
     if *has_version {
@@ -142,6 +147,25 @@ fn compressed_by_bzip2(head: &[u8]) -> Option<Phrase> {
 
 /// A pickle of Python: its protocol, an opcode that objects begin with, and the opcode at the end.
 fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
+    // Protocols 0 and 1 do not state themselves: what dicts, lists and objects begin with.
+    const OLD: [&[u8]; 10] = [
+        b"(dp",
+        b"(lp",
+        b"(ip",
+        b"(c",
+        b"ccopy_reg\n",
+        b"cnumpy",
+        b"c__builtin__\n",
+        b"ccollections\n",
+        b"}q\0",
+        b"]q\0",
+    ];
+    let ends = || input.get(Extent::new(input.length().checked_sub(1)?, 1)).map(|last| last == b".");
+    if OLD.iter().any(|start| head.starts_with(start)) && ends() == Some(true) {
+        return Some(phrase(
+            "this is a pickle of Python, which can run code when it is loaded: save its arrays as NPY or safetensors instead",
+        ));
+    }
     let [0x80, protocol @ 2..=5, rest @ ..] = head else { return None };
     // From protocol 4 on, with the length of a frame before it.
     let framed = rest.strip_prefix(b"\x95").and_then(|frame| frame.get(8..)).unwrap_or(rest);
@@ -197,10 +221,12 @@ fn inside(available: &[u8]) -> Option<Phrase> {
             [b'G', b'G', b'U', b'F', 1..=3, 0, 0, 0]
                 | [b'G', b'G', b'U', b'F', 0, 0, 0, 3]
                 | [0x93, b'N', b'U', b'M', b'P', b'Y', 1..=3, 0]
+                | [b'P', b'K', 3, 4, 10..=63, 0, _, _]
         )
     })?;
     let name = match searched.get(at) {
         Some(b'G') => "a GGUF file begins at byte ",
+        Some(b'P') => "a ZIP archive, such as NPZ, begins at byte ",
         _ => "an NPY array begins at byte ",
     };
     let at = to_u64(at);
@@ -315,7 +341,8 @@ fn is_text(head: &[u8], is_whole: bool) -> bool {
 /// What begins with `<`.
 fn markup(text: &[u8]) -> &'static str {
     let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    if begins(b"<!doctype html") || begins(b"<html") || begins(b"<head") || begins(b"<body") {
+    let is_page = begins(b"<?xml") && text.windows(5).any(|word| word.eq_ignore_ascii_case(b"<html"));
+    if is_page || begins(b"<!doctype html") || begins(b"<html") || begins(b"<head") || begins(b"<body") {
         "this is a web page (HTML), not the file itself: the download failed, or needs a login"
     } else if begins(b"<?xml") {
         "this is XML, not a tensor file: if it was downloaded, it may be the error message of the server"

@@ -199,9 +199,9 @@ fn names_of_one_hash_are_told_apart() {
     };
     let header = format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","));
     let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-    let file = crate::File::open(&bytes).unwrap();
-    let mut words = vec![0; file.index_length().unwrap()];
-    let index = file.index(&mut words).unwrap();
+    let file = AnyFile::open(&ParseContext::of(Input::from(&bytes[..]))).ok().unwrap();
+    let mut words = vec![0; length(4).unwrap()];
+    let index = Index::new(file, Warnings::default(), 4, &mut words).unwrap();
     assert_eq!(index.order, Order::Slots(0));
     for (name, number) in names.iter().zip(0..) {
         assert_eq!(index.find(name).unwrap().index(), number);

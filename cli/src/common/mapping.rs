@@ -30,7 +30,12 @@ pub fn map(path: &Path) -> io::Result<Mapping> {
         io::stdin().lock().read_to_end(&mut bytes)?;
         return Ok(Mapping::Read(bytes));
     }
-    let mut file = File::open(path)?;
+    let mut file = File::open(path).map_err(|error| match path.read_link() {
+        Ok(target) if error.kind() == io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), format!("it is a link to {}, which is missing", target.display()))
+        }
+        _ => error,
+    })?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a folder"));

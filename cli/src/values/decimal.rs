@@ -16,21 +16,19 @@ pub enum LongDouble {
 impl LongDouble {
     /// Determines the form of elements of 16 bytes, little-endian. Padding is usually 0, but may be anything.
     pub fn of<'b>(elements: impl Iterator<Item = &'b [u8; 16]>) -> Self {
-        let (mut has_no_padding, mut may_be_x87, mut may_be_binary128, mut is_zero) = (true, true, true, true);
+        let (mut has_no_padding, mut may_be_x87, mut may_be_binary128, mut numbers) = (true, true, true, 0_u32);
         for bytes in elements {
             has_no_padding &= bytes[10..].iter().all(|byte| *byte == 0);
             may_be_x87 &= x87(bytes).is_some();
-            is_zero &= bytes[..10].iter().all(|byte| *byte == 0);
-            // Numbers that a double has, more or less: padding would rarely look like them.
-            let exponent = i32::from(u16::from_le_bytes([bytes[14], bytes[15]]) & 0x7fff);
-            let is_usual = (exponent - 0x3fff).abs() < 1100 || exponent == 0x7fff;
-            may_be_binary128 &= is_usual || bytes[..15].iter().all(|byte| *byte == 0);
+            numbers = numbers.saturating_add(is_usual([bytes[8], bytes[9]]).into());
+            may_be_binary128 &= is_usual([bytes[14], bytes[15]]) || bytes[..15].iter().all(|byte| *byte == 0);
         }
         match (may_be_x87, may_be_binary128) {
             (true, _) if has_no_padding => Self::X87,
             (true, false) => Self::X87,
-            // Zeros with padding that always looks like a number are less likely.
-            (true, true) if is_zero => Self::Binary128,
+            // What is left in padding may look like the end of a binary128 each time. Of those, one in thirty looks like a
+            // number of x86.
+            (true, true) if numbers > 1 => Self::X87,
             (false, true) => Self::Binary128,
             _ => Self::Unknown,
         }
@@ -41,7 +39,7 @@ impl LongDouble {
         match self {
             Self::X87 => "long double, read as the 80-bit floats of x86",
             Self::Binary128 => "long double, read as IEEE 754 binary128",
-            Self::Unknown => "long double of an unknown machine: bytes",
+            Self::Unknown => "long double in a form that is not certain: bytes",
         }
     }
 
@@ -53,6 +51,12 @@ impl LongDouble {
             _ => None,
         }
     }
+}
+
+/// Returns true for the sign and exponent of a number that a double has, more or less.
+fn is_usual(top: [u8; 2]) -> bool {
+    let exponent = u16::from_le_bytes(top) & 0x7fff;
+    exponent.abs_diff(0x3fff) < 1100 || exponent == 0x7fff
 }
 
 /// The number in the first ten bytes. One of exponent 0 but zero would be less than 10^-4931: it is something else.
@@ -203,7 +207,18 @@ mod tests {
         garbage[10..].copy_from_slice(&[7, 9, 3, 200, 17, 93]);
         assert_eq!(of(&[of_double(1.0), of_double(0.1), [0; 16]]), LongDouble::X87);
         assert_eq!(of(&[garbage, of_double(3.0)]), LongDouble::X87);
-        assert_eq!(of(&[quad(0), quad(77)]), LongDouble::Binary128);
+        let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555_u128.to_le_bytes();
+        assert_eq!(of(&[quad(0), quad(77), third]), LongDouble::Binary128);
+        // Zeros of x86 beside something else, or numbers without digits.
+        assert_eq!(of(&[quad(0), quad(77)]), LongDouble::Unknown);
+        // Padding that is left of doubles.
+        let left = |x: f64| {
+            let mut bytes = of_double(x);
+            bytes[10..].copy_from_slice(&(x * 3.7).to_le_bytes()[2..]);
+            bytes
+        };
+        assert_eq!(of(&[left(0.3), left(-1.7), left(0.0)]), LongDouble::X87);
+        assert_eq!(of(&[left(0.3)]), LongDouble::Unknown);
         // Two doubles of PowerPC, the second one 0.
         let mut two = [0; 16];
         two[..8].copy_from_slice(&1.5_f64.to_le_bytes());

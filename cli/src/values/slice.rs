@@ -37,6 +37,8 @@ impl Span {
 /// Reads `0:4,...,-1` as NumPy does: an index or `start:end:step` for each dimension, negative ones counted from its end.
 /// `...` stands for as many dimensions as are missing; those at the end may be left out.
 pub fn parse(text: &str, shape: &[u64]) -> Result<Vec<Span>, String> {
+    // A comma may follow the last index.
+    let text = text.trim().strip_suffix(',').filter(|rest| !rest.trim().is_empty()).unwrap_or(text);
     let mut parts: Vec<&str> =
         if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() };
     let ellipsis = parts.iter().position(|part| *part == "...").unwrap_or(parts.len());
@@ -241,11 +243,14 @@ mod tests {
             ("...,1", of(&[0, 1, 2, 3], ":"), of(&[1], "1")),
             ("1,...", of(&[1], "1"), all.clone()),
             ("1,...,2", of(&[1], "1"), of(&[2], "2")),
+            ("1,", of(&[1], "1"), all.clone()),
             ("-4,::9", of(&[0], "0"), of(&[0], "0:5:9")),
         ] {
             assert_eq!(spans(text), Ok(vec![rows, columns]), "{text}");
         }
-        for wrong in ["4", "-5", "0,0,0", "0,...,0,0", "a", "::0", "1:2:3:4", "...,...", "....", "1:...", "::a"] {
+        for wrong in
+            ["4", "-5", "0,0,0", "0,...,0,0", ",", "0,,", "a", "::0", "1:2:3:4", "...,...", "....", "1:...", "::a"]
+        {
             assert!(spans(wrong).is_err(), "{wrong}");
         }
         for (text, length) in [("::-1", 0), (":", 0), ("-1:", 0), ("5:", 3)] {

@@ -258,6 +258,17 @@ fn a_linked_cache_is_listed_once() {
     let text = out(&["verify", folder.as_path().to_str().unwrap()]);
     assert_eq!((text.matches(": ok").count(), text.matches("index.json").count()), (2, 1), "{text}");
     assert!(text.contains("snapshots/1/quantized.gguf") && !text.contains("blobs"), "{text}");
+    // A link that leads nowhere is not passed over.
+    let broken = folder.path("snapshots/1/broken.safetensors");
+    std::os::unix::fs::symlink("../../blobs/ee", &broken).unwrap();
+    let checked = run(&["verify", folder.as_path().to_str().unwrap()]);
+    assert_eq!(checked.status, 1);
+    assert!(
+        checked.err.contains("broken.safetensors: it is a link to ../../blobs/ee, which is missing"),
+        "{}",
+        checked.err
+    );
+    std::fs::remove_file(&broken).unwrap();
     // Another file of the second revision is another file.
     std::fs::remove_file(folder.path("snapshots/2/quantized.gguf")).unwrap();
     folder.write("snapshots/2/quantized.gguf", &std::fs::read(fixture("gguf/c_writer.gguf")).unwrap());

@@ -118,7 +118,9 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
                 Some("there is no such type of value, or a truth value is not 0 or 1")
             }
             (ErrorKind::TooMany, Item::Shape) => Some("a tensor has at most 8 dimensions"),
-            (ErrorKind::InvalidAlignment, _) => Some("the alignment must be a power of two, at least 8, of type u32"),
+            (ErrorKind::InvalidAlignment, _) => {
+                Some("general.alignment must be a power of two, at least 8, of type u32")
+            }
             _ => None,
         },
         ..Context::default()

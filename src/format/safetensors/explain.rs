@@ -71,7 +71,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             (ErrorKind::UnexpectedType, Item::Value) => Some("values of the metadata must be strings"),
             (ErrorKind::NegativeLength, _) => Some("the data ends before it begins"),
             (ErrorKind::Overlap, _) => Some("the data of two tensors overlaps"),
-            (ErrorKind::InvalidName, _) => Some("the name of a file must not lead out of its folder"),
+            (ErrorKind::UnexpectedType, Item::Tensors) => Some("\"weight_map\" must be an object"),
+            (ErrorKind::InvalidName, _) => {
+                Some("the path of a file must stay in the folder: no `..`, no root or drive, and `/` between names")
+            }
             _ => None,
         },
         ..Context::default()
