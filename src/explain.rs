@@ -142,20 +142,16 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
 #[inline] // called once
 fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (kind, detail) = (error.kind(), error.kind().shown().detail());
-    let is_placed = match (detail, context.offset, context.length) {
-        (Detail::Place, Some(offset), Some(length)) if is_out_of_file(error) => {
-            // Outside a file whose length is not known, it says nothing.
-            if let Some(file_length) = file_length {
-                bytes(out, "", length);
-                number(out, " at offset ", offset);
-                out.text(if length == 1 { " extends" } else { " extend" });
-                bytes(out, " past the end of the file (", file_length);
-                out.text(")");
-                return;
-            }
-            false
+    let is_placed = match (detail, context.offset, context.length, file_length) {
+        (Detail::Place, Some(offset), Some(length), Some(file_length)) if is_out_of_file(error) => {
+            bytes(out, "", length);
+            number(out, " at offset ", offset);
+            out.text(if length == 1 { " extends" } else { " extend" });
+            bytes(out, " past the end of the file (", file_length);
+            out.text(")");
+            return;
         }
-        (Detail::Place, Some(offset), Some(length)) => {
+        (Detail::Place, Some(offset), Some(length), _) => {
             number(out, "offset ", offset);
             number(out, " + length ", length);
             true

@@ -703,3 +703,11 @@ fn inner_products_are_scaled_as_they_need() {
     assert!(product.is_finite());
     assert_eq!((product / 2.25).log2() + f64::from(exponent), 1215.0);
 }
+
+/// A file of one tensor leaves nothing to be compared with memory.
+#[test]
+fn nothing_is_left_to_check() {
+    let bytes = support::fixture("blz/good/nd10_qtt_c64.blz");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.check_length(), file.check(&mut []).unwrap()), (Some(0), file.warnings()));
+}

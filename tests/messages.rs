@@ -409,6 +409,9 @@ fn advice() {
         says(&message, "(copy them with read_into, or place the file at another address");
         // Without the bytes, or where they are aligned, no address is claimed.
         assert!(!error.to_string().contains("address 0x"));
+        for other in [&b""[..], &fixture("v1.2/digests.zt")] {
+            assert!(!error.explain(other).to_string().contains("address 0x"));
+        }
         let elsewhere = fixture("v1.2/dense_all_dtypes.zt");
         if elsewhere.as_ptr().addr().is_multiple_of(16) && at.is_multiple_of(16) {
             assert!(!error.explain(&elsewhere[..]).to_string().contains("address 0x"));
@@ -427,6 +430,27 @@ fn advice() {
     );
     let encoded = tensor.component("data").unwrap().bytes().unwrap_err();
     says(&encoded.explain(&bytes[..]).to_string(), "(read_into decodes it)");
+}
+
+/// Bytes in a shard are in another file.
+#[test]
+fn advice_about_shards() {
+    let bytes = file(
+        &[object("a", &[1], "dense", vec![Part { shard: Some("s"), ..part("data", "f32", &[0; 4]) }])],
+        &[("s", 9000, xxh3(&[0; 9000]))],
+    );
+    let opened = File::open(&bytes).unwrap();
+    let data = opened.find("a").unwrap().data().unwrap();
+    let short = data.with_shard(&[0; 8]).unwrap_err();
+    says(&short.explain(&bytes[..]).to_string(), "the component extends past the end of its shard");
+    let room = vec![0_u64; 2000];
+    let of_shard: &[u8] = zerocopy::IntoBytes::as_bytes(&room[..]);
+    let moved = data.with_shard(&of_shard[1..]).unwrap();
+    let error = moved.as_slice::<f32>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Misaligned);
+    let message = error.explain(&bytes[..]).to_string();
+    says(&message, "copy them with read_into");
+    assert!(!message.contains("address 0x"), "{message}");
 }
 
 /// The key of an attribute whose value is wrong.

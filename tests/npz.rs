@@ -1200,3 +1200,10 @@ fn compressed_entries_of_a_source_are_described() {
     let error = described(&file.find("a").unwrap(), &mut BuiltIn::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotInMemory);
 }
+
+/// The built-in decoder has the start of a stream of deflate alone.
+#[test]
+fn other_streams_have_no_start() {
+    let started = BuiltIn::default().decode_start(Encoding::Zstd, &[], &mut []);
+    assert_eq!(started, Err(DecodeError::Unsupported));
+}

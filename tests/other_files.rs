@@ -148,6 +148,16 @@ fn pickles_and_pytorch() {
         is_named(&bytes, &[&format!("this is a pickle of Python (protocol {protocol})"), "can run code"]);
         is_unnamed(&bytes[..bytes.len() - 1]);
     }
+    // As `pickle.dumps(..., protocol=0)` and 1 write dicts, lists and arrays.
+    for bytes in [
+        &b"(dp0\nVa\np1\nI1\ns."[..],
+        b"(lp0\nI1\naI2\naI3\na.",
+        b"cnumpy.core.multiarray\n_reconstruct\np0\n.",
+        b"ccollections\nOrderedDict\np0\n(tR.",
+        b"}q\0U\x01aq\x01K\x01s.",
+    ] {
+        is_named(bytes, &["this is a pickle of Python, which can run code"]);
+    }
     is_unnamed(b"\x80\x06}q\x00.........");
     let mut long = pickled(2);
     long.splice(2..2, b"]q\x00".repeat(5000));
@@ -304,6 +314,9 @@ fn other_headers() {
         );
         is_named(&[&noise(at)[..], b"\x93NUMPY\x01\0v\0{"].concat(), &[&format!("an NPY array begins at byte {at}")]);
     }
+    // The archive begins before the array in it.
+    let archive = [&noise(50)[..], b"PK\x03\x04\x14\0\0\0", &noise(40), b"\x93NUMPY\x01\0v\0{"].concat();
+    is_named(&archive, &["a ZIP archive, such as NPZ, begins at byte 50", "tail -c +51"]);
     let http = b"HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\n";
     is_named(&[&http[..], gguf].concat(), &["a GGUF file begins at byte 39"]);
     is_named(&[&[0; 64][..], b"GGUF\0\0\0\x03"].concat(), &["a GGUF file begins at byte 64"]);

@@ -102,10 +102,8 @@ fn counts(input: Input<'_>, item: Item, at: u64) -> Option<Phrase> {
     let found = u64::from(u32::from_le_bytes(*found));
     let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of)?;
     let table = ("the table of chunk offsets has ", Some(found));
-    if header.chunksize() == 0 {
-        return (found & 7 != 0).then_some([table, (" bytes, but each offset takes 8", None), ("", None)]);
-    }
-    let count = count_of(header.nbytes(), header.chunksize());
+    let chunk = Some(header.chunksize()).filter(|size| *size > 0)?;
+    let count = count_of(header.nbytes(), chunk);
     let counted = (" bytes, but the header says that there are ", Some(count));
     let differs = count.checked_mul(8) != Some(found);
     differs.then_some([table, counted, (" chunks, each with an offset of 8 bytes", None)])

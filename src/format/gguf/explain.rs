@@ -73,14 +73,12 @@ fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a
     let at = error.offset().filter(|_| error.item() == Item::Value)?;
     let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
     file.read_counts(&mut reader).ok()?;
-    for _ in 0..file.pairs {
+    let key = (0..file.pairs).find_map(|_| {
         let key = reader.string().ok()?;
         let is_whole = reader.kind().and_then(|kind| reader.skip_value(kind)).is_ok();
-        if !is_whole || reader.position() > at {
-            return core::str::from_utf8(key).ok().map(Text::from);
-        }
-    }
-    None
+        (!is_whole || reader.position() > at).then_some(key)
+    });
+    core::str::from_utf8(key?).ok().map(Text::from)
 }
 
 /// What a part of a model states, if another number was expected.

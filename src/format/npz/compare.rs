@@ -96,11 +96,9 @@ impl<'a> NpzFile<'a> {
 
     /// How many names the largest record has whose names opening has left.
     pub(super) fn most_fields(&self) -> u32 {
-        if !npy::Names::ARE_COMPARED {
-            return 0;
-        }
         let (mut at, mut most) = (0, 0);
-        while let Ok(Some((entry, array))) = self.next_array(at) {
+        while npy::Names::ARE_COMPARED {
+            let Ok(Some((entry, array))) = self.next_array(at) else { break };
             most = most.max(self.fields_left(&array).map_or(0, |header| header.names.length(header.descr)));
             at = entry.next;
         }
@@ -109,12 +107,8 @@ impl<'a> NpzFile<'a> {
 
     /// The header of an array with a record whose names opening has left.
     fn fields_left<'r>(&self, array: &'r Array<'a>) -> Option<&'r Header<'a>> {
-        match &array.contents {
-            Contents::Stored(header, _, warnings) => {
-                Some(header).filter(|_| warnings & Warning::NamesUnchecked.bit() != 0)
-            }
-            _ => None,
-        }
+        let Contents::Stored(header, _, warnings) = &array.contents else { return None };
+        Some(header).filter(|_| warnings & Warning::NamesUnchecked.bit() != 0)
     }
 }
 

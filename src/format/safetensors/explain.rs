@@ -22,19 +22,19 @@ use crate::vocab::DType;
 #[cfg(not(target_os = "none"))]
 fn end_of_data(header: &[u8]) -> u64 {
     let (mut reader, mut entry, mut last) = (Reader::new(header, 0), Entry::blank(), 0);
-    if reader.begin(b'{').is_none() {
-        return last;
-    }
-    while let Some(true) = reader.more(b'}') {
-        let Some(name) = reader.key() else { break };
-        let read = if name.means(METADATA) { reader.skip_value(1) } else { entry.read(&mut reader) };
-        if read.is_none() {
-            break;
+    let mut read = || {
+        reader.begin(b'{')?;
+        while reader.more(b'}')? {
+            if reader.key()?.means(METADATA) {
+                reader.skip_value(1)?;
+            } else {
+                entry.read(&mut reader)?;
+                last = last.max(entry.end);
+            }
         }
-        if !name.means(METADATA) {
-            last = last.max(entry.end);
-        }
-    }
+        Some(())
+    };
+    let _ = read(); // as far as it goes
     last
 }
 
