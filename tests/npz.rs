@@ -1207,3 +1207,24 @@ fn other_streams_have_no_start() {
     let started = BuiltIn::default().decode_start(Encoding::Zstd, &[], &mut []);
     assert_eq!(started, Err(DecodeError::Unsupported));
 }
+
+/// The end of an archive that is cut off is not searched for in all of the file.
+#[test]
+fn a_cut_archive_asks_for_little() {
+    let mut bytes = Archive::default().add("a.npy", ARRAY).bytes.clone();
+    bytes.resize(3 << 20, b'x');
+    let mut source = Source::new(bytes.len() as u64);
+    let mut asked = 0;
+    let error = loop {
+        match File::open_source(&source) {
+            Ok(Opened::Need(need)) => {
+                let from = need.extent.offset as usize;
+                asked = asked.max(need.extent.length);
+                source.add(need.extent.offset, &bytes[from..from + need.extent.length as usize]).unwrap();
+            }
+            Ok(Opened::File(_)) => panic!("it has no end"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((error.kind(), asked), (ErrorKind::Truncated, 1 << 17));
+}

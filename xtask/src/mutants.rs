@@ -27,9 +27,9 @@ use tests::{Outcome, Tests};
 
 pub const USAGE: &str = "cargo run -p xtask -- mutants [--sample N] [--jobs N] [--missed] [--list] [PATH ...]
 
-Changes src/format, src/codec, src/bytes, src/sparse, src/sparse.rs, src/element.rs and src/capi/pointer.rs, or what is at
-each PATH below src, in small ways, and sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt:
-an interrupted run goes on where it was. Where a source or a test is newer than that file, what was missed is tested again.
+Changes the sources of the library (SCOPE in xtask/src/mutants.rs), or what is at each PATH below src, in small ways, and
+sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt: an interrupted run goes on where it was.
+Where a source or a test is newer than that file, what was missed is tested again.
 
   --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
   --only FILE  only those that FILE names, one a line as --list writes them
@@ -39,7 +39,24 @@ an interrupted run goes on where it was. Where a source or a test is newer than 
   --list       list the mutants";
 
 /// What is changed unless paths are given.
-const SCOPE: [&str; 7] = ["format", "codec", "bytes", "sparse", "sparse.rs", "element.rs", "capi/pointer.rs"];
+const SCOPE: [&str; 16] = [
+    "format",
+    "codec",
+    "bytes",
+    "sparse",
+    "sparse.rs",
+    "element.rs",
+    "capi/pointer.rs",
+    "attributes",
+    "component",
+    "component.rs",
+    "distinct.rs",
+    "file.rs",
+    "index.rs",
+    "numbers",
+    "numbers.rs",
+    "tensor.rs",
+];
 /// Compiled in place of another file where the target is a chip: no test here can reach them.
 const ON_CHIPS: [&str; 2] = ["src/sparse/one_by_one.rs", "src/codec/npy/any_fields.rs"];
 /// What no test notices, and why.

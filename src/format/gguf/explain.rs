@@ -9,9 +9,9 @@ use super::{GgufFile, unknown};
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::gguf::{Encoding, Reader};
 #[cfg(not(target_os = "none"))]
-use crate::codec::gguf::{kind, size_of_kind};
+use crate::codec::gguf::size_of_kind;
+use crate::codec::gguf::{Encoding, Reader};
 use crate::error::{Error, ErrorKind};
 #[cfg(not(target_os = "none"))]
 use crate::format::Phrase;
@@ -59,7 +59,8 @@ fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
         reader.string().ok()?;
         let of_value = reader.kind().ok()?;
         let value_at = reader.position();
-        if of_value == kind::ARRAY && value_at.checked_add(4) == Some(at) {
+        // Only the count of an array is behind the type of its elements.
+        if value_at.checked_add(4) == Some(at) {
             return reader.kind().ok().map(size_of_kind).filter(|size| *size > 0);
         }
         reader.skip_value(of_value).ok()?;
