@@ -394,7 +394,8 @@ fn advice() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");
     let mut room = vec![0; bytes.len() + 16];
     let aligned = room.as_ptr().align_offset(16);
-    for shift in [1, 2, 4] {
+    // Big-endian machines cannot use the numbers in place, aligned or not.
+    for shift in [1, 2].into_iter().filter(|_| cfg!(target_endian = "little")) {
         let place = aligned + shift;
         room[place..place + bytes.len()].copy_from_slice(&bytes);
         let bytes = &room[place..place + bytes.len()];
@@ -447,6 +448,9 @@ fn advice_about_shards() {
     let of_shard: &[u8] = zerocopy::IntoBytes::as_bytes(&room[..]);
     let moved = data.with_shard(&of_shard[1..]).unwrap();
     let error = moved.as_slice::<f32>().unwrap_err();
+    if cfg!(target_endian = "big") {
+        return assert_eq!(error.kind(), ErrorKind::ForeignEndian);
+    }
     assert_eq!(error.kind(), ErrorKind::Misaligned);
     let message = error.explain(&bytes[..]).to_string();
     says(&message, "copy them with read_into");

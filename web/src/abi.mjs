@@ -211,6 +211,8 @@ export const WARNING_TEXTS = {
     16777216: "too many unsorted byte ranges to compare without memory; check does",
     33554432: "too many unsorted keys to compare without memory; check does",
     67108864: "chunks were never written; they read as zeros",
+    134217728: "the metadata is null, as MLX writes it; read as none",
+    268435456: "a tensor has more than 4 dimensions, which ggml does not read",
 };
 
 /** The structs: sizes, and the offset, the kind and the count of each field, on wasm32. */
@@ -237,7 +239,7 @@ export const STRUCTS = {
     tenslice_verified: {"size":32,"fields":{"struct_size":[0,"u32"],"warnings":[4,"u32"],"verified":[8,"u64"],"without_digest":[16,"u64"],"unknown_digest":[24,"u64"]}},
     tenslice_safetensors_index: {"size":128,"fields":{}},
     tenslice_gguf_file_info: {"size":48,"fields":{"struct_size":[0,"u32"],"byte_order":[4,"u32"],"alignment":[8,"u32"],"data_offset":[16,"u64"],"part_index":[24,"u64"],"part_count":[32,"u64"],"part_tensors":[40,"u64"]}},
-    tenslice_gguf_tensor_info: {"size":72,"fields":{"struct_size":[0,"u32"],"ggml_type":[4,"u32"],"name":[8,"tenslice_str"],"ne":[24,"u64",4],"offset":[56,"u64"],"rank":[64,"u32"]}},
+    tenslice_gguf_tensor_info: {"size":104,"fields":{"struct_size":[0,"u32"],"ggml_type":[4,"u32"],"name":[8,"tenslice_str"],"ne":[24,"u64",8],"offset":[88,"u64"],"rank":[96,"u32"]}},
     tenslice_npz_entry: {"size":56,"fields":{"struct_size":[0,"u32"],"encoding":[4,"u32"],"name":[8,"tenslice_str"],"offset":[24,"u64"],"length":[32,"u64"],"decoded_length":[40,"u64"],"crc32":[48,"u32"]}},
     tenslice_tens_dimension: {"size":16,"fields":{"struct_size":[0,"u32"],"length":[4,"u32"],"name":[8,"u8"],"is_sparse":[9,"u8"]}},
     tenslice_tens_chunk: {"size":64,"fields":{"struct_size":[0,"u32"],"is_packed":[4,"u32"],"magic":[8,"u8",8],"offset":[16,"u64"],"length":[24,"u64"],"operation":[32,"tenslice_str"],"map":[48,"tenslice_str"]}},
