@@ -79,15 +79,16 @@ impl Writer<'_, '_> {
                     self.token(",");
                 }
                 self.token("(");
+                // No two fields have one name.
                 if self.choices.one_in(6) {
                     self.token("(");
-                    self.quoted("a title");
+                    self.quoted(&format!("a title{k}"));
                     self.token(",");
-                    self.quoted("x\\'y");
+                    self.quoted(&format!("x\\'y{k}"));
                     self.token(")");
                 } else {
                     let name = self.choices.of(&["x", "", "f0", "\\x41\\n"]);
-                    self.quoted(name);
+                    self.quoted(&if k > 0 { format!("{name}{k}") } else { name.into() });
                 }
                 self.token(",");
                 let has_shape = self.choices.one_in(3);
