@@ -235,7 +235,7 @@ fn bits_of_what_can_be_done() {
     }
 }
 
-/// Of no elements the address does not matter.
+/// Of no elements the address does not matter; the byte order does.
 #[test]
 #[cfg(feature = "safetensors")]
 fn no_elements_at_every_address() {
@@ -243,6 +243,7 @@ fn no_elements_at_every_address() {
     let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
     at_every_address(&bytes, |shift, bytes| {
         let numbers = File::open(bytes).unwrap().find("a").unwrap().data().unwrap().as_slice::<f64>();
-        assert_eq!(numbers, Ok(&[][..]), "{shift}");
+        let expected = if cfg!(target_endian = "little") { Ok(&[][..]) } else { Err(ErrorKind::ForeignEndian) };
+        assert_eq!(numbers.map_err(|error| error.kind()), expected, "{shift}");
     });
 }
