@@ -456,14 +456,19 @@ static void advice(const char *folder)
     unsigned char room[4096];
     char text[512];
     size_t length;
+    const unsigned one = 1;
 
     CHECK(odd != NULL);
     memcpy(odd + 1, b.data, b.size);
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, odd + 1, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float64", 9, &tensor, NULL));
-    EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
-    EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
-    CHECK(strstr(text, "(copy them with read_into") != NULL && strstr(text, "they begin at address 0x") != NULL);
+    if (*(const unsigned char *)&one == 1) {
+        EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
+        EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
+        CHECK(strstr(text, "(copy them with read_into") != NULL && strstr(text, "they begin at address 0x") != NULL);
+    } else { /* the numbers are in the other byte order, wherever they are */
+        EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
+    }
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, words, 1, &index, &error));
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
     CHECK(strstr(text, "those that end in _scratch or _length") != NULL);
