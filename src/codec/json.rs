@@ -293,16 +293,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips `null` if that is the next value; returns whether it was.
-    #[cfg(feature = "safetensors")]
-    pub(crate) fn null(&mut self) -> Option<bool> {
-        let is_null = self.peek() == Some(b'n');
-        if is_null {
-            self.skip_value(0)?;
-        }
-        Some(is_null)
-    }
-
     /// Skips a value inside `depth` others.
     #[inline(never)]
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {

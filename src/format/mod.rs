@@ -402,14 +402,13 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     let format = of_magic(head, false);
     // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
     // only lengths are ruled out that no text begins with.
-    let most = match format {
-        Format::Unknown => 1 << 40,
-        // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
-        // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as
-        // byte 8.
-        Format::Gzip | Format::Npz if cfg!(target_pointer_width = "64") => 1 << 32,
-        _ => return format,
-    };
+    // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
+    // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as byte 8.
+    let is_length = matches!(format, Format::Gzip | Format::Npz) && cfg!(target_pointer_width = "64");
+    if format != Format::Unknown && !is_length {
+        return format;
+    }
+    let most: u64 = if is_length { 1 << 32 } else { 1 << 40 };
     match head.split_first_chunk::<8>() {
         Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < most => Format::Safetensors,
         _ => format,

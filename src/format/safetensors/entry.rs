@@ -320,8 +320,9 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
 #[inline(never)]
 pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
     reader.item = Item::Attributes;
-    if reader.null()? {
-        return Some(true);
+    // The position of the value has been asked for: no space is before it.
+    if reader.rest().first() == Some(&b'n') {
+        return reader.skip_value(1).map(|()| true);
     }
     reader.begin(b'{')?;
     while reader.more(b'}')? {

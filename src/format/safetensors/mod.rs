@@ -90,7 +90,7 @@ impl<'a> SafetensorsFile<'a> {
     /// Reads the header from its start. Returns where in the data the first byte is that no tensor has, as far as the
     /// order of the entries tells (else 0), and how many bytes all tensors have.
     #[inline(never)] // keeps its stack frame out of what compares
-    fn read_header(&mut self, reader: &mut Reader<'a>, warnings: &mut Warnings) -> Option<(u64, u64)> {
+    fn read_header(&mut self, reader: &mut Reader<'a>, is_null: &mut bool) -> Option<(u64, u64)> {
         let data = self.data();
         let (mut claimed, mut total, mut last_end) = (0_u64, 0_u64, 0);
         let (mut entry, mut last_name) = (Entry::blank(), None);
@@ -100,9 +100,7 @@ impl<'a> SafetensorsFile<'a> {
                 if mem::replace(&mut self.metadata, entry.position) != 0 {
                     return reader.stop_at(ErrorKind::RepeatedKey, entry.at);
                 }
-                if entry::check_metadata(reader)? {
-                    warnings.add(Warning::NullMetadata);
-                }
+                *is_null = entry::check_metadata(reader)?;
                 continue;
             }
             if entry.begin < entry.end {
@@ -123,9 +121,6 @@ impl<'a> SafetensorsFile<'a> {
         }
         (reader.record, reader.item) = (NO_RECORD, Item::Header);
         reader.finish()?;
-        if warnings.contains(Warning::NullMetadata) {
-            self.metadata = 0;
-        }
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
 
@@ -272,8 +267,13 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     /// Reads the header and checks everything but the data.
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         let mut reader = self.reader(0);
-        let read = self.read_header(&mut reader, &mut summary.warnings);
+        let mut is_null = false;
+        let read = self.read_header(&mut reader, &mut is_null);
         let (claimed, total) = read.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
+        if is_null {
+            self.metadata = 0;
+            summary.warnings.add(Warning::NullMetadata);
+        }
         summary.tensor_count = self.tensors.into();
         // Bytes that do not overlap and are as many as there are leave none out.
         let data = self.data();
