@@ -231,8 +231,8 @@ uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
  * Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times,
  * records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
  * UTF-8 in version 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats,
- * for compressed entries of NPZ (see tenslice_tensor_describe), where the file states none, and for an invalid
- * handle. Linear in the bytes of the header.
+ * for compressed entries of NPZ (see tenslice_tensor_describe), if the file states none, and for an invalid handle.
+ * Linear in the bytes of the header.
  */
 tenslice_str tenslice_tensor_stated_type(const tenslice_tensor *tensor);
 
@@ -336,14 +336,14 @@ uint32_t tenslice_dtype_bits(uint32_t dtype);
  * Where tenslice_tensor_bytes has no bytes to point to: compressed, chunked and sparse tensors, tensor trains.
  */
 
-/** What the elements of a tensor are. */
+/** The description of a tensor's elements. */
 typedef struct {
     uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t dtype; /**< The dtype of the elements; 0 where they have none. */
+    uint32_t dtype; /**< The dtype of the elements; 0 if they have none. */
     /** The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed
      *  entry of an NPZ archive it is in the scratch memory. */
     tenslice_str stated_type;
-    uint64_t elements; /**< The product of the dimensions; UINT64_MAX where it exceeds 64 bits. */
+    uint64_t elements; /**< The product of the dimensions; UINT64_MAX if it exceeds 64 bits. */
     uint32_t order; /**< The order of the elements, a TENSLICE_ORDER_ code. */
     uint32_t byte_order; /**< The byte order of the elements as they are stored, a TENSLICE_BYTE_ORDER_ code. */
     uint32_t rank; /**< Number of dimensions; 0 for a scalar. */
@@ -362,9 +362,9 @@ typedef struct {
  * tenslice_tensor_describe_scratch returns the exact length. For any other tensor nothing is decoded, and `scratch`
  * may be NULL. Linear in the bytes of the header.
  *
- * Errors: NOT_BUILT_IN where nothing decodes the start of a stream; OUT_OF_SCRATCH; TOO_SMALL where there are more
- * than `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY;
- * those of an invalid NPY file; those of tenslice_tensor_problem.
+ * Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if there are more than
+ * `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; those
+ * of an invalid NPY file; those of tenslice_tensor_problem.
  */
 tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     void *scratch, size_t scratch_length, uint64_t *dimensions, size_t capacity, tenslice_described *described,
@@ -374,7 +374,7 @@ tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const te
  * Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive
  * the length of its header, of which 12 bytes are decoded; 0 for any other tensor.
  *
- * Errors: those of tenslice_tensor_describe, but OUT_OF_SCRATCH and TOO_SMALL.
+ * Errors: those of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
  */
 tenslice_status tenslice_tensor_describe_scratch(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     uint64_t *length, tenslice_error *error);

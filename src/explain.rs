@@ -202,7 +202,7 @@ fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: O
     }
 }
 
-/// Whether the message compares a place with the length of the file. A shard is another file.
+/// Returns true if the message compares a place with the length of the file. A shard is another file.
 fn is_out_of_file(error: &Error) -> bool {
     error.kind() == ErrorKind::OutOfFile && error.item() != Item::Shard
 }

@@ -94,7 +94,7 @@ impl<'a> Tensor<'a> {
     /// bytes of the entry, which opening has requested, are usually enough.
     ///
     /// # Errors
-    /// `NotBuiltIn` where nothing decodes the start of a stream: see [`Decoder::decode_start`]. `OutOfScratch`,
+    /// `NotBuiltIn` if no decoder reads the start of a stream: see [`Decoder::decode_start`]. `OutOfScratch`,
     /// `UnsupportedEncoding`, `CorruptStream`, `DecodedLength`, `NotInMemory`; those of an invalid NPY file; for a tensor
     /// that has one, its own [`problem`](Self::problem).
     ///
@@ -137,7 +137,7 @@ impl<'a> Tensor<'a> {
     /// compressed entry of an NPZ archive, of which 12 bytes are decoded; 0 for any other tensor.
     ///
     /// # Errors
-    /// Those of [`describe`](Self::describe), but `OutOfScratch`.
+    /// The errors of [`describe`](Self::describe), except `OutOfScratch`.
     pub fn describe_length(&self, decoder: &mut dyn Decoder) -> Result<u64> {
         self.problem().map_or(Ok(()), Err)?;
         dispatch!(&self.file, file => file.describe_length(&self.record, decoder))
@@ -600,7 +600,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component, the table of
-    /// chunks or the header of a compressed array does. `None` where a component [cannot be verified](Component::verify_scratch_length).
+    /// chunks or the header of a compressed array does. `None` if a component
+    /// [cannot be verified](Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));

@@ -154,9 +154,10 @@ fn fields_of_a_record_have_names_that_differ() {
         "[(('', 'a'), '<i4')]",
         "[('a', [('b', '<i4')]), ('b', [('a', '<i4')])]",
         "[('f', '<i4'), ('f\\0', '<i4'), ('\\1', '<i4'), ('\\x02', '<i4'), ('\\8', '<i4'), ('\\\\1', '<i4')]",
+        "[(('t', 'a'), '<i4'), (('u', 'b'), '<i4'), (('v', 'c'), [('a', '<i4')])]",
         "[('f\\t', '<i4'), ('f\\n', '<i4'), ('f\\r', '<i4'), ('ft', '<i4'), ('f\\\\t', '<i4')]",
     ] {
-        assert_eq!(open(1, descr), Ok(()), "{descr}");
+        assert_eq!((open(1, descr), open(3, descr)), (Ok(()), Ok(())), "{descr}");
     }
     let repeated = [
         "[('a', '<i4'), ^('a', '<i4')]",
@@ -182,6 +183,11 @@ fn fields_of_a_record_have_names_that_differ() {
         "[('a', '<i4'), ^('\\141', '<i4')]",
         "[('a', '<i4'), ^('\\u0061', '<i4')]",
         "[('a', '<i4'), ^('\\U00000061', '<i4')]",
+        "[('ab', '<i4'), ^('\\x61b', '<i4')]",
+        "[('a1', '<i4'), ^('\\1411', '<i4')]",
+        "[('ab', '<i4'), ^('\\u0061b', '<i4')]",
+        "[('ab', '<i4'), ^('\\U00000061b', '<i4')]",
+        "[(('t', 'a'), '<i4'), (('u', ^'a'), '<i4')]",
         "[('a', '<i4'), ^('\\\na', '<i4')]",
         "[('\\a\\b\\f\\n\\r\\t\\v', '<i4'), ^('\\7\\x08\\14\\12\\15\\11\\13', '<i4')]",
         "[('\\'\\\"', '<i4'), ^(\"'\\\"\", '<i4')]",
@@ -467,4 +473,14 @@ fn stated_types_are_bytes_of_the_header() {
     let bytes = [&b"\x93NUMPY\x01\0"[..], &(text.len() as u16).to_le_bytes(), &text, &[0; 2]].concat();
     let opened = File::open(&bytes).unwrap();
     assert_eq!(opened.find("").unwrap().stated_type(), Some(&b"[('\xe9', '<i2')]"[..]));
+}
+
+/// A name over any number of lines: a loop, not a call for each.
+#[test]
+fn a_name_of_many_lines() {
+    let lines = "\\\n".repeat(200_000);
+    let header =
+        format!("{{'descr': [('{lines}a', '<i4'), ('a', '<i4')], 'fortran_order': False, 'shape': (0,), }}\n");
+    let bytes = [&b"\x93NUMPY\x02\0"[..], &(header.len() as u32).to_le_bytes(), header.as_bytes()].concat();
+    assert_eq!(File::open(&bytes).unwrap_err().kind(), ErrorKind::RepeatedName);
 }

@@ -230,8 +230,8 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
             assert!(states.iter().all(Result::is_ok));
         }
         Err(error) => {
-            // Of a component, of the indices of a sparse tensor, of a tensor that cannot be read, of the header of a
-            // compressed array, or of chunks without values.
+            // The error belongs to a component, to the indices of a sparse tensor, to a tensor that cannot be read, to the header
+            // of a compressed array, or to chunks without values.
             let of_tensor = |tensor: Tensor<'_>| {
                 [tensor.sparse(&mut []).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))
             };

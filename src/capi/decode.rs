@@ -248,17 +248,17 @@ pub extern "C" fn tenslice_component_range_scratch(
     })
 }
 
-/// What the elements of a tensor are.
+/// The description of a tensor's elements.
 #[repr(C)]
 pub struct tenslice_described {
     /// Its size, set by the caller.
     pub struct_size: u32,
-    /// The dtype of the elements; 0 where they have none.
+    /// The dtype of the elements; 0 if they have none.
     pub dtype: u32,
     /// The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed entry of
     /// an NPZ archive it is in the scratch memory.
     pub stated_type: tenslice_str,
-    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits.
+    /// The product of the dimensions; UINT64_MAX if it exceeds 64 bits.
     pub elements: u64,
     /// The order of the elements, a TENSLICE_ORDER_ code.
     pub order: u32,
@@ -280,7 +280,7 @@ pub struct tenslice_described {
 /// nothing behind that. The headers that NumPy writes for numbers have 128 bytes; tenslice_tensor_describe_scratch returns
 /// the exact length. For any other tensor nothing is decoded, and `scratch` may be NULL. Linear in the bytes of the header.
 ///
-/// Errors: NOT_BUILT_IN where nothing decodes the start of a stream; OUT_OF_SCRATCH; TOO_SMALL where there are more than
+/// Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if there are more than
 /// `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; those of
 /// an invalid NPY file; those of tenslice_tensor_problem.
 #[unsafe(no_mangle)]
@@ -328,7 +328,7 @@ pub extern "C" fn tenslice_tensor_describe(
 /// Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive the
 /// length of its header, of which 12 bytes are decoded; 0 for any other tensor.
 ///
-/// Errors: those of tenslice_tensor_describe, but OUT_OF_SCRATCH and TOO_SMALL.
+/// Errors: those of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_describe_scratch(
     tensor: Handle<tenslice_tensor>,

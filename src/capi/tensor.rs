@@ -95,7 +95,8 @@ pub extern "C" fn tenslice_tensor_dtype(tensor: Handle<tenslice_tensor>) -> u32 
 /// Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times, records. Of
 /// NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in UTF-8 in version
 /// 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats, for compressed entries
-/// of NPZ (see tenslice_tensor_describe), where the file states none, and for an invalid handle. Linear in the bytes of the header.
+/// of NPZ (see tenslice_tensor_describe), if the file states none, and for an invalid handle. Linear in the bytes of the
+/// header.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_stated_type(tensor: Handle<tenslice_tensor>) -> tenslice_str {
     let stated = tensor.get().ok().and_then(|tensor| tensor.stated_type());

@@ -75,7 +75,7 @@ impl Decoder for BuiltIn {
         }
     }
 
-    /// Of deflate, which entries of an NPZ archive are encoded with.
+    /// Supports deflate only, the encoding of NPZ entries.
     fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
         let _ = (stored, &dst); // as above
         match encoding {

@@ -59,7 +59,7 @@ pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_
     }
 }
 
-/// What the caller can do about an error, where that does not depend on the format.
+/// Advice to the caller that does not depend on the format.
 pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static str> {
     let encoding = context.encoding.map(|encoding| encoding.as_str());
     match (error.kind(), error.item()) {
@@ -86,21 +86,17 @@ pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static st
 
 /// Writes the address of bytes that are not aligned, if the error is about that.
 pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
-    const ALIGNED: usize = 15;
     if error.kind() != ErrorKind::Misaligned {
         return;
     }
-    let extent = format::extent_at(input, error);
-    let Some((extent, bytes)) = extent.and_then(|extent| Some((extent, input.get(Extent::new(extent.offset, 1))?)))
-    else {
-        return;
-    };
+    let Some((offset, size)) = format::elements_at(input, error) else { return };
+    let Some(bytes) = input.get(Extent::new(offset, 1)) else { return };
     let address = bytes.as_ptr().addr();
-    // Otherwise they are elsewhere in memory: the caller has read them.
-    if address & ALIGNED != 0 {
+    // If these are aligned, the caller has read them to another place.
+    if address & size.wrapping_sub(1) != 0 {
         out.text(": they begin at address 0x");
         hexadecimal(out, to_u64(address));
-        number(out, ", which is byte ", extent.offset);
+        number(out, ", which is byte ", offset);
         out.text(" of the file");
     }
 }

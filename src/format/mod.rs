@@ -190,7 +190,7 @@ pub(crate) trait FileFormat<'a>: Copy {
         None
     }
 
-    /// How many bytes [`describe`](Self::describe) decodes: 0 where nothing has to be decoded.
+    /// Returns the number of bytes that [`describe`](Self::describe) decodes: 0 if nothing has to be decoded.
     fn describe_length(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
         Ok(0)
     }
@@ -341,7 +341,7 @@ macro_rules! any_file {
             Context { hint, ..Context::default() }.of_other(input, error)
         }
 
-        /// What builds in the module that reads such files.
+        /// Names the feature that builds in a format.
         #[cfg(not(target_os = "none"))]
         pub(crate) const fn feature(format: Format) -> Option<&'static str> {
             match format {
@@ -399,6 +399,14 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
+    // Nearly every safetensors file, without comparing the magics. As a length, each is larger but those of gzip and ZIP,
+    // which the rule below accepts as well.
+    match head.split_first_chunk::<8>() {
+        Some((length, [b'{', ..])) if cfg!(target_pointer_width = "64") && u64::from_le_bytes(*length) < 1 << 27 => {
+            return Format::Safetensors;
+        }
+        _ => {}
+    }
     let format = of_magic(head, false);
     // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
     // only lengths are ruled out that no text begins with.
@@ -435,16 +443,16 @@ impl Context<'_> {
     }
 }
 
-/// The extent of the component in the file itself that an error points to.
+/// Returns the offset of the component in the file itself that an error points to, and the size of a lane of its elements.
 #[cfg(not(target_os = "none"))]
-pub(crate) fn extent_at(input: Input<'_>, error: &Error) -> Option<Extent> {
+pub(crate) fn elements_at(input: Input<'_>, error: &Error) -> Option<(u64, usize)> {
     let mut file = AnyFile::open(&ParseContext::of(input)).ok()?;
     dispatch!(&mut file, file => file.read(&mut Summary::default())).ok()?;
-    dispatch!(&file, file => extent_in(file, error.offset()?))
+    dispatch!(&file, file => elements_in(file, error.offset()?))
 }
 
 #[cfg(not(target_os = "none"))]
-fn extent_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<Extent> {
+fn elements_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<(u64, usize)> {
     let mut tensors = Cursor::START;
     loop {
         let mut tensor = TensorRecord::blank();
@@ -458,7 +466,7 @@ fn extent_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<Extent> {
                 if part.shard.is_some() {
                     return None;
                 }
-                return Some(part.extent);
+                return Some((part.extent.offset, part.dtype?.lane_size()));
             }
         }
     }

@@ -10,19 +10,19 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::place::Format;
 
-/// How many bytes from the start of the file are looked at, and requested if the file is opened in parts.
+/// The number of bytes at the start of the file that are inspected, and requested if the file is opened in parts.
 pub(super) const START: u64 = 4096;
 
-/// How many bytes are searched for the start of another file, and for the end of an archive.
+/// The number of bytes that are searched for the start of another file, and for the end of an archive.
 const SEARCHED: u64 = 1 << 16;
 
-/// How many bytes are compared with 0.
+/// The most bytes that are compared with 0.
 const COMPARED: u64 = 1 << 26;
 
 /// With fewer zeros at its start, a file may be anything.
 const LEAST: u64 = 512;
 
-/// How many entries of an archive, or fields of a message, are looked at.
+/// The most entries of an archive, or fields of a message, that are read.
 const MOST: u32 = 1 << 16;
 
 pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was downloaded or written");
@@ -77,7 +77,7 @@ const BEFORE_GGUF: &[(&[u8], &str, bool)] = &[
     (b"lmgg", "this is a model in the first, unversioned format of ggml (GGML)", false),
 ];
 
-/// What to do with a file of a format that is only recognized.
+/// Advice for a file of a format that is recognized but not read.
 pub(super) const fn advice(format: Format) -> Option<&'static str> {
     match format {
         Format::Gzip | Format::Zstd => Some("the file is compressed: decompress it first"),
@@ -126,7 +126,8 @@ fn before_gguf(head: &[u8]) -> Option<Phrase> {
     let (_, name, has_version) = BEFORE_GGUF.iter().find(|(magic, _, _)| head.starts_with(magic))?;
     let first = number(4)?;
     if *has_version {
-        let what = ", a format of ggml from before GGUF: convert it with convert_llama_ggml_to_gguf.py of llama.cpp, or get the model as GGUF";
+        let what = ", a format of ggml from before GGUF: convert it with convert_llama_ggml_to_gguf.py of llama.cpp, or \
+                    get the model as GGUF";
         return (first < 100).then_some([(*name, Some(first.into())), (what, None), ("", None)]);
     }
     // The lengths of the contexts of audio and of text are the same in all models of Whisper.
@@ -225,12 +226,12 @@ fn inside(available: &[u8]) -> Option<Phrase> {
         )
     })?;
     let name = match searched.get(at) {
-        Some(b'G') => "a GGUF file begins at byte ",
-        Some(b'P') => "a ZIP archive, such as NPZ, begins at byte ",
-        _ => "an NPY array begins at byte ",
+        Some(b'G') => "what looks like a GGUF file begins at byte ",
+        Some(b'P') => "what looks like a ZIP archive, such as NPZ, begins at byte ",
+        _ => "what looks like an NPY array begins at byte ",
     };
     let at = to_u64(at);
-    let cut = ", behind other bytes: cut those off, for example with `tail -c +";
+    let cut = ", behind other bytes: if it is, cut those off, for example with `tail -c +";
     Some([(name, Some(at)), (cut, at.checked_add(1)), ("`", None)])
 }
 
@@ -338,7 +339,7 @@ fn is_text(head: &[u8], is_whole: bool) -> bool {
     is_utf8 && !head.iter().any(is_control)
 }
 
-/// What begins with `<`.
+/// Names a text that begins with `<`.
 fn markup(text: &[u8]) -> &'static str {
     let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let is_page = begins(b"<?xml") && text.windows(5).any(|word| word.eq_ignore_ascii_case(b"<html"));

@@ -80,15 +80,15 @@ pub(crate) struct TensorRecord<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stated<'a> {
     pub(crate) text: &'a [u8],
-    /// Whether bytes beyond ASCII are Latin-1, not UTF-8.
+    /// True if bytes beyond ASCII are Latin-1, not UTF-8.
     pub(crate) is_latin_1: bool,
 }
 
-/// What the elements of a tensor are. See [`Tensor::describe`](crate::Tensor::describe).
+/// The description of a tensor's elements. See [`Tensor::describe`](crate::Tensor::describe).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Described<'a> {
-    /// The dtype of the elements; `None` where they have none.
+    /// The dtype of the elements; `None` if they have none.
     pub dtype: Option<DType>,
     /// The lengths of the dimensions, in the order of the file.
     pub shape: Shape<'a>,
@@ -98,7 +98,7 @@ pub struct Described<'a> {
     pub byte_order: ByteOrder,
     /// The type of the elements as the file spells it. See [`Tensor::stated_type`](crate::Tensor::stated_type).
     pub stated_type: Option<&'a [u8]>,
-    /// Whether the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0, rather than UTF-8.
+    /// True if bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; otherwise they are UTF-8.
     pub is_latin_1: bool,
     /// The warnings about the tensor, with those that only its header gives.
     pub warnings: Warnings,
@@ -315,7 +315,7 @@ pub(crate) struct Context<'a> {
     /// The key of the attribute concerned.
     #[cfg(not(target_os = "none"))]
     pub(crate) attribute: Option<Text<'a>>,
-    /// What is said instead of the rule, where that takes numbers.
+    /// The sentence with numbers that replaces the rule.
     #[cfg(not(target_os = "none"))]
     pub(crate) phrase: Option<Phrase>,
     /// The least length of the file that its contents allow: greater than the actual one if the file was cut off.

@@ -172,7 +172,7 @@ fn metadata(opened: &Opened<'_>) -> Vec<Extent> {
 /// The most bytes that are taken for padding because they are 0: the largest alignment of a writer.
 const ZEROS: u64 = 1 << 16;
 
-/// What is between the bytes of tensors.
+/// The gaps between the bytes of tensors.
 struct Gaps<'a> {
     bytes: &'a [u8],
     metadata: Vec<Extent>,
@@ -198,7 +198,7 @@ impl Gaps<'_> {
         }
     }
 
-    /// What bytes are that no tensor has and that are not metadata.
+    /// Classifies bytes that are neither a tensor's nor metadata.
     fn unused(&self, at: u64, stop: u64) -> (Kind, &'static str) {
         let content = self.bytes.get(at as usize..stop as usize).unwrap_or_default();
         let is_zero = content.iter().all(|byte| *byte == 0);

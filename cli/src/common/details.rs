@@ -10,7 +10,7 @@ use super::text::{header_text, plural, printable, printable_bytes, shortened, si
 
 /// The most items of a list that are shown, unless all are asked for.
 const ITEMS: usize = 8;
-/// How many bytes are shown of a byte string.
+/// The most bytes of a byte string that are shown.
 const BYTES: usize = 256;
 
 pub fn codec(id: u8) -> String {

@@ -1,4 +1,4 @@
-//! Floats wider than a double, in digits: as few as tell a number from its neighbours.
+//! Floats wider than a double, in digits: as few as distinguish a number from its neighbours.
 
 use num_bigint::BigUint;
 
@@ -34,7 +34,7 @@ impl LongDouble {
         }
     }
 
-    /// What a person should know of it.
+    /// A note for the user about how the numbers were read.
     pub fn note(self) -> &'static str {
         match self {
             Self::X87 => "long double, read as the 80-bit floats of x86",

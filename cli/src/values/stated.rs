@@ -9,6 +9,9 @@ use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::text::{descr_text, hex, printable};
 
+/// The most long doubles whose form is looked at.
+const TRIED: usize = 1 << 12;
+
 /// The type of elements as their file states it.
 #[derive(Clone, Debug)]
 pub struct Stated {
@@ -18,7 +21,7 @@ pub struct Stated {
     descr: String,
     /// The same without byte order: two types are the same if these are.
     normal: String,
-    /// Of elements that are no numbers to the library, what they are to NumPy.
+    /// The type in NumPy, for elements that the library does not read as numbers.
     found: Option<Type>,
 }
 
@@ -60,7 +63,7 @@ impl Stated {
         Self { text: descr_text(descr), descr: descr.into(), normal, found }
     }
 
-    /// The type as the header of an NPY file has it, for elements of so many bytes; `None` if NumPy has no such type.
+    /// Returns the type as it is spelled in an NPY header, for elements of `size` bytes; `None` if NumPy has no such type.
     pub fn literal(&self, size: Option<u64>) -> Option<String> {
         self.found.as_ref().filter(|_| size.is_none_or(|size| self.size() == Some(size)))?;
         let is_literal = self.descr.starts_with(['\'', '"', '[']);
@@ -94,7 +97,7 @@ impl Stated {
     pub fn long_double(&self, bytes: &[u8]) -> LongDouble {
         let mut all = Vec::new();
         if let Some((found, size)) = self.found.as_ref().zip(self.size().filter(|size| *size > 0)) {
-            bytes.chunks_exact(size as usize).for_each(|element| found.long_doubles(element, &mut all));
+            bytes.chunks_exact(size as usize).for_each(|element| found.long_doubles(element, TRIED, &mut all));
         }
         LongDouble::of(all.iter())
     }
@@ -103,11 +106,13 @@ impl Stated {
 impl Values<'_> {
     /// Determines what the elements are, now that their dtype is known.
     pub(super) fn recognized(mut self, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<Self, Failure> {
-        const TRIED: u64 = 1 << 12;
+        // The bytes of elements that are read for it.
+        const READ: u64 = 1 << 16;
         self.stated = Stated::of(opened, tensor, Some(&self));
         if self.stated.has_long_doubles() {
             let mut bytes = Vec::new();
-            self.read(0, self.count.min(TRIED), &mut bytes).map_err(|stop| opened.fail(stop))?;
+            let count = (READ / self.size.max(1)).max(1);
+            self.read(0, self.count.min(count), &mut bytes).map_err(|stop| opened.fail(stop))?;
             self.long = self.stated.long_double(&bytes);
         }
         Ok(self)

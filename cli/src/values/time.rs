@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     pub name: String,
-    /// How many of them one step is.
+    /// The number of units in one step.
     pub count: u64,
 }
 
@@ -59,7 +59,7 @@ impl Unit {
     }
 }
 
-/// The date so many days after the first of January 1970, in the Gregorian calendar of all times.
+/// Converts days since 1970-01-01 to a date of the proleptic Gregorian calendar.
 fn date(days: i128) -> String {
     // Years that begin in March: the day that may be missing is their last. 400 of them have 146 097 days.
     let day = days + 719_468;

@@ -64,7 +64,7 @@ fn several_arrays_in_one_file() {
         assert!(text.contains(&format!("the first array ends at byte {end}, and {says}")), "{text}");
     }
     let file = folder.write("b.npy", &[&array[..], b"\x93NUMPY is not one"].concat());
-    assert!(out(&["list", &file]).contains("and 1 more array follows"));
+    assert!(!out(&["list", &file]).contains("more array"));
     let file = folder.write("c.npy", &[&array[..], b"other bytes"].concat());
     assert!(!out(&["list", &file]).contains("follow, "));
 }

@@ -16,10 +16,10 @@ use crate::error::{ErrorKind, Result};
 use crate::place::Item;
 use crate::warning::Warning;
 
-/// What is known of the names in a type.
+/// The field names of a type, and whether they were compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names {
-    /// Where the type is, after the start of the array.
+    /// The position of the type, relative to the start of the array.
     at: u64,
     is_utf8: bool,
     /// A record has more names than are compared without memory.
@@ -58,7 +58,7 @@ impl Names {
         })
     }
 
-    /// How many words it takes to compare what was left when the array was opened.
+    /// Returns the number of words that comparing the remaining names takes.
     pub(crate) fn length(&self, descr: &[u8]) -> u32 {
         if self.are_unchecked { (Descr { text: descr, is_utf8: self.is_utf8 }).longest() } else { 0 }
     }
@@ -122,7 +122,7 @@ impl<'a> Descr<'a> {
         Ok(all)
     }
 
-    /// How many names the largest record has.
+    /// Returns the number of names in the largest record.
     fn longest(self) -> u32 {
         let (mut at, mut most) = (0, 0);
         while let Some((_, count)) = self.next_record(&mut at) {
@@ -131,7 +131,7 @@ impl<'a> Descr<'a> {
         most
     }
 
-    /// Where the next record begins at or after `at`, and how many names it has.
+    /// Returns the start of the next record at or after `at`, and the number of its names.
     fn next_record(self, at: &mut u32) -> Option<(Place, u32)> {
         let mut reader = self.at(*at);
         loop {
@@ -221,6 +221,10 @@ impl<'a> Distinct for InRecord<'a> {
 impl Name<'_> {
     /// Returns the next character: what its escape means in Python, or the number of the character itself.
     fn next(&mut self) -> Option<u32> {
+        // A line that goes on. A loop: a file may have any number of them.
+        while let [b'\\', b'\n', rest @ ..] = self.text {
+            self.text = rest;
+        }
         let (first, rest) = self.text.split_first().filter(|(first, _)| **first != self.quote)?;
         self.text = rest;
         if *first == b'\\' {
@@ -250,10 +254,6 @@ impl Name<'_> {
             Some(number)
         };
         let simple = match kind {
-            b'\n' => {
-                self.text = rest; // a line that goes on
-                return self.next();
-            }
             b'0'..=b'7' => return digits(8, 3, &mut self.text),
             b'x' | b'u' | b'U' => {
                 self.text = rest;

@@ -207,7 +207,7 @@ pub(super) fn metalayers_of(input: Input<'_>) -> Option<Metalayers<'_>> {
     Some(Metalayers::new(input.get(Extent::new(0, length))?, 0, METALAYERS_AT))
 }
 
-/// How many entries the index of metalayers has whose contents are counted at `at`, for a message.
+/// Returns the number of metalayers in the index whose contents are counted at `at`, for a message.
 #[cfg(not(target_os = "none"))]
 pub(super) fn indexed_at(input: Input<'_>, at: u64) -> Option<u64> {
     let header = Header::of(input.get(Extent::new(0, HEADER))?)?;

@@ -35,7 +35,7 @@ fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Opti
     match (error.kind(), error.item()) {
         (ErrorKind::OutOfFile, _) => {
             let info = Info::read(&mut Reader::new(opening, encoding, error.entry()?)).ok()?;
-            GgufFile::up_to_data(opening)?.checked_add(info.offset)?.checked_add(info.length)
+            GgufFile::of_metadata(opening)?.data_at.checked_add(info.offset)?.checked_add(info.length)
         }
         (ErrorKind::Truncated, _) => Some(least.max(length.checked_add(1)?)),
         (ErrorKind::CountTooLarge, Item::Tensors | Item::Attributes) => Some(least),
@@ -49,8 +49,7 @@ fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Opti
     }
 }
 
-/// How many bytes each of the items takes at least whose count is at `at`: the elements of an array, or the bytes of a
-/// string.
+/// Returns the least size in bytes of each item whose count is at `at`: of an element of an array, or a byte of a string.
 #[cfg(not(target_os = "none"))]
 fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
     let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
@@ -82,13 +81,13 @@ fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a
     core::str::from_utf8(key?).ok().map(Text::from)
 }
 
-/// What a part of a model states, if another number was expected.
+/// Writes the number that a part of a model states, if another one was expected.
 #[cfg(not(target_os = "none"))]
 fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
     if error.kind() != ErrorKind::CountsDiffer {
         return None;
     }
-    let file = GgufFile::open(&ParseContext::of(input)).ok()?;
+    let file = GgufFile::of_metadata(&ParseContext::of(input))?;
     let (split, at) = (file.split()?, error.offset()?);
     let states = |key| file.pair_at(key) == at;
     Some(if states(super::split::INDEX) {
@@ -157,7 +156,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.attribute = key_of_value(&opening, error);
         context.phrase = of_parts(input, error);
         if error.kind() == ErrorKind::OutOfFile {
-            let data = GgufFile::up_to_data(&opening);
+            let data = GgufFile::of_metadata(&opening).map(|file| file.data_at);
             let offset = Reader::new(&opening, encoding, at).u64().ok();
             context.offset = offset.and_then(|offset| offset.checked_add(data?));
         }

@@ -253,15 +253,15 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    /// Where the data begins, for the message of a file that ends before its data does.
+    /// Reads the metadata of a file that was refused, for its message: the end of its data is not checked.
     #[cfg(not(target_os = "none"))]
-    fn up_to_data(opening: &ParseContext<'a>) -> Option<u64> {
+    fn of_metadata(opening: &ParseContext<'a>) -> Option<Self> {
         let (mut file, mut reader) = Self::read_head(opening).ok()?;
         file.read_counts(&mut reader).ok()?;
         let mut seen = Seen::new();
         file.read_pairs(&mut reader, &mut seen).ok()?;
         let _ = file.read_infos(&mut reader, &mut seen); // the position of the data is known before its end is checked
-        Some(file.data_at).filter(|at| *at > 0)
+        Some(file).filter(|file| file.data_at > 0)
     }
 
     /// The file with only that to compare which opening has left.

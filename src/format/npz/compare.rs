@@ -1,7 +1,7 @@
 //! What must differ in an archive: the names of arrays, the extents of all entries, the names of fields in a record.
 //!
-//! Depends on `super`, `distinct`, `codec::npy`, `warning`. All of it was checked when the archive was opened and is not checked again, since each
-//! entry is read many times.
+//! Depends on `super`, `distinct`, `codec::npy`, `warning`. Everything was checked when the archive was opened, and is not
+//! checked again, since each entry is read many times.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -94,7 +94,7 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// How many names the largest record has whose names opening has left.
+    /// Returns the number of names in the largest record that opening has not compared.
     pub(super) fn most_fields(&self) -> u32 {
         let (mut at, mut most) = (0, 0);
         while npy::Names::ARE_COMPARED {

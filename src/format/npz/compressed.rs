@@ -60,7 +60,7 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// How many bytes precede the items of the array that an entry decodes to.
+    /// Returns the number of bytes before the items of the array that an entry decodes to.
     pub(super) fn head_length(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder) -> Result<u64> {
         let mut room = [0; 12]; // npy::START
         let length = to_usize(entry.size.min(npy::START)).unwrap_or(0);
@@ -96,8 +96,8 @@ impl<'a> NpzFile<'a> {
         }))
     }
 
-    /// What only the header of a compressed array says: bytes behind the items, an unstated byte order. Nothing where the
-    /// header cannot be decoded here, or is longer than the memory.
+    /// Returns the warnings that only the header of a compressed array gives: bytes behind the items, an unstated byte order.
+    /// There are none if the header cannot be decoded here, or is longer than the memory.
     pub(super) fn header_warnings(
         &self,
         tensor: &TensorRecord<'a>,

@@ -14,7 +14,7 @@ use crate::place::{Format, Item};
 
 const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
-/// How many bytes at the end are searched: for an archive that ends with the file, with a short comment and with the longest;
+/// The numbers of bytes at the end that are searched: for an archive that ends with the file, with a short comment and with the longest;
 /// then, from [`PADDED`] on, for one that padding follows (zeros, line ends, erased flash). More padding is beyond our own limit.
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
@@ -26,7 +26,7 @@ pub(super) struct Directory<'a> {
     pub(super) region: Region<'a>,
     /// The number of its entries, as the record at the end states it.
     pub(super) entries: u64,
-    /// Whether padding follows the archive.
+    /// True if padding follows the archive.
     pub(super) is_padded: bool,
 }
 
@@ -75,13 +75,13 @@ fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
     found
 }
 
-/// What the record at the end of an archive says, or that of zip64.
+/// The numbers in the record at the end of an archive, or in that of zip64.
 pub(super) struct Stated {
     /// The disk, the disk with the directory, the number of entries on the disk, the number of entries.
     pub(super) numbers: [u64; 4],
     /// The offset and the length of the directory.
     place: [u64; 2],
-    /// Where the directory ends.
+    /// The end of the directory.
     directory_end: u64,
     end_at: u64,
     is_padded: bool,

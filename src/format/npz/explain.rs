@@ -98,7 +98,7 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
     context.needed = Some(at.saturating_add(records).max(length.saturating_add(19)));
 }
 
-/// Where the archive ends by the last record at the end that its directory, or the locator of zip64, is before.
+/// Returns the end of the archive: that of the last end record that directly follows a directory or a zip64 locator.
 #[cfg(not(target_os = "none"))]
 fn end_of_archive(input: Input<'_>) -> Option<u64> {
     let start = input.length().saturating_sub(0x1_0015); // the longest comment, and the record
@@ -158,7 +158,9 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let (Some(at), Ok(directory)) = (error.offset(), directory::find(&opening)) else { return context };
     let directory = directory.region;
     let file = NpzFile::new(input, directory);
-    let mut position = 0;
+    // An error inside a compressed entry states its record.
+    let stated = error.entry().and_then(|entry| u32::try_from(entry.checked_sub(directory.start)?).ok());
+    let mut position = stated.unwrap_or(0);
     while let Ok(Some(entry)) = file.entry(position) {
         position = entry.next;
         let record = directory.start.saturating_add(entry.at.into());

@@ -284,7 +284,7 @@ const fn error(kind: ErrorKind, item: Item, at: u32) -> Error {
     Error::at(kind, Format::SafetensorsIndex, item, at as u64)
 }
 
-/// Whether it is the path of a file in the folder of the index or below it, on any system: names between `/`, none of
+/// Returns true for the path of a file in the folder of the index or below it, on any system: names between `/`, none of
 /// which is `..`, the last of which is a file's.
 fn is_below(file: Text<'_>) -> bool {
     // The name so far: how many characters, and whether all are dots.

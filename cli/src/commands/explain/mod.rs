@@ -117,7 +117,7 @@ fn unreadable_array(
     opened: &Opened<'_>,
     Unreadable { problem, error, inside }: &Unreadable,
 ) -> Result<(), Failure> {
-    let Some(error) = *error else { return Err(problem.clone().into()) };
+    let error = *error;
     facts(out, look, opened.path, &problem.message, (error, opened.bytes))?;
     match (inside, error.offset()) {
         (Some((inside, head)), _) => {

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use tenslice::{BuiltIn, ByteOrder, DType, Described, Error, ErrorKind, File, Format, Order, Tensor};
 
-use crate::common::budget::Budget;
-use crate::common::failure::LIMIT;
 use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, is_without_header};
 use crate::common::text::{header_text, printable};
 
-/// Longer headers of compressed arrays are not read. NumPy itself reads 10 000 bytes, unless it is told to read more.
+/// The longest header of a compressed array that is decoded. NumPy itself reads 10 000 bytes, unless it is told to read more.
 const LONGEST_HEADER: u64 = 1 << 20;
+/// The most bytes of headers that are decoded of a file: what they say is kept.
+const MOST_HEADERS: u64 = 1 << 25;
 
 /// The elements of a tensor.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl From<Described<'_>> for Array {
 }
 
 impl Array {
-    /// What is known of a tensor without decoding anything: all, but of an array whose header is compressed or invalid.
+    /// Describes a tensor without decoding anything; `None` for an array whose header is compressed or invalid.
     pub fn of(tensor: &Tensor<'_>) -> Option<Self> {
         if is_without_header(tensor) {
             return None;
@@ -68,31 +68,25 @@ pub type Arrays = HashMap<u64, Result<Array, Unreadable>>;
 #[derive(Debug)]
 pub struct Unreadable {
     pub problem: Problem,
-    /// The error of the archive; `None` if the header is too long.
-    pub error: Option<Error>,
+    /// The error of the archive.
+    pub error: Error,
     /// The error of the decoded header, and its bytes, if these say more.
     pub inside: Option<(Error, Vec<u8>)>,
 }
 
-/// Decodes the headers of all compressed arrays of an archive. Of those that are compressed by a method that is not known
-/// here there is no entry.
+/// Decodes the headers of the compressed arrays of an archive. There is no entry for arrays that are compressed by a method
+/// that is not known here, and for those with too long a header.
 pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
     let mut arrays = Arrays::new();
     if file.as_npz().is_none() {
         return arrays;
     }
-    let budget = Budget::new(true);
-    budget.add_file(file.length());
+    let mut left = MOST_HEADERS;
     for tensor in file.tensors().filter(is_compressed_array) {
-        let array = match describe(&tensor, &budget) {
+        let array = match describe(&tensor, &mut left) {
             Ok(array) => Ok(array),
-            Err(Fault::Unsupported) => continue,
+            Err(Fault::NotDescribed) => continue,
             Err(Fault::Error(error, head)) => Err(unreadable(name, &tensor, error, head, bytes)),
-            Err(Fault::TooLong(length)) => {
-                let message = format!("its header of {length} bytes is too long to be read");
-                let problem = Problem::of_tensor(LIMIT, name, &tensor.name().to_string(), about(&tensor, &message));
-                Err(Unreadable { problem, error: None, inside: None })
-            }
         };
         arrays.insert(tensor.index(), array);
     }
@@ -101,26 +95,26 @@ pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
 
 /// Why a compressed array is not described.
 enum Fault {
-    Unsupported,
+    /// Its method is not known here, or its header is too long.
+    NotDescribed,
     /// The error, and the header if it was decoded.
     Error(Error, Vec<u8>),
-    TooLong(u64),
 }
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error.kind() {
-            ErrorKind::UnsupportedEncoding | ErrorKind::NotBuiltIn => Self::Unsupported,
+            ErrorKind::UnsupportedEncoding | ErrorKind::NotBuiltIn => Self::NotDescribed,
             _ => Self::Error(error, Vec::new()),
         }
     }
 }
 
-fn describe(tensor: &Tensor<'_>, budget: &Budget) -> Result<Array, Fault> {
+/// Describes a compressed array whose header has at most `left` bytes.
+fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
     let length = tensor.describe_length(&mut BuiltIn::default())?;
-    let is_too_long = length > LONGEST_HEADER || budget.work(length).is_err();
-    let size = usize::try_from(length).ok().filter(|_| !is_too_long).ok_or(Fault::TooLong(length))?;
-    let mut head = vec![0; size];
+    *left = left.checked_sub(length).filter(|_| length <= LONGEST_HEADER).ok_or(Fault::NotDescribed)?;
+    let mut head = vec![0; length as usize];
     match tensor.describe(&mut BuiltIn::default(), &mut head) {
         Ok(described) => Ok(described.into()),
         Err(error) => Err(match error.into() {
@@ -141,10 +135,10 @@ fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u
     if let Some(inside) = inside {
         let text = inside.explain(&*head).to_string();
         let (_, text) = text.split_once(": ").unwrap_or(("", &text));
-        let text = text.strip_suffix(']').map(|text| format!("{text} of what the entry decodes to]"));
-        problem.message = about(tensor, text.as_deref().unwrap_or_default());
+        let placed = text.strip_suffix(']').map(|text| format!("{text} of what the entry decodes to]"));
+        problem.message = about(tensor, placed.as_deref().unwrap_or(text));
     }
-    Unreadable { problem, error: Some(error), inside: inside.map(|inside| (inside, head)) }
+    Unreadable { problem, error, inside: inside.map(|inside| (inside, head)) }
 }
 
 /// A message as the library words it.

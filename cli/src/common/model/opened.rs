@@ -28,7 +28,7 @@ pub struct Opened<'m> {
     pub unlisted: HashSet<String>,
     /// How many chunks of a Blosc2 array were never written.
     pub uninitialised_chunks: u64,
-    /// What the headers of compressed arrays say.
+    /// The contents of the headers of compressed arrays.
     pub arrays: Arrays,
 }
 
@@ -73,7 +73,7 @@ impl<'m> Opened<'m> {
         if is_readable { "dense" } else { tensor.layout_name() }
     }
 
-    /// What the elements of a tensor are; `None` if its header cannot be read.
+    /// Describes the elements of a tensor; `None` if its header cannot be read.
     pub fn array(&self, tensor: &Tensor<'_>) -> Option<Cow<'_, Array>> {
         match self.arrays.get(&tensor.index()) {
             Some(array) => array.as_ref().ok().map(Cow::Borrowed),
@@ -108,7 +108,7 @@ impl<'m> Opened<'m> {
         all
     }
 
-    /// Says how many arrays follow the first one of an NPY file, if any do: calls of np.save append one each.
+    /// Says how many arrays follow the first one of an NPY file, if any do: np.save appends one at each call.
     fn more_arrays(&self) -> Option<String> {
         const MAGIC: &[u8] = b"\x93NUMPY";
         self.file.as_npy()?;
@@ -119,13 +119,13 @@ impl<'m> Opened<'m> {
         let first_end = end(self.bytes)?;
         let mut rest = &self.bytes[first_end..];
         let mut count = 0;
-        while rest.starts_with(MAGIC) {
+        while let Some(end) = end(rest).filter(|_| rest.starts_with(MAGIC)) {
             count += 1;
-            rest = end(rest).and_then(|end| rest.get(end..)).unwrap_or_default();
+            rest = rest.get(end..).unwrap_or_default();
         }
         let more = if count == 1 { "array follows" } else { "arrays follow" };
         (count > 0).then(|| {
-            format!(": the first array ends at byte {first_end}, and {count} more {more}, which np.save has appended; they are not read")
+            format!(": the first array ends at byte {first_end}, and {count} more {more}, as np.save appends them; they are not read")
         })
     }
 

@@ -13,7 +13,7 @@ pub struct Code {
     order: ByteOrder,
     /// The letter of NumPy: `b` of booleans.
     kind: char,
-    /// As the code states it: characters of texts in UCS-4, else bytes.
+    /// The number in the code: characters in a text of UCS-4, otherwise bytes.
     size: usize,
     unit: Unit,
     /// The unit as it is written.
@@ -150,7 +150,7 @@ impl Code {
     }
 }
 
-/// The bytes without the units of so many bytes at the end that are all 0.
+/// Strips trailing units of `unit` bytes that are 0.
 fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
     let used = bytes.chunks_exact(unit).rposition(|unit| unit.iter().any(|byte| *byte != 0));
     bytes.get(..used.map_or(0, |last| (last + 1) * unit)).unwrap_or(bytes)

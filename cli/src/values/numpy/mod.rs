@@ -8,8 +8,10 @@ use self::parser::Parser;
 use super::decimal::LongDouble;
 use crate::common::text::printable;
 
-/// How many items of an array in an element are shown.
+/// The most items that are shown of each dimension of an array in an element.
 const SHOWN: usize = 64;
+/// The most items that are shown of an element: elements of no bytes may have any number of them.
+const SHOWN_IN_ALL: usize = 1 << 12;
 
 /// A type.
 #[derive(Clone, Debug)]
@@ -95,9 +97,14 @@ impl Type {
 
     /// An element, given its bytes as they are stored.
     pub fn text(&self, bytes: &[u8], long: LongDouble) -> String {
+        self.text_of_few(bytes, long, &mut { SHOWN_IN_ALL })
+    }
+
+    /// An element, with `left` items of the arrays in it at most.
+    fn text_of_few(&self, bytes: &[u8], long: LongDouble, left: &mut usize) -> String {
         match self {
             Self::Code(code) => code.text(bytes, long),
-            Self::Array(of, lengths) => array_text(of, lengths, bytes, long),
+            Self::Array(of, lengths) => array_text(of, lengths, bytes, long, left),
             Self::Record(fields) => {
                 let mut rest = bytes;
                 let mut texts = Vec::new();
@@ -105,7 +112,7 @@ impl Type {
                     let (part, after) = rest.split_at(of.size().unwrap_or(0).min(rest.len()));
                     rest = after;
                     if !(name.is_empty() && of.is_raw()) {
-                        texts.push(format!("{}: {}", printable(name), of.text(part, long)));
+                        texts.push(format!("{}: {}", printable(name), of.text_of_few(part, long, left)));
                     }
                 }
                 format!("{{{}}}", texts.join(", "))
@@ -118,23 +125,29 @@ impl Type {
         matches!(self, Self::Code(code) if code.is_raw())
     }
 
-    /// The long doubles of 16 bytes in an element, little-endian.
-    pub fn long_doubles(&self, bytes: &[u8], found: &mut Vec<[u8; 16]>) {
+    /// Adds the long doubles of 16 bytes in an element, little-endian, until there are `most`.
+    pub fn long_doubles(&self, bytes: &[u8], most: usize, found: &mut Vec<[u8; 16]>) {
         match self {
+            _ if found.len() >= most => {}
             Self::Code(code) if code.is_long_double() && code.long_double_size() == 16 => {
                 let all = bytes.chunks_exact(16).map(|bytes| <[u8; 16]>::try_from(code.little(bytes)));
-                found.extend(all.flatten());
+                found.extend(all.flatten().take(most - found.len()));
             }
             Self::Code(_) => {}
             Self::Array(of, _) => {
                 let size = of.size().unwrap_or(0).max(1);
-                bytes.chunks_exact(size).for_each(|item| of.long_doubles(item, found));
+                for item in bytes.chunks_exact(size) {
+                    of.long_doubles(item, most, found);
+                    if found.len() >= most {
+                        break;
+                    }
+                }
             }
             Self::Record(fields) => {
                 let mut rest = bytes;
                 for field in fields {
                     let (part, after) = rest.split_at(field.of.size().unwrap_or(0).min(rest.len()));
-                    field.of.long_doubles(part, found);
+                    field.of.long_doubles(part, most, found);
                     rest = after;
                 }
             }
@@ -151,14 +164,22 @@ impl Type {
     }
 }
 
-/// The items of an array in brackets, those of its dimensions in more of them.
-fn array_text(of: &Type, lengths: &[usize], bytes: &[u8], long: LongDouble) -> String {
-    let Some((length, rest)) = lengths.split_first() else { return of.text(bytes, long) };
+/// The items of an array in brackets, those of its dimensions in more of them: `left` items at most.
+fn array_text(of: &Type, lengths: &[usize], bytes: &[u8], long: LongDouble, left: &mut usize) -> String {
+    let Some((length, rest)) = lengths.split_first() else {
+        *left = left.saturating_sub(1);
+        return of.text_of_few(bytes, long, left);
+    };
     let size = rest.iter().fold(of.size().unwrap_or(0), |size, length| size.saturating_mul(*length));
     let item = |i: usize| bytes.get(i.saturating_mul(size)..).and_then(|bytes| bytes.get(..size));
-    let mut texts: Vec<String> =
-        (0..*length).take(SHOWN).map_while(item).map(|bytes| array_text(of, rest, bytes, long)).collect();
-    if *length > SHOWN {
+    let mut texts = Vec::new();
+    for bytes in (0..*length).take(SHOWN).map_while(item) {
+        if *left == 0 {
+            break;
+        }
+        texts.push(array_text(of, rest, bytes, long, left));
+    }
+    if *length > texts.len() {
         texts.push("...".into());
     }
     format!("[{}]", texts.join(", "))
@@ -215,6 +236,11 @@ mod tests {
         );
         assert_eq!(text("[('a', '|u1', (70,))]", &[5; 70]).matches("5, ").count(), 64);
         assert_eq!(text("[('a', '|S0', (100000000000000,)), ('b', '|u1')]", &[5]).matches("b\"\"").count(), 64);
+        // Elements of no bytes, in arrays of arrays and in records of arrays.
+        let shown = |descr: &str| text(descr, &[5]).matches("b\"\"").count();
+        assert_eq!(shown("[('a', '|S0', (64, 64, 64, 64, 64, 64, 64)), ('b', '|u1')]"), 4096);
+        let deep = (0..6).fold("'|S0'".to_string(), |of, _| format!("[('a', {of}, (64,))]"));
+        assert!(shown(&format!("[('a', {deep}), ('b', '|u1')]")) <= 4096);
         assert_eq!(text("[]", &[]), "{}");
     }
 

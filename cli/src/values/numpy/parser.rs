@@ -104,7 +104,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// What a string of Python means: of its escapes those that occur in names.
+/// Decodes a string literal of Python: the escapes that occur in names.
 fn unescaped(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
