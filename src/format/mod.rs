@@ -399,27 +399,20 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
-    // Nearly every safetensors file, without comparing the magics. As a length, each is larger but those of gzip and ZIP,
-    // which the rule below accepts as well.
-    match head.split_first_chunk::<8>() {
-        Some((length, [b'{', ..])) if cfg!(target_pointer_width = "64") && u64::from_le_bytes(*length) < 1 << 27 => {
-            return Format::Safetensors;
-        }
-        _ => {}
+    let is_host = cfg!(target_pointer_width = "64");
+    // safetensors has no magic: the length of a JSON object, then the object. Nearly every such file, without comparing the
+    // magics: as a length, each is larger but those of gzip and ZIP, which the rule below accepts as well.
+    if is_host && matches!(head, [_, _, _, 0..=7, 0, 0, 0, 0, b'{', ..]) {
+        return Format::Safetensors;
     }
-    let format = of_magic(head, false);
-    // safetensors has no magic: the length of a JSON object, then the object. The file may have been cut off, so that
-    // only lengths are ruled out that no text begins with.
-    // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
-    // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as byte 8.
-    let is_length = matches!(format, Format::Gzip | Format::Npz) && cfg!(target_pointer_width = "64");
-    if format != Format::Unknown && !is_length {
-        return format;
-    }
-    let most: u64 = if is_length { 1 << 32 } else { 1 << 40 };
-    match head.split_first_chunk::<8>() {
-        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < most => Format::Safetensors,
-        _ => format,
+    match (of_magic(head, false), head) {
+        // The file may have been cut off, so that only lengths are ruled out that no text begins with.
+        (Format::Unknown, [_, _, _, _, _, 0, 0, 0, b'{', ..]) => Format::Safetensors,
+        // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
+        // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as
+        // byte 8.
+        (Format::Gzip | Format::Npz, [_, _, _, _, 0, 0, 0, 0, b'{', ..]) if is_host => Format::Safetensors,
+        (format, _) => format,
     }
 }
 
