@@ -14,6 +14,8 @@ const LARGEST_WHOLE = 2 ** 28;
 const SCRATCH = 2 ** 26;
 /** Memory for the header of a compressed array: those of numbers have 128 bytes. Longer ones are measured. */
 const HEADER = 1 << 12;
+/** A compressed array whose header states more bytes is not described: the length may be a lie of the file. */
+const LONGEST_HEADER = 1 << 20;
 /** A source keeps 32 ranges; the metadata takes some of them. */
 const MOST_RANGES = 20;
 /** How many reads are under way at once from a server. */
@@ -71,7 +73,8 @@ export class Tensor {
         const { library } = session, isCompressed = this.layout === "npy";
         if (this.problem || !(isCompressed || ["npy", "npz", "b2nd"].includes(this.#file.format))) return;
         try {
-            const [info, shape] = describe(session, handle);
+            const [info, shape] = describe(session, handle) ?? [];
+            if (!info) return;
             const stated = library.rawText(info + library.offsetOf("tenslice_described", "stated_type"));
             const found = library.read("tenslice_described", info);
             const text = stated && new TextDecoder(found.is_latin_1 ? "latin1" : "utf-8").decode(stated);
@@ -446,7 +449,10 @@ function problemOf(session, handle) {
     }
 }
 
-/** Where a description of the tensor is in memory, and its shape. Decodes no more than the header of a compressed array. */
+/**
+ * Where a description of the tensor is in memory, and its shape; null if its header is too long. Decodes no more than the
+ * header of a compressed array.
+ */
 function describe(session, handle) {
     const { library } = session;
     const at = library.make("tenslice_described"),
@@ -456,6 +462,7 @@ function describe(session, handle) {
         session.call("tenslice_tensor_describe", handle, 0, memory, scratch, dimensions, rank, at);
     session.call("tenslice_tensor_describe_scratch", handle, 0, length);
     scratch = Math.max(scratch, library.u64(length));
+    if (scratch > LONGEST_HEADER) return null;
     const memory = library.allocate(scratch);
     ask(0, 0);
     const { rank } = library.read("tenslice_described", at);

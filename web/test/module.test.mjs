@@ -1,12 +1,14 @@
 // The module of target/web/tenslice: node --test web/test/
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { mkdtemp, open as openFile, readFile, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
 
 import { statisticsOf } from "../page/statistics.mjs";
 import { numberText, roundText } from "../page/text.mjs";
@@ -404,6 +406,22 @@ test("an invalid array in a compressed entry is a problem of that entry", async 
     const bad = problems.filter(([, message]) => message !== null);
     assert.equal(bad.length, 1);
     assert.match(bad[0][1], new RegExp(`tensor "${bad[0][0]}": `));
+});
+
+test("a compressed array that states a header of 512 MiB is listed without its dtype, and takes no memory", async (context) => {
+    const u16 = (...values) => Buffer.from(Uint16Array.from(values).buffer),
+        u32 = (...values) => Buffer.from(Uint32Array.from(values).buffer);
+    const entry = Buffer.concat([Buffer.from("\x93NUMPY\x02\x00", "latin1"), u32(1 << 29), randomBytes(1 << 21)]);
+    const stream = deflateRawSync(entry),
+        name = Buffer.from("a.npy");
+    const fields = [u16(0, 8, 0, 0x21), u32(0, stream.length, (1 << 29) + 128), u16(name.length, 0)];
+    const local = Buffer.concat([u32(0x04034b50), u16(20), ...fields, name, stream]);
+    const record = Buffer.concat([u32(0x02014b50), u16(20, 20), ...fields, u16(0, 0, 0), u32(0, 0), name]);
+    const end = Buffer.concat([u32(0x06054b50), u16(0, 0, 1, 1), u32(record.length, local.length), u16(0)]);
+    const grow = context.mock.method(WebAssembly.Memory.prototype, "grow");
+    const [tensor] = (await open(new Uint8Array(Buffer.concat([local, record, end])))).tensors();
+    assert.deepEqual([tensor.name, tensor.dtype, tensor.problem], ["a", null, null]);
+    assert.ok(grow.mock.calls.every(({ arguments: [pages] }) => pages * 65536 < 1 << 24));
 });
 
 test("attributes of every kind, and long lists when they are asked for", async () => {
