@@ -405,14 +405,19 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     if is_host && matches!(head, [_, _, _, 0..=7, 0, 0, 0, 0, b'{', ..]) {
         return Format::Safetensors;
     }
-    match (of_magic(head, false), head) {
+    let format = of_magic(head, false);
+    let most = match format {
         // The file may have been cut off, so that only lengths are ruled out that no text begins with.
-        (Format::Unknown, [_, _, _, _, _, 0, 0, 0, b'{', ..]) => Format::Safetensors,
+        Format::Unknown => 1 << 40,
         // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
         // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as
         // byte 8.
-        (Format::Gzip | Format::Npz, [_, _, _, _, 0, 0, 0, 0, b'{', ..]) if is_host => Format::Safetensors,
-        (format, _) => format,
+        Format::Gzip | Format::Npz if is_host => 1 << 32,
+        _ => return format,
+    };
+    match head.split_first_chunk::<8>() {
+        Some((length, [b'{', ..])) if u64::from_le_bytes(*length) < most => Format::Safetensors,
+        _ => format,
     }
 }
 

@@ -209,7 +209,6 @@ impl<'a> GgufFile<'a> {
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);
         // Whether the length of the tensor before is unknown: then any aligned position from `next` on is the next one.
         let mut is_open = false;
-        let mut most_dimensions = 0;
         for index in 0..self.tensors {
             let at = u64::from(Self::position(reader)?);
             let info = Info::read(reader)?;
@@ -230,12 +229,13 @@ impl<'a> GgufFile<'a> {
                 return reader.fail(ErrorKind::ShapeOverflow, at);
             };
             (last_at, last_end, next, is_open) = (info.offset_at, end, after, !info.is_known());
-            most_dimensions = most_dimensions.max(info.shape.rank());
+            if info.shape.rank() > USUAL_RANK {
+                self.has_many_dimensions = true;
+            }
             if is_open {
                 self.first_unknown = self.first_unknown.min(index);
             }
         }
-        self.has_many_dimensions = most_dimensions > USUAL_RANK;
         self.are_names_distinct = seen.are_distinct();
         let (end, length) = (u64::from(Self::position(reader)?), self.input.length());
         self.data_at = align_up(end, self.alignment).unwrap_or(u64::MAX);
