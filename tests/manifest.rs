@@ -58,6 +58,11 @@ fn values_of_every_kind() {
         let kinds: Vec<_> = items.map(|item| (item.key.is_none(), item.value.kind().name())).collect();
         kinds == [(true, "Integer"), (true, "Array"), (true, "Map")]
     });
+    // After the end there is nothing, however often it is asked for.
+    check(&[0x9f, 0x01, 0xff], &|v| {
+        let Value::Array(mut items) = v else { return false };
+        [items.next().is_some(), items.next().is_some(), items.next().is_some()] == [true, false, false]
+    });
     // Keys of any kind.
     check(&[0xa2, 0x05, 0x61, b'x', 0x81, 0x01, 0xf6], &|v| {
         let Value::Map(items) = v else { return false };

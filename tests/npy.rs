@@ -104,8 +104,9 @@ fn types() {
         "''",
         "'<'",
         "[('a', '|O')]",
+        "[('a',   '|O')]",
     ] {
-        let inner = descr.rfind(", ").map_or(0, |at| at as u64 + 2);
+        let inner = descr.rfind(", ").map_or(0, |at| descr.len() - descr[at + 1..].trim_start().len()) as u64;
         refused(&header(descr, "False", "(1,)"), ErrorKind::UnknownDType, Item::DType, start + inner);
     }
     for descr in [
@@ -128,6 +129,17 @@ fn types() {
         let error = File::open(&file(1, &header(descr, "False", "(1,)"), 64)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{descr}");
     }
+    // The tuple of a field has ended too early, not its shape.
+    let descr = "[('a', '<f4', (2,)]";
+    refused(&header(descr, "False", "(1,)"), ErrorKind::Malformed, Item::DType, start + descr.len() as u64 - 1);
+}
+
+/// Names that opening has compared take no memory to compare again.
+#[test]
+fn compared_fields_are_not_compared_again() {
+    let bytes = file(1, &header("[('a', '<i4'), ('b', '<i4'), ('c', '<i4')]", "False", "(0,)"), 0);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.check_length(), file.check(&mut []).is_ok()), (Some(0), true));
 }
 
 /// As NumPy 2.4 has it: names and titles of a record are one set, and only fields of raw bytes or subarrays may have no name
@@ -172,6 +184,7 @@ fn fields_of_a_record_have_names_that_differ() {
         "[('', '<i4'), ('', 'V4'), ^('', '<i4')]",
         "[('', []), ^('', [])]",
         "[('', [('', '|V4')]), ^('', [('', '|V4')])]",
+        "[('', [('x', [('y', '<i4')]), ('z', '|V4')]), ^('', '<i4')]",
         "[('', ([], ())), ^('', ('<f4'), ())]",
         "[(('', 'a'), '<i4'), (^('', 'b'), '<i4')]",
         "[(('t', ''), '<i4'), (('u', ^''), '<i4')]",
