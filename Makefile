@@ -19,7 +19,7 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-rust test-features test-c test-install \
+.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-all test-rust test-features test-c test-install \
 	test-source test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd \
 	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay \
 	fuzz-replay-second no-panic miri sanitize coverage mutants header lint doc web web-test pictures clean
@@ -72,7 +72,8 @@ test-rust: ## the Rust tests, those of the tool, and the examples in the docs; T
 	$(CARGO) test --quiet --doc --features capi
 
 test-features: ## the Rust tests with other features: libzstd, one format, single digests
-	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
+	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c --lib \
+		$(patsubst %,--test %,b2nd b2nd_values corpus decode decode_memory digests frames npz reading tens ztensor2)
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats --test without_zstd --test peers --test npz --test digests
 	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test digests
@@ -89,6 +90,12 @@ test-install: ## install into target/install, and use it by pkg-config, CMake an
 
 test-source: dist-source ## build inside C++ projects by CMake, from the tarball without a network and from this folder
 	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
+
+test-all: ## all tests that need no board, and all of what CI takes a sample of: every mutant takes hours
+	$(MAKE) --no-print-directory test test-features test-targets test-platforms test-source sanitize no-panic miri coverage \
+		fuzz-replay-second
+	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
+	$(MAKE) --no-print-directory mutants
 
 test-targets: ## the tests on other machines: 32-bit, big-endian, wasm32
 	c-tests/targets.sh
@@ -159,10 +166,10 @@ miri: ## run the tests of src/capi under Miri, where the nightly toolchain can b
 sanitize: ## the C tests and the library under sanitizers, and gcc's and clang's analyzers over the C code
 	c-tests/sanitize.sh
 
-MUTANTS ?=
 coverage: ## which lines of src the tests reach, held against tests/unreached.txt
 	.ci/coverage
 
+MUTANTS ?=
 mutants: ## change the sources in small ways and see whether a test fails: MUTANTS="--sample 200", MUTANTS=--help
 	$(CARGO) run --quiet -p xtask -- mutants $(MUTANTS)
 

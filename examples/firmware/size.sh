@@ -7,14 +7,14 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
-failed=0
+exceeded=
 
 limit() { # WHAT FIGURE: holds a figure to its limit
     local most
     most=$(awk -v what="$1" '$1 == what { print $2 }' limits.txt)
     printf '%-34s %9s   (at most %s)\n' "$1" "$2" "${most:-not set}"
     if [ -z "$most" ] || [ "$2" -gt "$most" ]; then
-        failed=1
+        exceeded+="    $1: $2, at most ${most:-not set}"$'\n'
     fi
 }
 
@@ -84,7 +84,8 @@ for board in $boards; do
         done <<< "$figures"
     done
 done
-if [ "${1:-}" = --check ] && [ $failed = 1 ]; then
-    echo "size: a figure exceeds its limit in examples/firmware/limits.txt: mend it, or raise the limit and say why" >&2
+if [ "${1:-}" = --check ] && [ -n "$exceeded" ]; then
+    echo "size: figures exceed their limits in examples/firmware/limits.txt: mend them, or raise the limits and say why" >&2
+    printf '%s' "$exceeded" >&2
     exit 1
 fi

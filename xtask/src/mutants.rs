@@ -32,6 +32,7 @@ sees whether a test fails. What was tested is kept in target/mutants/outcomes.tx
 Where a source or a test is newer than that file, what was missed is tested again.
 
   --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
+  --seed N     another sample of N for each seed (0)
   --only FILE  only those that FILE names, one a line as --list writes them
   --jobs N     so many tests at once (2)
   --most N     without the tests that take longer than N seconds
@@ -80,6 +81,7 @@ struct Mutant {
 
 struct Options {
     sample: Option<usize>,
+    seed: u64,
     only: Option<BTreeSet<String>>,
     jobs: usize,
     most: Option<usize>,
@@ -103,9 +105,11 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         mutants.retain(|mutant| only.contains(&mutant.name(&sources)));
     }
     if let Some(count) = options.sample.filter(|count| *count < mutants.len()) {
-        let mut places: Vec<u64> = mutants.iter().map(|mutant| place(&mutant.name(&sources))).collect();
+        let in_sample = |mutant: &Mutant| place(&mutant.name(&sources), options.seed);
+        let mut places: Vec<u64> = mutants.iter().map(in_sample).collect();
         places.sort_unstable();
-        mutants.retain(|mutant| place(&mutant.name(&sources)) < places[count]);
+        mutants.retain(|mutant| in_sample(mutant) < places[count]);
+        println!("a sample of {count}: make mutants MUTANTS=\"--sample {count} --seed {}\"", options.seed);
     }
     let names: Vec<String> = mutants.iter().map(|mutant| mutant.name(&sources)).collect();
     let folder = root.join("target/mutants");
@@ -123,7 +127,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         fs::write(&log, lines)?;
     }
     let mut open: Vec<usize> = viable.iter().copied().filter(|&number| !known.contains_key(&names[number])).collect();
-    open.sort_by_key(|&number| place(&names[number]));
+    open.sort_by_key(|&number| place(&names[number], options.seed));
     println!("{} to test, {} tested before", open.len(), viable.len() - open.len());
     for (name, outcome) in &known {
         if let Some((_, by)) = outcome.split_once(" by ") {
@@ -156,13 +160,22 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
 
 impl Options {
     fn of(arguments: &[&str]) -> Result<Self, Box<dyn Error>> {
-        let mut options =
-            Self { sample: None, only: None, jobs: 2, most: None, missed: false, list: false, paths: Vec::new() };
+        let mut options = Self {
+            sample: None,
+            seed: 0,
+            only: None,
+            jobs: 2,
+            most: None,
+            missed: false,
+            list: false,
+            paths: Vec::new(),
+        };
         let mut arguments = arguments.iter();
         while let Some(&argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok()).ok_or(USAGE);
             match argument {
                 "--sample" => options.sample = Some(number()?),
+                "--seed" => options.seed = number()? as u64,
                 "--jobs" => options.jobs = number()?,
                 "--most" => options.most = Some(number()?),
                 "--only" => {
@@ -189,9 +202,10 @@ impl Mutant {
 }
 
 /// Where a mutant stands in the order of testing: anywhere, so that what an interrupted run has tested is a sample, but at
-/// one place whatever is changed elsewhere, so that a small sample stays what it is. FNV-1a of its name.
-fn place(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+/// one place whatever is changed elsewhere, so that a small sample stays what it is. FNV-1a of its name and the seed.
+fn place(name: &str, seed: u64) -> u64 {
+    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, mix)
 }
 
 /// From the name of a mutant its function, with the file, and its file.
