@@ -286,6 +286,7 @@ fn formats_of_ggml_before_gguf() {
     }
     is_named(&of(b"lmgg", llama), &["unversioned", "GGML", "before GGUF"]);
     is_named(&of(b"lmgg", [51865, 1500, 384, 6, 4, 448, 384, 6, 4, 80, 1]), &["Whisper", "whisper.cpp"]);
+    is_unnamed(&of(b"tjgg", [100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]));
     is_unnamed(&of(b"tjgg", [1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]));
     is_unnamed(&of(b"lmgg", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]));
 }
