@@ -619,6 +619,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         dst: &'d mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'d mut [u8]> {
+        self.check_values()?;
         let written = self.decode(decoder, None, dst, scratch)?;
         if let (Values::Fetched, Some(dtype)) = (self.values, self.dtype) {
             self.byte_order.to_native(written, dtype);
