@@ -400,8 +400,9 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 /// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
     let is_host = cfg!(target_pointer_width = "64");
-    // safetensors has no magic: the length of a JSON object, then the object. Nearly every such file, without comparing the
-    // magics: as a length, each is larger but those of gzip and ZIP, which the rule below accepts as well.
+    // safetensors has no magic: the length of a JSON object, then the object. Nearly all such files are detected here,
+    // without comparing magics. Read as a length, every magic is larger, except those of gzip and ZIP, for which the rule
+    // below gives the same result.
     if is_host && matches!(head, [_, _, _, 0..=7, 0, 0, 0, 0, b'{', ..]) {
         return Format::Safetensors;
     }

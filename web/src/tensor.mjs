@@ -14,7 +14,7 @@ const LARGEST_WHOLE = 2 ** 28;
 const SCRATCH = 2 ** 26;
 /** Memory for the header of a compressed array: those of numbers have 128 bytes. Longer ones are measured. */
 const HEADER = 1 << 12;
-/** A compressed array whose header states more bytes is not described: the length may be a lie of the file. */
+/** The maximum length of a header to decode: a damaged file can state any length. */
 const LONGEST_HEADER = 1 << 20;
 /** A source keeps 32 ranges; the metadata takes some of them. */
 const MOST_RANGES = 20;
@@ -450,7 +450,7 @@ function problemOf(session, handle) {
 }
 
 /**
- * Where a description of the tensor is in memory, and its shape; null if its header is too long. Decodes no more than the
+ * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most the
  * header of a compressed array.
  */
 function describe(session, handle) {

@@ -32,7 +32,7 @@ sees whether a test fails. What was tested is kept in target/mutants/outcomes.tx
 Where a source or a test is newer than that file, what was missed is tested again.
 
   --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
-  --seed N     another sample of N for each seed (0)
+  --seed N     with --sample: each seed selects another sample (0)
   --only FILE  only those that FILE names, one a line as --list writes them
   --jobs N     so many tests at once (2)
   --most N     without the tests that take longer than N seconds

@@ -221,7 +221,7 @@ impl<'a> Distinct for InRecord<'a> {
 impl Name<'_> {
     /// Returns the next character: what its escape means in Python, or the number of the character itself.
     fn next(&mut self) -> Option<u32> {
-        // A line that goes on. A loop: a file may have any number of them.
+        // A backslash at the end of a line continues it. A loop, because a file may have any number of such lines.
         while let [b'\\', b'\n', rest @ ..] = self.text {
             self.text = rest;
         }

@@ -150,8 +150,8 @@ impl<'a> Frame<'a> {
         self.decode(decoder, Some((start, stop)), dst, scratch)
     }
 
-    /// Like [`read_region_with`](Self::read_region_with), for a region or, if that is `None`, the whole array. The caller
-    /// has checked that there are values: here, the check would take 56 bytes of the deepest stack.
+    /// Decodes a region or, if `region` is `None`, the whole array: see [`read_region_with`](Self::read_region_with). The
+    /// caller has checked that there are values. A check in this function would add 56 bytes to the deepest stack.
     pub(super) fn decode<'r>(
         &self,
         decoder: &mut dyn Decoder,

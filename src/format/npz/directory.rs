@@ -14,8 +14,9 @@ use crate::place::{Format, Item};
 
 const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
-/// The numbers of bytes at the end that are searched: for an archive that ends with the file, with a short comment and with the longest;
-/// then, from [`PADDED`] on, for one that padding follows (zeros, line ends, erased flash). More padding is beyond our own limit.
+/// The numbers of bytes to search at the end of the file: for an archive that ends with the file, with a short comment and
+/// with the longest; then, from [`PADDED`] on, for an archive that padding follows (zeros, line ends, erased flash). More
+/// padding exceeds our own limit.
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
 /// Larger directories are refused: positions in them have 32 bits.

@@ -320,7 +320,7 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
 #[inline(never)]
 pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
     reader.item = Item::Attributes;
-    // The position of the value has been asked for: no space is before it.
+    // `token_position` has skipped the space before the value.
     if reader.rest().first() == Some(&b'n') {
         return reader.skip_value(1).map(|()| true);
     }

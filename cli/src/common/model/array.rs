@@ -8,9 +8,9 @@ use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, is_without_header};
 use crate::common::text::{header_text, printable};
 
-/// The longest header of a compressed array that is decoded. NumPy itself reads 10 000 bytes, unless it is told to read more.
+/// The maximum length of a header to decode. By default NumPy reads headers of at most 10 000 bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
-/// The most bytes of headers that are decoded of a file: what they say is kept.
+/// The maximum of header bytes to decode per file, because the descriptions stay in memory.
 const MOST_HEADERS: u64 = 1 << 25;
 
 /// The elements of a tensor.
@@ -74,8 +74,8 @@ pub struct Unreadable {
     pub inside: Option<(Error, Vec<u8>)>,
 }
 
-/// Decodes the headers of the compressed arrays of an archive. There is no entry for arrays that are compressed by a method
-/// that is not known here, and for those with too long a header.
+/// Decodes the headers of the compressed arrays of an archive. Omits arrays with an unknown compression method or with too
+/// long a header.
 pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
     let mut arrays = Arrays::new();
     if file.as_npz().is_none() {
@@ -95,7 +95,7 @@ pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
 
 /// Why a compressed array is not described.
 enum Fault {
-    /// Its method is not known here, or its header is too long.
+    /// The compression method is unknown, or the header is too long.
     NotDescribed,
     /// The error, and the header if it was decoded.
     Error(Error, Vec<u8>),
