@@ -134,30 +134,11 @@ mod bytes;
 #[allow(unsafe_code)]
 mod capi;
 mod codec;
-mod component;
-#[cfg(any(feature = "crc32", feature = "crc32c"))]
-#[allow(unsafe_code)]
-mod crc;
-mod decode;
-mod distinct;
-mod element;
+mod duplicates;
 mod error;
-mod expect;
-mod explain;
-mod file;
-#[cfg(feature = "dequantize")]
-pub mod float;
 mod format;
-mod index;
-#[cfg(feature = "dequantize")]
-mod numbers;
-mod pinned;
-mod place;
-mod shape;
-pub mod sparse;
-mod tensor;
-mod vocab;
-mod warning;
+mod types;
+mod view;
 
 pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;
@@ -166,20 +147,23 @@ pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
 #[cfg(feature = "gguf")]
 pub use codec::blocks;
-pub use component::{Caps, Component, Verification};
-pub use decode::{DecodeError, Decoder};
-pub use element::{Element, Elements};
+pub use codec::decoder::{DecodeError, Decoder};
+pub use codec::sparse;
+pub use error::origin::{Format, Item};
+pub use error::warning::{Warning, Warnings};
 pub use error::{Error, ErrorKind, Result};
-pub use expect::{Expected, Mismatch};
-pub use explain::Explanation;
-pub use file::{File, Opened, Tensors};
 pub use format::Described;
-pub use index::Index;
-pub use place::{Format, Item};
-pub use shape::{Dimensions, Shape};
-pub use tensor::{Components, Tensor, Verified};
-pub use vocab::{ByteOrder, DType, Encoding, Layout, Order};
-pub use warning::{Warning, Warnings};
+pub use types::element::{Element, Elements};
+#[cfg(feature = "dequantize")]
+pub use types::float;
+pub use types::shape::{Dimensions, Shape};
+pub use types::{ByteOrder, DType, Encoding, Layout, Order};
+pub use view::component::{Caps, Component, Verification};
+pub use view::expect::{Expected, Mismatch};
+pub use view::explain::Explanation;
+pub use view::file::{File, Opened, Tensors};
+pub use view::index::Index;
+pub use view::tensor::{Components, Tensor, Verified};
 
 macro_rules! modules {
     (

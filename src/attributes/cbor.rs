@@ -7,8 +7,8 @@ use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
 use crate::bytes::keywords::{Found, Keywords};
 use crate::codec::cbor::{Fault, Left, Reader, Token};
+use crate::error::origin::Format;
 use crate::error::{Error, ErrorKind};
-use crate::place::Format;
 
 type Result<T> = core::result::Result<T, Fault>;
 

@@ -11,7 +11,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::is_utf8;
 use crate::codec::gguf::{Encoding, Reader, kind};
 use crate::error::Error;
-use crate::place::Item;
+use crate::error::origin::Item;
 
 /// The pairs of a file, or the elements of an array.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::extent::Region;
 use crate::codec::json::{Fault, Reader, Token};
 use crate::error::Error;
-use crate::place::Format;
+use crate::error::origin::Format;
 
 /// The items of a list or an object.
 #[derive(Clone, Copy, Debug)]

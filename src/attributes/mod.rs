@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
-use crate::pinned::pinned;
+use crate::error::abi_enum::pinned;
 
 /// The value of an attribute.
 #[derive(Clone, Copy, Debug)]

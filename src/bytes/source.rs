@@ -11,8 +11,8 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::extent::{Extent, Region};
 use super::num::{to_u64, to_usize};
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
 
 /// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;

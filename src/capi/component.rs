@@ -6,8 +6,8 @@ use super::pointer::{Array, Handle, InfoOut, Length, OptionalOut, Out};
 use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::Item;
 
 /// A component of a tensor.
 #[repr(C)]

@@ -12,7 +12,7 @@ use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, to_code};
 use crate::bytes::num::to_u64;
 use crate::error::{ErrorKind, Result};
-use crate::vocab::Encoding;
+use crate::types::Encoding;
 use crate::{BuiltIn, Component, DecodeError, Decoder, Verification, Verified};
 
 /// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the

@@ -8,8 +8,8 @@ use super::source::{tenslice_need, tenslice_source};
 use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind};
-use crate::warning::{Warning, Warnings};
 use crate::{File, Tensors};
 
 /// An open file.

@@ -6,7 +6,7 @@ use super::decode::{chosen, report_length, tenslice_decoder};
 use super::pointer::{Buffer, Capacity, Handle, OptionalIn, OptionalOut, Out, Scratch, ScratchLength};
 use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
-use crate::float;
+use crate::types::float;
 
 /// Reads `count` numbers of a dense tensor, or of one in quantized blocks, to `out`, from number `first` on. Booleans
 /// become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double

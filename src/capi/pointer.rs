@@ -34,7 +34,7 @@ use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::bytes::text::Text;
 use crate::error::{ErrorKind, Result};
-use crate::vocab::Encoding;
+use crate::types::Encoding;
 use crate::{Attributes, Component, Components, File, Index, Source, Tensor, Tensors};
 
 /// A handle that is read.

@@ -10,8 +10,8 @@ use super::pointer::{
 use super::status::{ApiError, END, OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
+use crate::codec::sparse::Sparse;
 use crate::error::ErrorKind;
-use crate::sparse::Sparse;
 
 /// A sparse tensor whose indices have been checked, and a position among its values.
 #[repr(C)]

@@ -11,7 +11,7 @@ use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
-use crate::explain::Out;
+use crate::view::explain::Out;
 
 /// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. Print it
 /// with printf("%.*s", (int)name.length, name.data). It is in the bytes that the file was opened from or, where the

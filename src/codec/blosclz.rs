@@ -15,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 use super::copies::repeat;
-use crate::decode::DecodeError;
+use crate::codec::decoder::DecodeError;
 
 /// The largest distance that fits in two bytes; larger ones take four.
 const NEAR: usize = 0x1fff;
@@ -180,7 +180,7 @@ mod tests {
     use std::prelude::v1::*;
 
     use super::{byte, decode};
-    use crate::decode::DecodeError;
+    use crate::codec::decoder::DecodeError;
 
     /// Decodes a stream as a whole and byte by byte.
     fn both(stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {

@@ -86,9 +86,9 @@ impl Digest {
         let _ = data; // unused where nothing is built in
         match self {
             #[cfg(feature = "crc32c")]
-            Self::Crc32c(sum) => crate::crc::crc32c(data) == *sum,
+            Self::Crc32c(sum) => crate::codec::crc::crc32c(data) == *sum,
             #[cfg(all(feature = "crc32", feature = "npz"))]
-            Self::Crc32(sum) => crate::crc::crc32(data) == *sum,
+            Self::Crc32(sum) => crate::codec::crc::crc32(data) == *sum,
             #[cfg(feature = "sha256")]
             Self::Sha256(sum) => <sha2::Sha256 as sha2::Digest>::digest(data)[..] == sum[..],
             #[cfg(feature = "ztensor2")]

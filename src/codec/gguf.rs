@@ -7,8 +7,8 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult, Walk};
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
-use crate::place::{Format, Item};
 
 /// How deeply arrays may be nested.
 pub(crate) const MAX_DEPTH: usize = 8;

@@ -15,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 use super::copies::{WIDE, copy, repeat};
-use crate::decode::DecodeError;
+use crate::codec::decoder::DecodeError;
 
 /// The largest length in an instruction's first byte, which says that more of it follows.
 const LONG: usize = 15;

@@ -1,7 +1,7 @@
 //! Codecs: how numbers, strings and nested values are encoded, and how bytes are compressed.
 //!
 //! Each depends on `error`, `bytes`, `vocab`, `float`, `decode`, and knows nothing of the formats that use it.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)] // but for `crc`; each other file forbids it
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
@@ -17,6 +17,10 @@ pub(crate) mod cbor_expected;
 pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;
+#[cfg(any(feature = "crc32", feature = "crc32c"))]
+#[allow(unsafe_code)]
+pub(crate) mod crc;
+pub(crate) mod decoder;
 pub(crate) mod digest;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;
@@ -30,6 +34,7 @@ pub(crate) mod npy;
 pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
+pub mod sparse;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod xxh3;
 #[cfg(feature = "zlib")]
@@ -37,8 +42,8 @@ pub(crate) mod zlib;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]
 pub(crate) mod zstd;
 
-use crate::decode::{DecodeError, Decoder};
-use crate::vocab::Encoding;
+use crate::codec::decoder::{DecodeError, Decoder};
+use crate::types::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
 /// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard

@@ -7,7 +7,7 @@
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-use crate::decode::DecodeError;
+use crate::codec::decoder::DecodeError;
 
 /// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {

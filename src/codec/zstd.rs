@@ -6,7 +6,7 @@
 //! itself.
 #![forbid(unsafe_code)]
 
-use crate::decode::DecodeError;
+use crate::codec::decoder::DecodeError;
 
 #[cfg(feature = "zstd-c")]
 pub(crate) use by_libzstd::{Dictionary, Memory};

@@ -52,10 +52,10 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::decode::Decoder;
+use crate::codec::decoder::Decoder;
+use crate::error::origin::{Format, Item};
+use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::warning::Warnings;
 
 /// The table of the formats. A line has the feature, the name in [`Format`], the module, the type that represents a
 /// file, the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with

@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 use super::Spelled;
 use crate::bytes::text::Text;
 #[cfg(feature = "safetensors")]
-use crate::distinct::Item as _;
+use crate::duplicates::Item as _;
 
 /// A tensor as an index reads it: its name, and where both are, as [`FileFormat::name_at`](super::FileFormat::name_at)
 /// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take it.

@@ -8,7 +8,7 @@ use super::{Phrase, phrase};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
-use crate::place::Format;
+use crate::error::origin::Format;
 
 /// The number of bytes at the start of the file that are inspected, and requested if the file is opened in parts.
 pub(super) const START: u64 = 4096;

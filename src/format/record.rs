@@ -7,11 +7,11 @@ use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::NO_ENTRY;
-use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout, Order};
 #[cfg(any(feature = "gguf", feature = "npz"))]
-use crate::warning::Warning;
-use crate::warning::Warnings;
+use crate::error::warning::Warning;
+use crate::error::warning::Warnings;
+use crate::types::shape::Shape;
+use crate::types::{ByteOrder, DType, Encoding, Layout, Order};
 
 /// What a format reports about a file as a whole.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,7 @@ use core::cmp::Ordering;
 
 use crate::bytes::num::to_usize;
 use crate::bytes::text::{Chars, Text};
-use crate::distinct::Item;
+use crate::duplicates::Item;
 
 /// A string in a text that has been checked. It is read no further than it is compared: one that is as long as the file
 /// may be compared with every other.

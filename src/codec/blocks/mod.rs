@@ -38,8 +38,8 @@ pub use ternary::{tq1_0_to_f32, tq2_0_to_f32};
 use crate::bytes::keywords::keywords;
 #[cfg(feature = "dequantize")]
 use crate::bytes::num::{count_of, to_u64, to_usize};
-use crate::pinned::pinned;
-use crate::vocab::DType;
+use crate::error::abi_enum::pinned;
+use crate::types::DType;
 
 macro_rules! block_types {
     ($($name:ident = $code:literal, $text:literal, $elements:literal, $bytes:literal, $to_f32:ident;)*) => {
@@ -171,7 +171,7 @@ pub const fn plain(id: u32) -> Option<DType> {
 #[cfg(feature = "dequantize")]
 #[inline]
 fn binary16(bits: zerocopy::little_endian::U16) -> f32 {
-    crate::float::f16_to_f32(bits.get())
+    crate::types::float::f16_to_f32(bits.get())
 }
 
 /// Decodes as many blocks as there are in both.

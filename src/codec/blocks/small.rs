@@ -10,7 +10,7 @@ use zerocopy::{transmute, transmute_mut, transmute_ref};
 
 use super::binary16;
 use super::layout::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1};
-use crate::float;
+use crate::types::float;
 
 /// The values that IQ4 types choose from: `kvalues_iq4nl` of ggml (MIT licence, see `grids.rs`).
 const IQ4_VALUES: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];

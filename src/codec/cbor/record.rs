@@ -10,7 +10,7 @@ use crate::bytes::keywords::{Found, Keywords};
 use crate::bytes::num::to_usize;
 use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
-use crate::place::Item;
+use crate::error::origin::Item;
 
 /// The known keys of a record.
 #[derive(Clone, Copy, Debug)]

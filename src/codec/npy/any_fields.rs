@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Fault, Reader};
-use crate::distinct::Memory;
+use crate::duplicates::Memory;
 use crate::error::Result;
 
 /// See `fields.rs`.

@@ -11,10 +11,10 @@ use core::cmp::Ordering;
 
 use super::{Fault, Reader};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::distinct::{self, Compared, Distinct, Hashed, Memory};
+use crate::duplicates::{self, Compared, Distinct, Hashed, Memory};
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::error::{ErrorKind, Result};
-use crate::place::Item;
-use crate::warning::Warning;
 
 /// The field names of a type, and whether they were compared.
 #[derive(Clone, Copy, Debug, Default)]
@@ -283,7 +283,7 @@ impl Name<'_> {
     }
 }
 
-impl distinct::Item for Name<'_> {
+impl duplicates::Item for Name<'_> {
     fn order(self, other: Self) -> Ordering {
         self.characters().cmp(other.characters())
     }

@@ -9,9 +9,9 @@ use std::vec;
 use std::vec::Vec;
 
 use super::{Result, Seekable};
-use crate::decode::{DecodeError, Decoder};
+use crate::codec::decoder::{DecodeError, Decoder};
 use crate::error::ErrorKind;
-use crate::vocab::Encoding;
+use crate::types::Encoding;
 
 /// A frame of that content; a size in its header only where it is stated.
 fn frame(content: &[u8], level: i32, has_checksum: bool, has_size: bool) -> Vec<u8> {

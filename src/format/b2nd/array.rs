@@ -17,8 +17,8 @@ use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::ErrorKind;
-use crate::place::Item;
-use crate::shape::{ReadDimension, Shape};
+use crate::error::origin::Item;
+use crate::types::shape::{ReadDimension, Shape};
 
 /// Bytes of a length in the shape: a marker and a number. `SHORT_LENGTH`: in the chunk shape and the block shape.
 const LENGTH: u32 = 9;

@@ -16,12 +16,12 @@ use super::chunk::{
 };
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
+use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
-use crate::decode::{DecodeError, Decoder};
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::Item;
-use crate::vocab::Encoding;
+use crate::types::Encoding;
 
 /// Bytes that a stream may have beyond twice its decoded length: as many as any codec's own bound has for the shortest.
 const EXPANSION: usize = 64;

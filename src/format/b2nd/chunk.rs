@@ -19,11 +19,11 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{remainder, short_count_of, to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
+use crate::codec::decoder::Decoder;
 use crate::codec::shuffle::copy;
-use crate::decode::Decoder;
+use crate::error::abi_enum::pinned;
+use crate::error::origin::Item;
 use crate::error::{ErrorKind, Result};
-use crate::pinned::pinned;
-use crate::place::Item;
 
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -12,11 +12,11 @@ use crate::bytes::num::count_of;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 #[cfg(not(target_os = "none"))]
 use crate::format::Phrase;
-use crate::place::Item;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -17,7 +17,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::error::ErrorKind;
-use crate::place::Item;
+use crate::error::origin::Item;
 
 /// The first bytes of a header; the metalayers follow.
 #[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]

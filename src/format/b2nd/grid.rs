@@ -9,7 +9,7 @@
 use super::{Frame, MAX_RANK};
 use crate::bytes::num::{count_of, quotient, short_count_of, to_usize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::Shape;
+use crate::types::shape::Shape;
 
 /// A dimension: how it is divided, the region in it, and the current position. Packed, since the padding that would
 /// align the next one, 16 times over, would cost a microcontroller stack.

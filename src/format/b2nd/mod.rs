@@ -34,12 +34,12 @@ use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
-use crate::decode::Decoder;
+use crate::codec::decoder::Decoder;
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout};
-use crate::warning::{Warning, Warnings};
+use crate::types::shape::Shape;
+use crate::types::{ByteOrder, DType, Encoding, Layout};
 
 use array::Array;
 use block::Codec;

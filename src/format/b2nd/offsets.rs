@@ -11,9 +11,9 @@ use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
-use crate::decode::DecodeError;
+use crate::codec::decoder::DecodeError;
+use crate::error::origin::Item;
 use crate::error::{ErrorKind, Result};
-use crate::place::Item;
 
 /// Bytes of an offset.
 const OFFSET: u64 = 8;

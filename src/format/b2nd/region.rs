@@ -22,10 +22,10 @@ use super::offsets::Offsets;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
+use crate::codec::decoder::Decoder;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
-use crate::decode::Decoder;
+use crate::error::origin::Item;
 use crate::error::{ErrorKind, Result};
-use crate::place::Item;
 
 /// Filling this many bytes takes no longer than finding out how many of them are needed.
 const SHORT: usize = 256;

@@ -8,9 +8,9 @@ use super::{Cores, NUMBER, Tables, role};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::utf8::Utf8;
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
-use crate::place::Item;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -27,12 +27,12 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
-use crate::decode::Decoder;
+use crate::codec::decoder::Decoder;
+use crate::error::origin::{Format, Item};
+use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::shape::Shape;
-use crate::vocab::{DType, Layout};
-use crate::warning::Warning;
+use crate::types::shape::Shape;
+use crate::types::{DType, Layout};
 
 /// Section "Header". The version and the dtype are known already: they are part of the magics that are recognized.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

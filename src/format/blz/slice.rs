@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Unalign};
 use super::train::{Number, Train, Unscaled, Vector, View};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::vocab::DType;
+use crate::types::DType;
 
 /// The index requested in a dimension; `None` for all of them.
 pub(crate) type Fixed<'f> = dyn Fn(usize) -> Option<u64> + 'f;

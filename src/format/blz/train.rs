@@ -15,9 +15,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unalign, Unaligned}
 
 use super::{Tables, fail};
 use crate::bytes::num::{to_u64, to_usize};
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::Item;
-use crate::vocab::DType;
+use crate::types::DType;
 
 /// A number of either dtype, for computing.
 pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {

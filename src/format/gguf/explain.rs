@@ -12,11 +12,11 @@ use crate::bytes::utf8::Utf8;
 #[cfg(not(target_os = "none"))]
 use crate::codec::gguf::size_of_kind;
 use crate::codec::gguf::{Encoding, Reader};
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 #[cfg(not(target_os = "none"))]
 use crate::format::Phrase;
 use crate::format::{Context, FileFormat};
-use crate::place::Item;
 
 /// The length of a file that was cut off, as far as it says: the end of the tensors, or of what the last count that can be
 /// read counts, each item being as short as possible.

@@ -10,9 +10,9 @@ use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::gguf::{Encoding, Reader};
 use crate::error::ErrorKind;
-use crate::place::Item;
-use crate::shape::{ElementCount, ReadDimension, Shape};
-use crate::vocab::DType;
+use crate::error::origin::Item;
+use crate::types::DType;
+use crate::types::shape::{ElementCount, ReadDimension, Shape};
 
 /// The most dimensions of a tensor: our own limit. ggml reads 4, but models for videos are published with 5.
 const MAX_RANK: u32 = 8;

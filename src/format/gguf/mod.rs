@@ -31,11 +31,11 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
-use crate::distinct::{Compared, Distinct, Memory, Seen, Stack};
+use crate::duplicates::{Compared, Distinct, Memory, Seen, Stack};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::vocab::{ByteOrder, Layout};
-use crate::warning::{Warning, Warnings};
+use crate::types::{ByteOrder, Layout};
 
 /// Where the counts begin.
 const COUNTS: u64 = 8;

@@ -7,10 +7,10 @@ use core::fmt;
 
 use super::GgufFile;
 use crate::bytes::num::to_u64;
-use crate::distinct::Distinct;
+use crate::duplicates::Distinct;
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind};
 use crate::format::FileFormat;
-use crate::place::{Format, Item};
 
 /// The keys of what a part states.
 pub(super) const INDEX: &str = "split.no";

@@ -12,10 +12,10 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::npy::{self, Fault, Header, Names};
+use crate::error::origin::Format;
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::Format;
-use crate::vocab::Order;
-use crate::warning::{Warning, Warnings};
+use crate::types::Order;
 
 /// An NPY file, which holds one array.
 ///

@@ -10,9 +10,9 @@ use super::zip::LocalHeader;
 use super::{Array, Contents, Entry, LOCAL, NpzFile, array_name, fail};
 use crate::bytes::extent::Extent;
 use crate::codec::npy::{self, Header};
-use crate::distinct::Distinct;
+use crate::duplicates::Distinct;
+use crate::error::warning::Warning;
 use crate::error::{Error, Result};
-use crate::warning::Warning;
 
 /// The names of arrays, by the position of their entry plus 1.
 pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
@@ -116,9 +116,9 @@ impl<'a> NpzFile<'a> {
 mod tests {
     use crate::bytes::source::ParseContext;
     use crate::error::ErrorKind;
+    use crate::error::warning::Warning;
     use crate::format::npz::NpzFile;
     use crate::format::{FileFormat as _, Summary};
-    use crate::warning::Warning;
 
     /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
     #[test]

@@ -6,13 +6,13 @@
 use super::{Array, Contents, Entry, NpzFile};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
+use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::npy::{self, Header};
-use crate::decode::{DecodeError, Decoder};
+use crate::error::origin::Item;
+use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Described, TensorRecord};
-use crate::place::Item;
-use crate::vocab::{Encoding, Order};
-use crate::warning::Warnings;
+use crate::types::{Encoding, Order};
 
 /// The memory for the header of a compressed array that verifying has of its own: NumPy writes 128 bytes for a number.
 pub(super) const HEAD_ON_STACK: usize = 256;

@@ -10,7 +10,7 @@ use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::error::ErrorKind;
-use crate::place::{Format, Item};
+use crate::error::origin::{Format, Item};
 
 const END_64: u64 = 56;
 const LOCATOR: u64 = 20;

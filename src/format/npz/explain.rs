@@ -17,11 +17,11 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::npy;
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 #[cfg(not(target_os = "none"))]
 use crate::format::{Phrase, phrase};
-use crate::place::Item;
 
 /// Says which counts differ.
 #[cfg(not(target_os = "none"))]

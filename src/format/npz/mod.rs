@@ -31,13 +31,13 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
+use crate::codec::decoder::Decoder;
 use crate::codec::npy::{self, Header};
-use crate::decode::Decoder;
-use crate::distinct::{Compared, Memory, Stack};
+use crate::duplicates::{Compared, Memory, Stack};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::vocab::{Encoding, Layout, Order};
-use crate::warning::{Warning, Warnings};
+use crate::types::{Encoding, Layout, Order};
 
 const LOCAL: u64 = 30;
 

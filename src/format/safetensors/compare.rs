@@ -8,10 +8,10 @@ use core::cmp::Ordering;
 use super::SafetensorsFile;
 use super::entry::Entry;
 use crate::codec::json::Reader;
-use crate::distinct::{self, Distinct};
+use crate::duplicates::{self, Distinct};
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::Spelled;
-use crate::place::Item;
 
 /// A name, or the place of data. (In one type, so that the code that compares them exists once.)
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ impl Span<'_> {
     }
 }
 
-impl distinct::Item for Unique<'_> {
+impl duplicates::Item for Unique<'_> {
     fn order(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Name(a), Self::Name(b)) => a.order(b),
@@ -169,11 +169,11 @@ mod tests {
 
     use super::{Item, Uniques};
     use crate::bytes::source::{Input, ParseContext};
-    use crate::distinct::clash_of_few;
+    use crate::duplicates::clash_of_few;
     use crate::error::ErrorKind;
+    use crate::error::warning::Warning;
     use crate::format::safetensors::{START, SafetensorsFile};
     use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary, TensorRecord};
-    use crate::warning::Warning;
 
     /// A file of tensors with these places, and so many spaces before the end of each.
     fn file(places: &[(u64, u64, usize)]) -> Vec<u8> {

@@ -13,10 +13,10 @@ use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
 use crate::format::TensorRecord;
-use crate::place::Item;
-use crate::shape::{Shape, decimal_dimension};
-use crate::vocab::DType;
+use crate::types::DType;
+use crate::types::shape::{Shape, decimal_dimension};
 
 /// The keys of an entry. Others are skipped.
 pub(super) const FIELDS: Keywords = keywords![

@@ -13,10 +13,10 @@ use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::json::Reader;
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
-use crate::place::{Format, Item};
-use crate::vocab::DType;
+use crate::types::DType;
 
 /// The end of the data that ends last, of the tensors up to one that cannot be read.
 #[cfg(not(target_os = "none"))]

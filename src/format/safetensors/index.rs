@@ -22,11 +22,11 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader, Token};
-use crate::distinct::{self, Compared, Distinct, Item as _, Memory, Stack};
+use crate::duplicates::{self, Compared, Distinct, Item as _, Memory, Stack};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Context, Spelled};
-use crate::place::{Format, Item};
-use crate::warning::{Warning, Warnings};
 
 /// The keys of an index. Others are skipped.
 pub(super) const FIELDS: Keywords = keywords![
@@ -247,7 +247,7 @@ impl<'a> Index<'a> {
             count = count.saturating_add(1);
         }
         let positions = to_usize(count).and_then(|count| scratch.get_mut(..count)).unwrap_or_default();
-        distinct::sort_by(positions, |a, b| {
+        duplicates::sort_by(positions, |a, b| {
             Spelled::at(self.text, a).order(Spelled::at(self.text, b)).then(a.cmp(&b)).is_lt()
         });
         // The first of equal ones moves to the front.

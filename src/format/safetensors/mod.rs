@@ -34,10 +34,10 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader};
-use crate::distinct::{Compared, Memory, Stack};
+use crate::duplicates::{Compared, Memory, Stack};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::warning::{Warning, Warnings};
 
 /// The bytes before the header: its length.
 const HEADER: u64 = 8;

@@ -12,8 +12,8 @@ use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::codec::json::usual::{after, bytes_before, count, number, places, string};
 use crate::format::TensorRecord;
-use crate::shape::{ElementCount, Shape, decimal_dimension};
-use crate::vocab::DType;
+use crate::types::DType;
+use crate::types::shape::{ElementCount, Shape, decimal_dimension};
 
 /// Splits the name and the colon off the next member, and returns what follows: that of a tensor. Also returns where the
 /// name is.

@@ -11,10 +11,10 @@ use super::{DimensionHeader, INDEX, TensFile, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult, Walk};
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind};
-use crate::place::Item;
-use crate::vocab::Layout;
-use crate::warning::Warning;
+use crate::types::Layout;
 
 /// Section "Variable chunks". The size includes the head.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

@@ -11,11 +11,11 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
-use crate::place::Item;
-use crate::shape::Shape;
-use crate::vocab::DType;
+use crate::types::DType;
+use crate::types::shape::Shape;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

@@ -29,13 +29,13 @@ use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
-use crate::element::Element;
+use crate::codec::sparse::{Column, Sparse};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
-use crate::shape::Shape;
-use crate::sparse::{Column, Sparse};
-use crate::vocab::{ByteOrder, DType, Layout, Order};
-use crate::warning::Warning;
+use crate::types::element::Element;
+use crate::types::shape::Shape;
+use crate::types::{ByteOrder, DType, Layout, Order};
 
 /// Section "Header".
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

@@ -5,11 +5,11 @@
 
 use super::{Key, Manifest, ZtensorFile};
 use crate::codec::cbor::Reader;
-use crate::distinct::{self, Distinct};
+use crate::duplicates::{self, Distinct};
+use crate::error::origin::Item;
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{ErrorKind, Result};
 use crate::format::{Cursor, FileFormat as _, Summary, TensorRecord};
-use crate::place::Item;
-use crate::warning::{Warning, Warnings};
 
 /// The keys of a map that must be distinct: the names of the tensors, or the roles of the components of one tensor.
 pub(super) struct Keys<'r, 'a> {
@@ -48,16 +48,16 @@ impl<'a> ZtensorFile<'a> {
         let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
         let mut reader = self.manifest.reader(self.entries);
         if warnings.contains(Warning::NamesUnchecked) {
-            distinct::check_room(summary.tensor_count, scratch.len())?;
+            duplicates::check_room(summary.tensor_count, scratch.len())?;
             let mut keys = Keys { manifest: &self.manifest, reader: &mut reader };
-            let repeated = distinct::clash(&mut keys, self.first_name(), scratch)?;
+            let repeated = duplicates::clash(&mut keys, self.first_name(), scratch)?;
             self.judge_names(repeated, &mut reader, &mut checked);
             self.manifest.check(&reader)?;
         }
         if warnings.contains(Warning::RolesUnchecked) {
             self.each_unchecked(|reader, first| {
                 let mut keys = Keys { manifest: &self.manifest, reader };
-                if let Some((_, at)) = distinct::clash(&mut keys, first, scratch)? {
+                if let Some((_, at)) = duplicates::clash(&mut keys, first, scratch)? {
                     reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
                 }
                 Ok(())

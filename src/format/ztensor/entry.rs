@@ -8,12 +8,12 @@ use super::layout::{self, Measures, Volume};
 use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
-use crate::distinct;
+use crate::duplicates;
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, TensorRecord};
-use crate::place::Item;
-use crate::vocab::{ByteOrder, Encoding};
-use crate::warning::Warning;
+use crate::types::{ByteOrder, Encoding};
 
 /// Reads the entry at the reader's position, with every check of a tensor. In a map of tensors the name precedes the
 /// record, in a list it is inside it.
@@ -96,7 +96,7 @@ fn components<'a>(
 /// Looks for a duplicate role, in another pass over the components.
 #[inline(never)] // real programs write roles in order, and should not pay for this stack frame
 fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>, count: u32) {
-    if count > distinct::MAX_COMPARED {
+    if count > duplicates::MAX_COMPARED {
         tensor.warnings |= Warning::RolesUnchecked.bit();
         return;
     }
@@ -105,7 +105,7 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     let left = reader.map();
     let first = Key { at: reader.position(), left };
     // Where the bytes have changed, the reader holds the fault.
-    if let Ok(Some((_, at))) = distinct::clash_on_stack(&mut Keys { manifest, reader }, first) {
+    if let Ok(Some((_, at))) = duplicates::clash_on_stack(&mut Keys { manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);

@@ -12,10 +12,10 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor::{Fields, Reader};
+use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
-use crate::place::Item;
-use crate::vocab::Layout;
+use crate::types::Layout;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

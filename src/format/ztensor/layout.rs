@@ -14,11 +14,11 @@ use crate::codec::cbor::Reader;
 #[cfg(target_pointer_width = "64")]
 use crate::codec::cbor_expected::Rest;
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, TensorRecord};
-use crate::place::Item;
-use crate::shape::Shape;
-use crate::vocab::{ByteOrder, DType, Encoding, Layout};
-use crate::warning::Warning;
+use crate::types::shape::Shape;
+use crate::types::{ByteOrder, DType, Encoding, Layout};
 
 /// Declares a list of names with a dtype each.
 macro_rules! dtypes {
@@ -464,7 +464,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
 #[cfg(test)]
 mod tests {
     use super::{Generation, Utf8, of_name, read_dimension};
-    use crate::vocab::Layout;
+    use crate::types::Layout;
 
     #[test]
     fn a_dimension_is_a_number() {

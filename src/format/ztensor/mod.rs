@@ -38,11 +38,11 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::is_before;
 use crate::codec::cbor::{Fault, Left, Reader};
-use crate::distinct::{self, Clash};
+use crate::duplicates::{self, Clash};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
-use crate::place::{Format, Item};
-use crate::vocab::Layout;
-use crate::warning::{Warning, Warnings};
+use crate::types::Layout;
 
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
@@ -277,12 +277,12 @@ impl<'a> ZtensorFile<'a> {
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if summary.tensor_count > u64::from(distinct::MAX_COMPARED) {
+        if summary.tensor_count > u64::from(duplicates::MAX_COMPARED) {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
             // Where the bytes have changed, the reader holds the fault.
-            let repeated = distinct::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
+            let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }

@@ -27,8 +27,8 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_expected::{Rest, key_word, text_word};
 use crate::codec::digest;
 use crate::format::{ComponentRecord, TensorRecord};
-use crate::shape::Shape;
-use crate::vocab::{DType, Layout};
+use crate::types::shape::Shape;
+use crate::types::{DType, Layout};
 
 /// What is between the name and the number of lengths, the lengths and the component, the component and its dtype.
 const SHAPE: u64 = key_word(b"\xa3\x65shape");

@@ -6,8 +6,8 @@
 use super::ZtensorFile;
 use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
+use crate::error::origin::Item;
 use crate::format::Summary;
-use crate::place::Item;
 
 /// The keys of an entry. The specification lists `layout` as required, but also gives "dense" as its default: absent
 /// means dense. Unknown keys are attributes of the tensor.

@@ -9,9 +9,9 @@ use super::{Generation, ZtensorFile};
 use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
+use crate::error::warning::{Warning, Warnings};
 use crate::format::Summary;
-use crate::place::Item;
-use crate::warning::{Warning, Warnings};
 
 /// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the specification does not require them.
 const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });

@@ -11,12 +11,12 @@ use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
-use crate::distinct::Item as _;
+use crate::duplicates::Item as _;
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
-use crate::place::Item;
-use crate::vocab::Encoding;
-use crate::warning::Warning;
+use crate::types::Encoding;
 
 /// Section 3.3.
 pub(super) const OBJECT: &Fields = &fields!({

@@ -12,12 +12,12 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record};
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 #[cfg(not(target_os = "none"))]
 use crate::format::{Phrase, phrase};
-use crate::place::{Format, Item};
-use crate::vocab::{DType, Layout};
+use crate::types::{DType, Layout};
 
 /// What a file without a footer is.
 #[cfg(not(target_os = "none"))]

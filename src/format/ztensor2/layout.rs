@@ -9,11 +9,11 @@ use crate::bytes::num::product;
 use crate::codec::cbor_expected::Rest;
 use crate::codec::cbor_strict::Reader;
 use crate::error::ErrorKind;
+use crate::error::origin::Item;
+use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
-use crate::place::Item;
-use crate::shape::Shape;
-use crate::vocab::{DType, Encoding, Layout};
-use crate::warning::Warning;
+use crate::types::shape::Shape;
+use crate::types::{DType, Encoding, Layout};
 
 /// The highest rank (section 3.3).
 const MAX_RANK: u32 = 64;

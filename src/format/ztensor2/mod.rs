@@ -43,10 +43,10 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
-use crate::distinct::{self, Distinct as _, MAX_COMPARED};
+use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
+use crate::error::origin::{Format, Item};
+use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
-use crate::place::{Format, Item};
-use crate::warning::{Warning, Warnings};
 
 const MAGIC: [u8; 8] = *b"\x89ZT2\r\n\x1a\n";
 
@@ -392,7 +392,7 @@ impl<'a> Ztensor2File<'a> {
         let mut places = Places::of(self);
         let start = places.start();
         // What clashes has been read again, for its index.
-        distinct::clash(&mut places, start, memory)?.map_or(Ok(()), |_| Err(places.overlap()))
+        duplicates::clash(&mut places, start, memory)?.map_or(Ok(()), |_| Err(places.overlap()))
     }
 }
 
@@ -574,7 +574,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         read.ok_or_else(|| self.manifest.error(&reader))?;
         if !seen.are_apart() {
             let scratch = if scratch.len() < 2 { &mut [0; 2] } else { scratch }; // one position takes two words
-            distinct::check_room(seen.count.into(), scratch.len().wrapping_shr(1))?;
+            duplicates::check_room(seen.count.into(), scratch.len().wrapping_shr(1))?;
             self.compare(scratch)?;
         }
         Ok(checked)

@@ -15,10 +15,10 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::{Reader, Record};
-use crate::distinct::{self, Distinct, Item as _};
+use crate::duplicates::{self, Distinct, Item as _};
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
-use crate::place::{Format, Item};
 
 /// Where the bytes of a component are; not of one without bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl<'a> Blob<'a> {
     }
 }
 
-impl distinct::Item for Blob<'_> {
+impl duplicates::Item for Blob<'_> {
     fn order(self, other: Self) -> Ordering {
         self.shard.cmp(other.shard).then_with(|| self.extent.order(other.extent))
     }

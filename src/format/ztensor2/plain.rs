@@ -34,8 +34,8 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_expected::{Rest, is_shortest, key_word, text_word};
 use crate::codec::cbor_strict::key_order;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
-use crate::shape::Shape;
-use crate::vocab::DType;
+use crate::types::DType;
+use crate::types::shape::Shape;
 
 /// What is between the name and the components, those and the extent, the extent and the dtype, and so on.
 const PARTS: &[u8; 7] = b"\xa3\x65parts";
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::bytes::extent::Region;
     use crate::codec::cbor_strict::Reader;
-    use crate::place::Item;
+    use crate::error::origin::Item;
 
     /// What is read here is what `entry` reads, without a fault or a warning. Returns whether it is. An entry that `check`
     /// refuses and `entry` accepts, perhaps with a warning, is either read as `entry` reads it or not at all.

@@ -12,8 +12,8 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
 use crate::codec::digest::{self, Spelled};
+use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Format, Item};
 
 /// Section 7.1.
 pub(super) const SHARD: &Fields = &fields!({ "size": Length, "digest": Digest } required Length Digest);

@@ -1,0 +1,84 @@
+//! The contract of a decoder, the caller's or the built-in one.
+//!
+//! Depends on `vocab`.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use crate::types::Encoding;
+
+/// Why decoding failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The stored bytes are not a stream of this encoding, or are damaged.
+    Malformed,
+    /// The decoded bytes do not fit into the destination.
+    DoesNotFit,
+    /// The decoded bytes do not match the checksum in the stream.
+    Checksum,
+    /// This decoder does not support the encoding.
+    Unsupported,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the bytes are not a stream of this encoding",
+            Self::DoesNotFit => "the stream decodes to more bytes than the destination has",
+            Self::Checksum => "the stream decodes to other bytes than its checksum was made of",
+            Self::Unsupported => "the encoding is not known",
+        })
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// Decodes components on behalf of the library: for a server that uses libzstd, or a chip with a hardware
+/// decompressor.
+pub trait Decoder {
+    /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
+    ///
+    /// `dst` is as large as the expected output, where that is known: never trust a size that `stored` states. After
+    /// an error the contents of `dst` are unspecified.
+    ///
+    /// # Errors
+    /// See [`DecodeError`].
+    fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError>;
+
+    /// Decodes the first bytes of a stream until `dst` is full, and returns the number of decoded bytes: fewer than `dst`
+    /// has only if the stream ends before. `stored` may be the first bytes of a longer stream.
+    /// [`Tensor::describe`](crate::Tensor::describe) needs it.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
+        let _ = (encoding, stored, dst);
+        Err(DecodeError::Unsupported)
+    }
+
+    /// Sets the dictionary for the following calls of [`decode_with_dictionary`](Self::decode_with_dictionary), until
+    /// another is set: parsing a dictionary takes longer than decoding a short stream. Few streams have one; chunks
+    /// of Blosc2 may.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
+        let _ = (encoding, dictionary);
+        Err(DecodeError::Unsupported)
+    }
+
+    /// Like [`decode`](Self::decode), for a stream that was compressed with the dictionary set before.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; `Unsupported` where this is not implemented, or no dictionary was set.
+    fn decode_with_dictionary(
+        &mut self,
+        encoding: Encoding,
+        stored: &[u8],
+        dst: &mut [u8],
+    ) -> Result<usize, DecodeError> {
+        let _ = (encoding, stored, dst);
+        Err(DecodeError::Unsupported)
+    }
+}

@@ -1,0 +1,476 @@
+//! The vocabulary that every format shares: dtype, byte order, element order, layout, encoding.
+//!
+//! Depends on `pinned`, `bytes`.
+#![forbid(unsafe_code)]
+
+pub(crate) mod element;
+#[cfg(feature = "dequantize")]
+pub mod float;
+pub(crate) mod shape;
+
+use core::fmt;
+use core::num::NonZeroU16;
+
+use crate::bytes::keywords::{UNKNOWN, keywords};
+use crate::bytes::num::product;
+use crate::error::abi_enum::pinned;
+
+/// The type of an element.
+///
+/// The low byte of its [code](DType::code) is the type of one lane; the high byte is the base-2 logarithm of the
+/// number of lanes: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DType(NonZeroU16); // nonzero, so that `Option<DType>` is no larger
+
+macro_rules! dtypes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal, $log2:literal;)*) => {
+        impl DType {
+            $($(#[$doc])* pub const $name: Self = Self::of_number($code);)*
+
+            /// Every single-lane dtype, complex ones included, with its name in the C header, in the order of the
+            /// codes. For those with several lanes see [`with_lanes`](Self::with_lanes).
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, stringify!($name)),)*];
+
+            /// Returns its usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                let names = match self.number() {
+                    $(Self::$name => [$text, concat!($text, "x2"), concat!($text, "x4"), concat!($text, "x8")],)*
+                    _ => ["?"; 4],
+                };
+                let [one, two, four, eight] = names;
+                match self.log2_lanes() { 0 => one, 1 => two, 2 => four, _ => eight }
+            }
+
+            /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is NUL-terminated.
+            pub(crate) const NAMES_FOR_C: &'static str =
+                concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
+
+            /// Returns which of [`NAMES_FOR_C`](Self::NAMES_FOR_C) is its own.
+            pub(crate) fn place_of_name(self) -> Option<usize> {
+                let number = Self::ALL.iter().position(|(number, _)| *number == self.number())?;
+                number.checked_mul(4)?.checked_add(usize::try_from(self.log2_lanes()).ok()?)
+            }
+
+            /// Returns [`name`](Self::name), from the text that C's names are in, where chips print it: a linker
+            /// keeps short strings of their own even where no code is left that uses them.
+            pub(crate) fn name_for_c(self) -> &'static str {
+                let mut names = Self::NAMES_FOR_C.as_bytes().split(|byte| *byte == 0);
+                let name = self.place_of_name().and_then(|place| names.nth(place));
+                name.and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("?")
+            }
+
+            /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
+            /// [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
+            #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of the byte table
+            const fn log2_number_size(self) -> u8 {
+                match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
+            }
+        }
+    };
+}
+
+dtypes! {
+    /// Boolean in a byte. Files contain values other than 0 and 1; it is never returned as a Rust `bool`.
+    BOOL = 1, "bool", 0;
+    /// Unsigned 8-bit integer.
+    U8 = 2, "u8", 0;
+    /// Unsigned 16-bit integer.
+    U16 = 3, "u16", 1;
+    /// Unsigned 32-bit integer.
+    U32 = 4, "u32", 2;
+    /// Unsigned 64-bit integer.
+    U64 = 5, "u64", 3;
+    /// Unsigned 128-bit integer.
+    U128 = 6, "u128", 4;
+    /// Signed 8-bit integer.
+    I8 = 8, "i8", 0;
+    /// Signed 16-bit integer.
+    I16 = 9, "i16", 1;
+    /// Signed 32-bit integer.
+    I32 = 10, "i32", 2;
+    /// Signed 64-bit integer.
+    I64 = 11, "i64", 3;
+    /// Signed 128-bit integer.
+    I128 = 12, "i128", 4;
+    /// IEEE binary16.
+    F16 = 16, "f16", 1;
+    /// IEEE binary32.
+    F32 = 17, "f32", 2;
+    /// IEEE binary64.
+    F64 = 18, "f64", 3;
+    /// IEEE binary128.
+    F128 = 19, "f128", 4;
+    /// bfloat16: the upper half of a binary32.
+    BF16 = 20, "bf16", 1;
+    /// 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
+    F8_E4M3FN = 24, "f8_e4m3fn", 0;
+    /// 8-bit float with 5 exponent and 2 mantissa bits.
+    F8_E5M2 = 25, "f8_e5m2", 0;
+    /// Like `F8_E4M3FN`, with one NaN and no negative zero.
+    F8_E4M3FNUZ = 26, "f8_e4m3fnuz", 0;
+    /// Like `F8_E5M2`, with one NaN, no infinities and no negative zero.
+    F8_E5M2FNUZ = 27, "f8_e5m2fnuz", 0;
+    /// A power of two in 8 bits, 2^(bits - 127), without a sign; 255 is NaN. Scales are stored so.
+    F8_E8M0 = 28, "f8_e8m0", 0;
+    /// Complex number of two `f32`: real, imaginary.
+    C64 = 32, "c64", 3;
+    /// Complex number of two `f64`: real, imaginary.
+    C128 = 33, "c128", 4;
+    /// 4-bit float with 2 exponent bits and 1 mantissa bit, without NaN and infinities. Two are packed in a byte.
+    F4_E2M1 = 40, "f4_e2m1", 0;
+    /// 6-bit float with 2 exponent and 3 mantissa bits, without NaN and infinities. Four are packed in three bytes.
+    F6_E2M3 = 41, "f6_e2m3", 0;
+    /// 6-bit float with 3 exponent and 2 mantissa bits, without NaN and infinities. Four are packed in three bytes.
+    F6_E3M2 = 42, "f6_e3m2", 0;
+}
+
+impl DType {
+    /// Returns the pinned numeric code; the same in C.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self.0.get()
+    }
+
+    const fn of_number(code: u16) -> Self {
+        match NonZeroU16::new(code) {
+            Some(code) => Self(code),
+            None => Self(NonZeroU16::MIN), // never: no code is 0
+        }
+    }
+
+    /// Returns the dtype of the same kind, such as unsigned integers, that is `width` bytes wide, 16 at most. The
+    /// codes of a kind are consecutive.
+    pub(crate) fn widened_to(self, width: u32) -> Option<Self> {
+        if !width.is_power_of_two() || width > 16 {
+            return None;
+        }
+        let steps = width.trailing_zeros().checked_sub(self.log2_size())?;
+        Some(Self::of_number(self.code().checked_add(u16::try_from(steps).ok()?)?))
+    }
+
+    /// The code of a single-lane dtype, in a byte.
+    pub(crate) const fn short_code(self) -> u8 {
+        let [code, _] = self.code().to_le_bytes();
+        code
+    }
+
+    /// Returns the dtype for the number that a keyword list returned: a short code, or [`UNKNOWN`].
+    pub(crate) fn from_keyword(number: u8) -> Option<Self> {
+        if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
+    }
+
+    /// Returns the dtype for NumPy's spelling: kind and size, without the byte order. `None` for what is no number
+    /// here: times, strings, records.
+    pub(crate) fn from_numpy(name: &[u8]) -> Option<Self> {
+        let names = keywords![
+            "b1": DType::BOOL.short_code(),
+            "u1": DType::U8.short_code(),
+            "u2": DType::U16.short_code(),
+            "u4": DType::U32.short_code(),
+            "u8": DType::U64.short_code(),
+            "i1": DType::I8.short_code(),
+            "i2": DType::I16.short_code(),
+            "i4": DType::I32.short_code(),
+            "i8": DType::I64.short_code(),
+            "f2": DType::F16.short_code(),
+            "f4": DType::F32.short_code(),
+            "f8": DType::F64.short_code(),
+            "c8": DType::C64.short_code(),
+            "c16": DType::C128.short_code(),
+        ];
+        Self::from_keyword(names.number_of(name))
+    }
+
+    /// Returns the dtype with that code; `None` for a number that is not the code of a dtype.
+    #[must_use]
+    pub fn from_code(code: u16) -> Option<Self> {
+        let given = Self(NonZeroU16::new(code)?);
+        let lanes = 1_u32.checked_shl(given.log2_lanes())?;
+        given.number().with_lanes(lanes).filter(|dtype| given.log2_number_size() != Self::UNLISTED && *dtype == given)
+    }
+
+    /// Returns the dtype whose elements have `lanes` lanes of this type: 1, 2, 4 or 8, as for quaternions. `None` for
+    /// other counts, and for types that cannot have lanes: booleans, 8-bit floats, complex numbers.
+    #[must_use]
+    pub const fn with_lanes(self, lanes: u32) -> Option<Self> {
+        match (self, lanes) {
+            (_, 1) => Some(self),
+            (Self::F32, 2) => Some(Self::C64),
+            (Self::F64, 2) => Some(Self::C128),
+            (_, 2 | 4 | 8) if self.code() >= Self::U8.code() && self.code() <= Self::BF16.code() => {
+                #[allow(clippy::as_conversions)] // at most 3
+                let log2 = lanes.trailing_zeros() as u16;
+                Some(Self::of_number(self.code() | log2.wrapping_shl(8)))
+            }
+            _ => None,
+        }
+    }
+
+    const UNLISTED: u8 = u8::MAX;
+
+    /// Returns the dtype of a single lane.
+    pub(crate) const fn number(self) -> Self {
+        Self::of_number(self.code() & 0xff)
+    }
+
+    pub(crate) const fn log2_lanes(self) -> u32 {
+        #[allow(clippy::as_conversions)] // widens
+        {
+            self.code().wrapping_shr(8) as u32
+        }
+    }
+
+    /// Base-2 logarithm of the bytes of one element, a part of a byte counted as one: the others are powers of two.
+    pub(crate) const fn log2_size(self) -> u32 {
+        #[allow(clippy::as_conversions)] // widens
+        self.log2_lanes().saturating_add(self.log2_number_size() as u32)
+    }
+
+    /// Returns the number of bits of one element: 4 to 1024.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        match self {
+            Self::F4_E2M1 => 4,
+            Self::F6_E2M3 | Self::F6_E3M2 => 6,
+            _ => self.whole_size().wrapping_shl(3),
+        }
+    }
+
+    /// Returns whether elements take less than a byte each. They are packed without gaps, and cannot be addressed.
+    #[must_use]
+    pub const fn is_packed(self) -> bool {
+        self.code() >= Self::F4_E2M1.code() && self.code() <= Self::F6_E3M2.code()
+    }
+
+    /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` where it is less than a byte.
+    #[must_use]
+    pub const fn size(self) -> Option<u64> {
+        if self.is_packed() { None } else { Some(self.whole_size()) }
+    }
+
+    /// Returns how many bytes `count` elements take; `None` beyond 64 bits. Where the last of those that are packed do
+    /// not fill a byte, it counts as a whole one.
+    #[must_use]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    pub fn byte_length(self, count: u64) -> Option<u64> {
+        // Nearly all are so; a chip needs no way of its own for them.
+        #[cfg(target_pointer_width = "64")]
+        if !self.is_packed() {
+            return product(Some(count), self.whole_size());
+        }
+        self.packed_length(count)
+    }
+
+    /// That of elements of any number of bits.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn packed_length(self, count: u64) -> Option<u64> {
+        // Eight elements take as many bytes as one takes bits.
+        let rest = self.bits_of_rest(count).div_ceil(8);
+        product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)
+    }
+
+    /// Returns whether `count` elements fill whole bytes.
+    pub(crate) fn fills_bytes(self, count: u64) -> bool {
+        #[cfg(target_pointer_width = "64")]
+        if !self.is_packed() {
+            return true;
+        }
+        self.bits_of_rest(count) & 7 == 0
+    }
+
+    /// How many bits the last elements of `count` take, up to 7 that are left over by eights.
+    fn bits_of_rest(self, count: u64) -> u64 {
+        (count & 7).wrapping_mul(self.bits())
+    }
+
+    /// The size of one element in bytes, which is 1 for those that are packed.
+    pub(crate) const fn whole_size(self) -> u64 {
+        #[allow(clippy::as_conversions)] // widens
+        {
+            1_u32.wrapping_shl(self.log2_size()) as u64
+        }
+    }
+
+    /// Returns whether `bytes` is a whole number of elements, which are at most 128 bytes each. (Formats that pack
+    /// elements check the length of each tensor.)
+    pub(crate) const fn is_whole(self, bytes: u64) -> bool {
+        let [low, ..] = bytes.to_le_bytes();
+        low & 1_u8.wrapping_shl(self.log2_size()).wrapping_sub(1) == 0
+    }
+
+    /// Returns the alignment needed to read its lanes in place: that of the Rust, and so of the C type.
+    #[cfg(feature = "capi")]
+    pub(crate) fn alignment(self) -> usize {
+        // The lane size, except for types that some machines align to less.
+        match self.lane_size() {
+            8 => align_of::<u64>(),
+            16 => align_of::<u128>(),
+            size => size,
+        }
+    }
+
+    /// Returns the size in bytes of one lane, to which the byte order applies: half the element for complex numbers, 1
+    /// for elements of less than a byte.
+    #[must_use]
+    pub fn lane_size(self) -> usize {
+        let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
+        1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
+    }
+
+    /// Returns whether it is an integer type that can be used for indices.
+    #[must_use]
+    pub const fn is_integer(self) -> bool {
+        self.code() >= Self::U8.code() && self.code() <= Self::I128.code()
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Debug for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+pinned! {
+    /// The byte order of a number.
+    ByteOrder: u8 {
+        Little = 0, "little-endian";
+        Big = 1, "big-endian";
+    }
+}
+
+impl ByteOrder {
+    /// The byte order of this machine.
+    pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
+
+    /// Converts elements from this byte order to that of this machine, in place.
+    pub(crate) fn to_native(self, bytes: &mut [u8], dtype: DType) {
+        if self == Self::NATIVE {
+            return;
+        }
+        // One arm per size, so that the compiler knows each size.
+        match dtype.lane_size() {
+            2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+            4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+            8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
+            16 => bytes.chunks_exact_mut(16).for_each(<[u8]>::reverse),
+            _ => {}
+        }
+    }
+}
+
+pinned! {
+    /// The order of the elements of a dense array.
+    Order: u8 {
+        RowMajor = 0, "row-major";
+        ColumnMajor = 1, "column-major";
+    }
+}
+
+pinned! {
+    /// How the components of a tensor make up its elements.
+    Layout: u8 {
+        Dense = 0, "dense";
+        SparseCsr = 1, "sparse_csr";
+        SparseCoo = 2, "sparse_coo";
+        QuantizedGroup = 3, "quantized_group";
+        /// Pairs of a linear index and a value.
+        IndexValue = 4, "index_value";
+        /// The elements that remain after symmetry is taken into account, in an order that the format does not
+        /// define.
+        Packed = 5, "packed";
+        /// Cores whose products are the elements.
+        TensorTrain = 6, "tensor_train";
+        /// A single array in chunks, each compressed on its own.
+        Chunked = 7, "chunked";
+        /// Blocks of quantized numbers. The name of the layout states their type.
+        Blocks = 8, "blocks";
+        /// Small floats, and a power of two for each block of them that scales it: the microscaling formats of the Open
+        /// Compute Project.
+        Microscaling = 9, "microscaling";
+        /// A layout that the file names but this library does not know: its components are listed, their meaning is
+        /// unknown. Also an array in chunks whose values are elsewhere or still to be computed.
+        Other = 255, "other";
+    }
+}
+
+pinned! {
+    /// How the bytes of a component are encoded.
+    Encoding: u8 {
+        Raw = 0, "raw";
+        Zstd = 1, "zstd";
+        /// A zlib stream (RFC 1950): requested of a [`Decoder`](crate::Decoder) for chunks; no component is stored
+        /// this way.
+        Zlib = 2, "zlib";
+        /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them; a
+        /// [`Decoder`](crate::Decoder) is never asked to.
+        Blosc = 3, "blosc2";
+        /// A raw deflate stream (RFC 1951), as in archives.
+        Deflate = 4, "deflate";
+        /// Frames of Zstandard that are decoded one by one, and a table of them: any range can be read without what is
+        /// before it. A [`Decoder`](crate::Decoder) is asked for [`Zstd`](Self::Zstd), a frame at a time.
+        ZstdSeekable = 5, "zt.zstd-seekable/1";
+        /// An encoding unknown to this library; the file gives it a name.
+        Other = 255, "other";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DType;
+
+    #[test]
+    fn bits_and_bytes() {
+        for &(dtype, _) in DType::ALL {
+            assert_eq!(dtype.size().is_none(), dtype.bits() < 8, "{dtype}");
+            assert!(dtype.size().is_none_or(|size| size * 8 == dtype.bits()), "{dtype}");
+            for count in (0..100).chain([1 << 32, (1 << 60) + 3]) {
+                let bits = u128::from(count) * u128::from(dtype.bits());
+                let bytes = u64::try_from(bits.div_ceil(8)).ok();
+                assert_eq!(
+                    (dtype.byte_length(count), dtype.fills_bytes(count)),
+                    (bytes, bits % 8 == 0),
+                    "{dtype} {count}"
+                );
+            }
+        }
+        assert_eq!(DType::F32.byte_length(1 << 62), None);
+        assert_eq!(DType::F4_E2M1.byte_length(u64::MAX), Some(1 << 63));
+        assert_eq!(DType::F6_E2M3.byte_length(u64::MAX), Some(3 << 62));
+    }
+
+    #[test]
+    fn widths() {
+        use DType as D;
+        let widths = [1, 2, 4, 8, 16];
+        assert_eq!(widths.map(|n| D::U8.widened_to(n)), [D::U8, D::U16, D::U32, D::U64, D::U128].map(Some));
+        assert_eq!(widths.map(|n| D::I8.widened_to(n)), [D::I8, D::I16, D::I32, D::I64, D::I128].map(Some));
+        let floats = [None, None, Some(D::F32), Some(D::F64), Some(D::F128)];
+        assert_eq!(widths.map(|n| D::F32.widened_to(n)), floats);
+        for width in [0, 3, 12, 17, 32, u32::MAX] {
+            assert_eq!((D::U8.widened_to(width), D::F32.widened_to(width)), (None, None), "{width}");
+        }
+    }
+
+    #[test]
+    fn lanes() {
+        let quaternion = DType::F64.with_lanes(4).unwrap();
+        assert_eq!((quaternion.name(), quaternion.size(), quaternion.lane_size()), ("f64x4", Some(32), 8));
+        assert_eq!(DType::from_code(quaternion.code()), Some(quaternion));
+        assert_eq!(DType::F32.with_lanes(2), Some(DType::C64));
+        assert_eq!((DType::F128.with_lanes(8).unwrap().bits(), DType::U8.with_lanes(8).unwrap().bits()), (1024, 64));
+        for (dtype, lanes) in [(DType::C64, 2), (DType::BOOL, 2), (DType::F8_E5M2, 4), (DType::F32, 3)] {
+            assert_eq!(dtype.with_lanes(lanes), None);
+        }
+        // Complex numbers have no lanes, and a code that is not listed is no dtype.
+        for code in [0, 7, DType::F64.code() | 0x100, DType::C64.code() | 0x100, DType::F64.code() | 0x400, 0xff11] {
+            assert_eq!(DType::from_code(code), None, "{code}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! A component: a named run of bytes, one of those that make up a tensor.
+//!
+//! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec`, `decode`, `format`.
+#![forbid(unsafe_code)]
+
+mod range;
+mod verify;
+
+pub use range::Caps;
+pub use verify::Verification;
+
+use crate::bytes::extent::Extent;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::source::Input;
+use crate::bytes::utf8::Utf8;
+use crate::codec::BuiltIn;
+use crate::codec::decoder::{DecodeError, Decoder};
+#[cfg(all(feature = "npz", feature = "crc32"))]
+use crate::codec::digest::Digest;
+use crate::codec::sparse::Column;
+use crate::error::origin::{Format, Item};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::ComponentRecord;
+use crate::types::element::{Element, Elements, typed};
+use crate::types::{ByteOrder, DType, Encoding};
+
+/// A component of a tensor: its role, its place in the file, and how to read it.
+///
+/// A value of at most 184 bytes that borrows the file's bytes; copying it is cheap.
+#[derive(Clone, Copy, Debug)]
+pub struct Component<'a> {
+    record: ComponentRecord<'a>,
+    input: Input<'a>,
+    format: Format,
+    /// Whether the input holds only the bytes of this component, rather than the file.
+    is_bound: bool,
+}
+
+impl<'a> Component<'a> {
+    /// Creates a blank component, to be read into.
+    pub(crate) fn blank(input: Input<'a>, format: Format) -> Self {
+        Self { record: ComponentRecord::blank(), input, format, is_bound: false }
+    }
+
+    pub(crate) const fn record_mut(&mut self) -> &mut ComponentRecord<'a> {
+        &mut self.record
+    }
+
+    /// Returns its role in the tensor, in the format's own terms: `data`, `values`, `indices`, …
+    #[must_use]
+    pub fn role(&self) -> &'a str {
+        self.record.role().as_str()
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) fn role_text(&self) -> Utf8<'a> {
+        self.record.role()
+    }
+
+    /// Returns the dtype of its elements; `None` where the format does not specify one.
+    #[must_use]
+    pub const fn dtype(&self) -> Option<DType> {
+        self.record.dtype
+    }
+
+    /// Returns the dtype that its elements are stored as: differs from [`dtype`](Self::dtype) where the file states a
+    /// logical type, such as `f8_e4m3fn` over `u8`.
+    #[must_use]
+    pub const fn storage_dtype(&self) -> Option<DType> {
+        self.record.storage
+    }
+
+    /// Returns the byte order of its elements.
+    #[must_use]
+    pub const fn byte_order(&self) -> ByteOrder {
+        self.record.order
+    }
+
+    /// Returns where its bytes are stored in the file, for a caller who reads them from elsewhere. Checked to be
+    /// inside the file.
+    #[must_use]
+    pub const fn extent(&self) -> Extent {
+        self.record.extent
+    }
+
+    /// Returns how its bytes are encoded.
+    #[must_use]
+    pub const fn encoding(&self) -> Encoding {
+        self.record.encoding
+    }
+
+    /// Returns the name of the encoding, as the file spells it.
+    #[must_use]
+    pub const fn encoding_name(&self) -> &'a str {
+        self.record.encoding_name.as_str()
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) const fn encoding_name_text(&self) -> Utf8<'a> {
+        self.record.encoding_name
+    }
+
+    /// Returns its decoded length in bytes; `None` where the file does not state it.
+    #[must_use]
+    pub const fn decoded_length(&self) -> Option<u64> {
+        self.record.decoded_length
+    }
+
+    /// Returns its digest as the file spells it, such as `crc32c:0x1A2B3C4D`, without verifying it.
+    #[must_use]
+    pub const fn digest(&self) -> Option<&'a str> {
+        match self.record.digest {
+            Some(digest) => Some(digest.as_str()),
+            None => None,
+        }
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) const fn digest_text(&self) -> Option<Utf8<'a>> {
+        self.record.digest
+    }
+
+    /// Returns the name of the file that its bytes are in, where that is another one: a shard. Such a component has a
+    /// place ([`extent`](Self::extent)) in that file, and is read after [`with_shard`](Self::with_shard) or
+    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 has shards.
+    #[must_use]
+    pub const fn shard(&self) -> Option<&'a str> {
+        match self.shard_text() {
+            Some(name) => Some(name.as_str()),
+            None => None,
+        }
+    }
+
+    pub(crate) const fn shard_text(&self) -> Option<Utf8<'a>> {
+        #[cfg(feature = "ztensor2")]
+        return self.record.shard;
+        #[cfg(not(feature = "ztensor2"))]
+        None
+    }
+
+    /// Returns its bytes as stored, possibly encoded.
+    ///
+    /// # Errors
+    /// `InShard` where they are in another file. `NotInMemory` where the file was opened from a source none of whose segments has them all: read
+    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add them to the source
+    /// instead.)
+    pub fn stored(&self) -> Result<&'a [u8]> {
+        if !self.is_bound && self.shard_text().is_some() {
+            return Err(self.error(ErrorKind::InShard, Item::Component));
+        }
+        let offset = if self.is_bound { 0 } else { self.record.extent.offset };
+        let bytes = self.input.get(Extent::new(offset, self.record.extent.length));
+        bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
+    }
+
+    /// Returns its bytes, without a copy: the elements in stored order, in the byte order of the file.
+    ///
+    /// # Errors
+    /// `Encoded` where they have to be decoded first, `UnsupportedEncoding` where no decoder for them exists here,
+    /// `InShard`, `NotInMemory`.
+    #[inline(never)]
+    pub fn bytes(&self) -> Result<&'a [u8]> {
+        match self.record.encoding {
+            Encoding::Raw => self.stored(),
+            Encoding::Zstd | Encoding::ZstdSeekable | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
+                Err(self.error(ErrorKind::Encoded, Item::Component))
+            }
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+        }
+    }
+
+    /// Returns its elements as a slice, without a copy.
+    ///
+    /// # Errors
+    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned` where
+    /// the bytes are not at a multiple of `T`'s alignment in memory: [`elements`](Self::elements) reads those, too.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let component = file.find("t.float64")?.data()?;
+    /// match component.as_slice::<f64>() {
+    ///     Ok(numbers) => println!("{} numbers where they lie", numbers.len()),
+    ///     Err(error) => println!("{error}; one by one: {:?}", component.elements::<f64>()?.next()),
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
+        self.bytes_of::<T>()?;
+        let bytes = self.aligned_bytes(align_of::<T>())?;
+        typed(bytes).map_err(|kind| self.error(kind, Item::Component))
+    }
+
+    /// Returns its bytes if they are in this machine's byte order and at a multiple of `alignment` in memory.
+    pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
+        let (kind, item) = if !self.is_whole(bytes) {
+            (ErrorKind::PartialElement, Item::Length)
+        } else if self.record.order != ByteOrder::NATIVE && !is_single {
+            (ErrorKind::ForeignEndian, Item::ByteOrder)
+        } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
+            (ErrorKind::Misaligned, Item::Component)
+        } else {
+            return Ok(bytes);
+        };
+        Err(self.error(kind, item))
+    }
+
+    /// Returns an iterator over its elements, whatever their alignment and byte order.
+    ///
+    /// # Errors
+    /// Those of [`bytes`](Self::bytes), then `WrongType`.
+    pub fn elements<T: Element>(&self) -> Result<Elements<'a, T>> {
+        Ok(Elements::new(self.bytes_of::<T>()?, self.record.order))
+    }
+
+    /// Decodes its elements into `dst`, in stored order and in this machine's byte order, and returns the part of
+    /// `dst` written.
+    ///
+    /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes; where the file does not state that
+    /// length, try with some size, and with more after `TooSmall`. Linear in the stored bytes and in those written,
+    /// which are never more than `dst` has.
+    ///
+    /// # Errors
+    /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `InShard`, `NotInMemory`; `Encoded`
+    /// for chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes. `CorruptStream`,
+    /// `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`: the contents of `dst`
+    /// are unspecified then.
+    pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
+        self.read_into_with(&mut BuiltIn::default(), dst)
+    }
+
+    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder.
+    ///
+    /// # Errors
+    /// Those of [`read_into`](Self::read_into).
+    pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
+        let fail = |kind| self.error(kind, Item::Component);
+        let stored = self.decodable()?;
+        let known = match self.record.decoded_length {
+            Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
+            None => None,
+        };
+        let dst = match known {
+            Some(length) => dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::TooSmall))?,
+            None => dst,
+        };
+        let length = match self.record.encoding {
+            Encoding::Raw => {
+                dst.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+                dst.len()
+            }
+            #[cfg(feature = "ztensor2")]
+            Encoding::ZstdSeekable => self.read_frames(decoder, stored, dst)?,
+            encoding => decoder.decode(encoding, stored, dst).map_err(|error| match error {
+                DecodeError::Malformed => fail(ErrorKind::CorruptStream),
+                DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
+                DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
+                DecodeError::DoesNotFit if known.is_some() => fail(ErrorKind::DecodedLength),
+                DecodeError::DoesNotFit => fail(ErrorKind::TooSmall),
+            })?,
+        };
+        if known.is_some_and(|known| known != length) {
+            return Err(fail(ErrorKind::DecodedLength));
+        }
+        let decoded = dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
+        #[cfg(all(feature = "npz", feature = "crc32"))]
+        if let (Some((sum, _)), true) = (self.record.crc32, self.record.encoding != Encoding::Raw) {
+            if !Digest::Crc32(sum).is_of(decoded) {
+                return Err(fail(ErrorKind::ChecksumMismatch));
+            }
+        }
+        if let Some(dtype) = self.record.dtype {
+            if !dtype.is_whole(to_u64(length)) {
+                return Err(fail(ErrorKind::PartialElement));
+            }
+            self.record.order.to_native(decoded, dtype);
+        }
+        Ok(decoded)
+    }
+
+    /// Returns its stored bytes, if [`read_into`](Self::read_into) decodes such.
+    fn decodable(&self) -> Result<&'a [u8]> {
+        match self.record.encoding {
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
+            _ => self.stored(),
+        }
+    }
+
+    /// Returns this component over `bytes`, which the caller read from [`extent`](Self::extent).
+    ///
+    /// # Errors
+    /// `WrongLength` where `bytes` have another length.
+    pub fn with_bytes<'b>(&self, bytes: &'b [u8]) -> Result<Component<'b>>
+    where
+        'a: 'b,
+    {
+        if to_u64(bytes.len()) != self.record.extent.length {
+            return Err(self.error(ErrorKind::WrongLength, Item::Component));
+        }
+        Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
+    }
+
+    /// Returns this component over the bytes of the [shard](Self::shard) that it is in, of all that file. Constant cost:
+    /// nothing compares the shard with what the file says about it. The view of the format does, in zTensor 2
+    /// `check_shard`: once, before components are bound.
+    ///
+    /// # Errors
+    /// `NotInShard`; `OutOfFile` where the shard is too short.
+    pub fn with_shard<'b>(&self, shard: &'b [u8]) -> Result<Component<'b>>
+    where
+        'a: 'b,
+    {
+        if self.shard_text().is_none() {
+            return Err(self.error(ErrorKind::NotInShard, Item::Component));
+        }
+        let bytes = self.record.extent.of(shard, 0);
+        let bytes = bytes.ok_or_else(|| self.error(ErrorKind::OutOfFile, Item::Shard))?;
+        Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
+    }
+
+    /// Returns its elements as a column of numbers; where they are stored encoded, they are decoded to the front of
+    /// `scratch`, which is then shortened to the remainder.
+    pub(crate) fn column<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<Column<'s>>
+    where
+        'a: 's,
+    {
+        // A blob that also holds indices has no dtype of its own, but its values have.
+        let dtype = self.record.dtype.or(self.record.storage);
+        let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
+        let is_native = self.record.encoding != Encoding::Raw && self.record.dtype.is_some();
+        let order = if is_native { ByteOrder::NATIVE } else { self.record.order };
+        Ok(Column::new(self.decoded(decoder, scratch)?, dtype, order))
+    }
+
+    /// Returns its bytes; where they are stored encoded, they are decoded to the front of `scratch`, in this machine's byte
+    /// order, and `scratch` is shortened to the remainder.
+    pub(crate) fn decoded<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<&'s [u8]>
+    where
+        'a: 's,
+    {
+        if self.record.encoding == Encoding::Raw {
+            return self.whole_bytes();
+        }
+        let out_of_scratch = |kind| match kind {
+            ErrorKind::TooSmall => ErrorKind::OutOfScratch,
+            other => other,
+        };
+        let dst = core::mem::take(scratch);
+        let length = match self.read_into_with(decoder, dst) {
+            Ok(decoded) => decoded.len(),
+            Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.item())),
+        };
+        let parts = dst.split_at_mut_checked(length);
+        let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
+        *scratch = rest;
+        Ok(decoded)
+    }
+
+    fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {
+        if !self.record.dtype.is_some_and(T::reads) {
+            return Err(self.error(ErrorKind::WrongType, Item::DType));
+        }
+        self.whole_bytes()
+    }
+
+    /// Returns its bytes, if they are a whole number of elements.
+    fn whole_bytes(&self) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Item::Length)) }
+    }
+
+    fn is_whole(&self, bytes: &[u8]) -> bool {
+        self.record.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
+    }
+
+    /// Creates an error of this component, at its record.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {
+        Error::at(kind, self.format, item, self.record.at).after_entry(self.record.entry_distance)
+    }
+}
+
+#[cfg(all(test, feature = "ztensor2", feature = "digest"))]
+mod tests;

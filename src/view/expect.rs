@@ -1,0 +1,282 @@
+//! What a program expects of a tensor: one call that finds it and compares it, and the message where it is another.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `component`, `tensor`, `file`, `explain`.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+use crate::bytes::num::to_u64;
+use crate::bytes::text::Text;
+use crate::error::{Error, ErrorKind, Result};
+use crate::types::{DType, Layout, Order};
+use crate::view::component::Component;
+use crate::view::explain::{Formatted, Out, kind_text, plain, quoted, shape};
+use crate::view::file::File;
+use crate::view::tensor::Tensor;
+
+/// The name of a tensor, and what a program takes it to be: dense, of a dtype, of a shape, in an order. See [`File::expect`].
+///
+/// ```
+/// # #[cfg(feature = "ztensor")] {
+/// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+/// use tenslice::{DType, Expected, File};
+///
+/// let file = File::open(bytes)?;
+/// let weight = Expected::named("t.float64").dtype(DType::F64).shape(&[2, 3]);
+/// match file.expect(&weight) {
+///     Ok(data) => println!("{:?}", data.as_slice::<f64>()),
+///     Err(error) => println!("{}", weight.explain(&file, error)),
+/// }
+/// # }
+/// # Ok::<(), tenslice::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'e> {
+    name: &'e [u8],
+    dtype: Option<DType>,
+    shape: Option<&'e [u64]>,
+    order: Option<Order>,
+}
+
+impl<'e> Expected<'e> {
+    /// Expects a dense tensor of that name.
+    #[must_use]
+    pub const fn named(name: &'e str) -> Self {
+        Self::with_bytes(name.as_bytes())
+    }
+
+    /// Expects a dense tensor whose name has these bytes, which need not be UTF-8: then there is none.
+    pub(crate) const fn with_bytes(name: &'e [u8]) -> Self {
+        Self { name, dtype: None, shape: None, order: None }
+    }
+
+    /// Expects elements of that dtype.
+    #[must_use]
+    pub const fn dtype(self, dtype: DType) -> Self {
+        Self { dtype: Some(dtype), ..self }
+    }
+
+    /// Expects that shape, in the order of the file; `&[]` for a scalar. Elements are then expected in row-major order,
+    /// unless another [`order`](Self::order) is asked for.
+    #[must_use]
+    pub const fn shape(self, shape: &'e [u64]) -> Self {
+        Self { shape: Some(shape), ..self }
+    }
+
+    /// Expects elements in that order, where it makes a difference: if at least two dimensions are longer than 1.
+    #[must_use]
+    pub const fn order(self, order: Order) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    /// The order that is expected, if any.
+    fn expected_order(&self) -> Option<Order> {
+        self.order.or(self.shape.map(|_| Order::RowMajor))
+    }
+
+    /// Compares a tensor with what is expected, but for its name, and reads the component that holds it into
+    /// `component`, a blank one of the tensor.
+    pub(crate) fn check_into<'a>(&self, tensor: &Tensor<'a>, component: &mut Component<'a>) -> Result<()> {
+        tensor.data_into(component)?;
+        if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
+            return Err(tensor.error(ErrorKind::WrongType));
+        }
+        if self.shape.is_some_and(|shape| tensor.shape() != *shape) {
+            return Err(tensor.error(ErrorKind::WrongShape));
+        }
+        if self.expected_order().is_some_and(|order| order != tensor.order()) && tensor.shape().has_order() {
+            return Err(tensor.error(ErrorKind::WrongOrder));
+        }
+        Ok(())
+    }
+
+    /// Returns the message of an error of [`File::expect`], or of a call that reads the tensor it has found: it names
+    /// the tensor, what was expected, and what the file has instead. For a name that is not there it has the nearest one
+    /// of the file, if one differs in no more than about a quarter of its bytes.
+    ///
+    /// Nothing is allocated; the metadata is read while the message is printed.
+    #[must_use]
+    pub const fn explain<'a>(&self, file: &'e File<'a>, error: Error) -> Mismatch<'e, 'a> {
+        Mismatch { expected: *self, file, error }
+    }
+}
+
+impl<'a> File<'a> {
+    /// Finds a tensor and compares it with what is expected. Returns the component that holds it. Linear in the bytes of
+    /// the metadata, as [`find`](Self::find) is.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`, for which [`Expected::explain`] has messages; another
+    /// error where the bytes have changed since the file was opened.
+    pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
+        let mut tensor = self.blank_tensor();
+        self.find_into(expected.name, &mut tensor)?;
+        tensor.expect(expected)
+    }
+}
+
+impl<'a> Tensor<'a> {
+    /// Compares this tensor with what is expected, but for the name. Returns the component that holds it.
+    ///
+    /// # Errors
+    /// `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`.
+    pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
+        let mut component = self.blank_component();
+        expected.check_into(self, &mut component).map(|()| component)
+    }
+}
+
+/// The message of an error about an expected tensor: see [`Expected::explain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mismatch<'e, 'a> {
+    expected: Expected<'e>,
+    file: &'e File<'a>,
+    error: Error,
+}
+
+impl fmt::Display for Mismatch<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Formatted::write(f, |out| self.write_to(out))
+    }
+}
+
+impl Mismatch<'_, '_> {
+    pub(crate) fn write_to(&self, out: &mut impl Out) {
+        let Self { expected, file, error } = self;
+        let tensor = match search(file, expected.name) {
+            Ok(tensor) => tensor,
+            Err(nearest) => {
+                name(out, "no tensor \"", expected.name);
+                if let Some(nearest) = nearest {
+                    quoted(out, "; the nearest name is ", nearest);
+                }
+                return;
+            }
+        };
+        name(out, "tensor \"", expected.name);
+        out.text(": ");
+        let is_compared = matches!(
+            error.kind(),
+            ErrorKind::NotDense | ErrorKind::WrongType | ErrorKind::WrongShape | ErrorKind::WrongOrder
+        );
+        if !is_compared {
+            return kind_text(out, error.kind());
+        }
+        out.text("expected ");
+        out.text(expected.dtype.map_or("a dense tensor", DType::name_for_c));
+        if let Some(lengths) = expected.shape {
+            shape(out, lengths.iter().copied());
+        }
+        if error.kind() == ErrorKind::WrongOrder {
+            in_order(out, expected.expected_order().unwrap_or(Order::RowMajor));
+            out.text("; the file has it");
+            in_order(out, tensor.order());
+            return out.text(": expect that order");
+        }
+        out.text("; the file has ");
+        out.text(tensor.dtype().map_or("numbers", DType::name_for_c));
+        shape(out, tensor.shape().iter());
+        if tensor.order() == Order::ColumnMajor && tensor.shape().has_order() {
+            in_order(out, tensor.order());
+        }
+        if tensor.layout() != Layout::Dense {
+            quoted(out, " in the layout ", tensor.layout_name().into());
+        }
+    }
+}
+
+/// Writes ` in row-major order`.
+#[inline(never)]
+fn in_order(out: &mut impl Out, order: Order) {
+    out.text(" in ");
+    out.text(order.text());
+    out.text(" order");
+}
+
+/// Writes what comes `before`, then the name that was asked for, and a quotation mark: of one that is not UTF-8, what is.
+fn name(out: &mut impl Out, before: &str, name: &[u8]) {
+    out.text(before);
+    for chunk in name.utf8_chunks() {
+        plain(out, chunk.valid().into());
+        if !chunk.invalid().is_empty() {
+            out.text("\u{fffd}");
+        }
+    }
+    out.text("\"");
+}
+
+/// The longest part in which two names are compared byte by byte, so that a byte of a name costs no more than this many
+/// steps.
+const LONGEST: usize = 64;
+
+/// Returns the first tensor of that name; where there is none, the name that is nearest, if one is near.
+fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
+    let mut limit = to_u64(name.len()).saturating_add(2).wrapping_shr(2);
+    let mut nearest = None;
+    for tensor in file.tensors() {
+        let other = tensor.name();
+        if other.means(name) {
+            return Ok(tensor);
+        }
+        if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= limit) {
+            // Of names that are as near, the first.
+            (limit, nearest) = (distance.saturating_sub(1), Some(other));
+        }
+    }
+    Err(nearest)
+}
+
+/// Returns how many bytes have to be changed, put in or taken out to make one name of the other (Levenshtein's distance);
+/// `None` where more than [`LONGEST`] of them lie between the first and the last that differ.
+fn distance(name: &[u8], other: &[u8]) -> Option<u64> {
+    let common = name.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (name, other) = (name.get(common..)?, other.get(common..)?);
+    let common = name.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let name = name.get(..name.len().checked_sub(common)?)?;
+    let other = other.get(..other.len().checked_sub(common)?)?;
+    if name.len() > LONGEST || other.len() > LONGEST {
+        return None;
+    }
+    // After each byte of `name`: the distance of what has been read of it to each beginning of `other`.
+    let mut to_nothing = 0_u64;
+    let mut row = [0_u64; LONGEST];
+    let row = row.get_mut(..other.len())?;
+    row.iter_mut().zip(1..).for_each(|(cell, length)| *cell = length);
+    for byte in name {
+        let mut diagonal = to_nothing;
+        to_nothing = to_nothing.saturating_add(1);
+        let mut left = to_nothing;
+        for (cell, other) in row.iter_mut().zip(other) {
+            let changed = diagonal.saturating_add(u64::from(byte != other));
+            diagonal = *cell;
+            left = changed.min(left.saturating_add(1)).min(cell.saturating_add(1));
+            *cell = left;
+        }
+    }
+    Some(row.last().copied().unwrap_or(to_nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_levenshteins() {
+        let distance = |a: &str, b: &str| distance(a.as_bytes(), b.as_bytes());
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("layer1.weight", "layer1.wieght", 2),
+            ("layer1.weight", "layer12.weight", 1),
+            ("flaw", "lawn", 2),
+            ("aa", "aaa", 1),
+        ] {
+            assert_eq!((distance(a, b), distance(b, a)), (Some(expected), Some(expected)), "{a} {b}");
+        }
+        let long = std::format!("{}x", "y".repeat(LONGEST));
+        assert_eq!(distance(&long, "z"), None);
+        assert_eq!(distance(&long, long.trim_end_matches("x")), Some(1));
+    }
+}

@@ -1,0 +1,111 @@
+//! What messages say beyond the rule: sentences with several numbers, what is missing of a truncated file, advice.
+//!
+//! Depends on `super`, `place`, `error`, `bytes`, `format`. Programs for chips do without: `short.rs` takes its place.
+#![forbid(unsafe_code)]
+
+use super::{Out, bytes, colon, is_out_of_file, number, quoted};
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_u64;
+use crate::bytes::source::Input;
+use crate::error::origin::Item;
+use crate::error::{Error, ErrorKind};
+use crate::format::{self, Context};
+
+/// Writes the key of the attribute concerned, if there is one.
+pub(super) fn attribute(out: &mut impl Out, context: &Context<'_>) {
+    if let Some(key) = context.attribute {
+        quoted(out, "attribute ", key);
+        colon(out);
+    }
+}
+
+/// Writes what takes the place of the rule; `false` if nothing does.
+pub(super) fn phrase(out: &mut impl Out, context: &Context<'_>) -> bool {
+    for (text, of_it) in context.phrase.iter().flatten() {
+        match of_it {
+            Some(of_it) => number(out, text, *of_it),
+            None => out.text(text),
+        }
+    }
+    context.phrase.is_some()
+}
+
+/// The length that a truncated file should have at least, if that is known. A greater one would be a wrong number in the
+/// file, rather than the length of a file.
+pub(super) fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
+    const LONGEST: u64 = 1 << 50;
+    let of_truncated = context.number.filter(|_| error.kind() == ErrorKind::Truncated);
+    context.needed.or(of_truncated).filter(|needed| *needed <= LONGEST)
+}
+
+/// Writes how long a truncated file should be, and how much is missing.
+pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
+    let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
+    if let Some(missing @ 1..) = needed.checked_sub(length) {
+        // A count may be wrong instead. So may be a place, but hardly one that is right for all that is before it.
+        let is_counted = error.kind() == ErrorKind::CountTooLarge;
+        out.text(if is_counted {
+            "; unless the count is wrong, the file is truncated: it "
+        } else {
+            "; the file is truncated: it "
+        });
+        if !(is_out_of_file(error) && context.offset.is_some()) {
+            bytes(out, "has ", length);
+            out.text(" and ");
+        }
+        bytes(out, "should have at least ", needed);
+        number(out, ", ", missing);
+        out.text(if missing == 1 { " is missing" } else { " are missing" });
+    }
+}
+
+/// Advice to the caller that does not depend on the format.
+pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static str> {
+    let encoding = context.encoding.map(|encoding| encoding.as_str());
+    match (error.kind(), error.item()) {
+        (ErrorKind::OutOfScratch, _) => Some(
+            "other calls say how much is enough: in Rust those that end in _length, in C tenslice_tensor_lengths and those \
+             that end in _scratch or _length",
+        ),
+        (ErrorKind::UnsupportedEncoding, _) | (ErrorKind::NotBuiltIn, Item::Encoding) => Some(match encoding {
+            Some("zstd" | "zstd-seekable") => "build with the feature `zstd`, or pass a decoder",
+            Some("zlib" | "deflate") => "build with the feature `zlib`, or pass a decoder",
+            _ => "pass a decoder that knows it",
+        }),
+        (ErrorKind::NotBuiltIn, Item::Digest) => {
+            Some("build with the feature `digest`, or with that of one kind: `sha256`, `crc32c`, `crc32`")
+        }
+        (ErrorKind::NotBuiltIn, Item::File) => format::feature(error.format()),
+        (ErrorKind::Misaligned, _) => Some(
+            "copy them with read_into, or place the file at another address; in Rust, `elements` reads them one by one",
+        ),
+        (ErrorKind::Encoded, _) => Some("read_into decodes it"),
+        _ => None,
+    }
+}
+
+/// Writes the address of bytes that are not aligned, if the error is about that.
+pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
+    if error.kind() != ErrorKind::Misaligned {
+        return;
+    }
+    let Some((offset, size)) = format::elements_at(input, error) else { return };
+    let Some(bytes) = input.get(Extent::new(offset, 1)) else { return };
+    let address = bytes.as_ptr().addr();
+    // If these are aligned, the caller has read them to another place.
+    if address & size.wrapping_sub(1) != 0 {
+        out.text(": they begin at address 0x");
+        hexadecimal(out, to_u64(address));
+        number(out, ", which is byte ", offset);
+        out.text(" of the file");
+    }
+}
+
+/// Writes a number in hexadecimal digits.
+fn hexadecimal(out: &mut impl Out, number: u64) {
+    let digits = 16_u32.saturating_sub((number | 1).leading_zeros().wrapping_shr(2));
+    for place in (0..digits).rev() {
+        let digit = u32::try_from(number.wrapping_shr(place.wrapping_mul(4)) & 0xf).unwrap_or(0);
+        out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));
+    }
+}

@@ -1,0 +1,11 @@
+//! The view that all formats share: a file has tensors, a tensor has components, a component is a range of bytes.
+#![forbid(unsafe_code)]
+
+pub(crate) mod component;
+pub(crate) mod expect;
+pub(crate) mod explain;
+pub(crate) mod file;
+pub(crate) mod index;
+#[cfg(feature = "dequantize")]
+pub(crate) mod numbers;
+pub(crate) mod tensor;

@@ -1,0 +1,271 @@
+//! Elements of any real type, converted to `f32`.
+//!
+//! Depends on `error`, `bytes`, `vocab`, `element`, `float`, `codec::blocks`, `decode`, `component`, `tensor`.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "ztensor2")]
+mod microscaling;
+
+#[cfg(feature = "ztensor2")]
+use self::microscaling::Scaled;
+use crate::bytes::num::{product, to_u64, to_usize};
+#[cfg(all(feature = "gguf", feature = "ztensor2"))]
+use crate::bytes::num::{quotient, remainder};
+use crate::codec::BuiltIn;
+#[cfg(feature = "gguf")]
+use crate::codec::blocks::{self, BlockType};
+use crate::codec::decoder::Decoder;
+#[cfg(all(feature = "gguf", feature = "ztensor2"))]
+use crate::error::origin::Format;
+use crate::error::{ErrorKind, Result};
+use crate::types::element::{Element, Elements};
+use crate::types::float;
+use crate::types::{ByteOrder, DType, Encoding, Layout};
+use crate::view::component::Component;
+use crate::view::tensor::Tensor;
+
+impl Tensor<'_> {
+    /// Reads the whole tensor as numbers, converted to `f32`, and returns the part of `dst` written: one for each
+    /// element, in the order in which [`read_into`](Self::read_into) writes them, or in which blocks of numbers store them:
+    /// the quantized ones of GGUF, and the microscaling formats, both of which zTensor 2 has, too.
+    /// Booleans become 0 and 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an
+    /// `f64` beyond its range becomes infinite.
+    ///
+    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none where nothing is
+    /// encoded. The cost is that of [`read_into`](Self::read_into), and linear in the elements; blocks of numbers
+    /// become at most 29 bytes for each byte stored.
+    ///
+    /// # Errors
+    /// `WrongType` where the elements are no real numbers (complex ones, several lanes), or have 128 bits; `ForeignEndian`
+    /// for quantized blocks in a big-endian file that contain larger numbers than bytes; `UnsupportedLayout` for blocks of
+    /// an unknown type, or whose attributes in zTensor 2 are not as the type requires; `TooSmall`, `OutOfScratch`, and those
+    /// of [`read_into`](Self::read_into).
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let mut numbers = [0.0; 64];
+    /// for tensor in &file {
+    ///     match tensor.read_f32_into(&mut numbers, &mut []) {
+    ///         Ok(numbers) => println!("{}: {numbers:?}", tensor.name()),
+    ///         Err(error) => println!("{}: {error}", tensor.name()),
+    ///     }
+    /// }
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn read_f32_into<'d>(&self, dst: &'d mut [f32], scratch: &mut [u8]) -> Result<&'d mut [f32]> {
+        self.read_f32_into_with(&mut BuiltIn::default(), dst, scratch)
+    }
+
+    /// Like [`read_f32_into`](Self::read_f32_into), with a caller-supplied decoder.
+    ///
+    /// # Errors
+    /// Those of [`read_f32_into`](Self::read_f32_into).
+    pub fn read_f32_into_with<'d>(
+        &self,
+        decoder: &mut dyn Decoder,
+        dst: &'d mut [f32],
+        scratch: &mut [u8],
+    ) -> Result<&'d mut [f32]> {
+        self.problem().map_or(Ok(()), Err)?;
+        let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
+        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Microscaling {
+            Scaled::of(self)?.read(decoder, dst, scratch)?;
+            return Ok(dst);
+        }
+        let kind = self.kind()?;
+        if let Some(data) = self.raw_data() {
+            self.convert(data.bytes()?, data.byte_order(), kind, 0, dst)?;
+            return Ok(dst);
+        }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Blocks {
+            let (data, mut scratch) = (self.stored_data()?, scratch);
+            self.convert(data.decoded(decoder, &mut scratch)?, data.byte_order(), kind, 0, dst)?;
+            return Ok(dst);
+        }
+        let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
+        let length = self.dense_length().ok_or_else(|| self.error(ErrorKind::UnsupportedLayout))?;
+        let length = to_usize(length).ok_or_else(out_of_scratch)?;
+        let (elements, scratch) = scratch.split_at_mut_checked(length).ok_or_else(out_of_scratch)?;
+        let elements = self.read_into_with(decoder, elements, scratch)?;
+        self.convert(elements, self.written_order(), kind, 0, dst)?;
+        Ok(dst)
+    }
+
+    /// Returns how much scratch memory [`read_f32_into`](Self::read_f32_into) needs, in bytes: none for dense data and for
+    /// blocks of numbers that are stored raw, the decoded length of encoded blocks; otherwise what
+    /// [`read_into`](Self::read_into) writes and needs. `None` where the file does not state it.
+    #[must_use]
+    pub fn f32_scratch_length(&self) -> Option<u64> {
+        #[cfg(feature = "ztensor2")]
+        match self.layout() {
+            Layout::Microscaling => return Scaled::of(self).ok()?.scratch_length(),
+            Layout::Blocks if self.raw_data().is_none() => return self.stored_data().ok()?.decoded_length(),
+            _ => {}
+        }
+        if self.raw_data().is_some() {
+            return Some(0);
+        }
+        self.dense_length()?.checked_add(self.scratch_length()?)
+    }
+
+    /// Reads elements of a dense or a quantized tensor from number `first` on, in stored order, converted as
+    /// [`read_f32_into`](Self::read_f32_into) does: as many as `dst` has. Constant cost per element, wherever they are.
+    ///
+    /// # Errors
+    /// `NoSuchElement` where there are not as many, `NotDense`, `Encoded`, `WrongType`, `ForeignEndian`, and those of
+    /// [`Component::bytes`].
+    pub fn read_f32_range(&self, first: u64, dst: &mut [f32]) -> Result<()> {
+        self.problem().map_or(Ok(()), Err)?;
+        let count = self.shape().element_count().unwrap_or(0);
+        if first.checked_add(to_u64(dst.len())).is_none_or(|end| end > count) {
+            return Err(self.error(ErrorKind::NoSuchElement));
+        }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Microscaling {
+            return Scaled::of(self)?.read_range(first, dst);
+        }
+        let kind = self.kind()?;
+        let data = self.stored_data()?;
+        let bytes = data.bytes()?;
+        self.convert(bytes, data.byte_order(), kind, first, dst)
+    }
+
+    /// What its elements are, if they are converted.
+    fn kind(&self) -> Result<Kind> {
+        #[cfg(feature = "gguf")]
+        if let Some(block) = self.block_type() {
+            #[cfg(feature = "ztensor2")]
+            self.check_block(block)?;
+            return Ok(Kind::Block(block));
+        }
+        #[cfg(feature = "ztensor2")]
+        if self.layout() == Layout::Blocks {
+            return Err(self.error(ErrorKind::UnsupportedLayout)); // of a type that is unknown or not built in
+        }
+        let is_real = |dtype: &DType| {
+            let is_single = dtype.number() == *dtype;
+            is_single && !matches!(*dtype, DType::C64 | DType::C128 | DType::F128 | DType::U128 | DType::I128)
+        };
+        self.dtype().filter(is_real).map(Kind::Number).ok_or_else(|| self.error(ErrorKind::WrongType))
+    }
+
+    /// Checks that a tensor of zTensor 2 states its blocks to be as large as those of that type (`gguf.<type>/1`), and has
+    /// as many bytes.
+    #[cfg(all(feature = "gguf", feature = "ztensor2"))]
+    fn check_block(&self, block: BlockType) -> Result<()> {
+        if self.file_format() != Format::Ztensor2 {
+            return Ok(());
+        }
+        let (attributes, count) = (self.attributes(), self.shape().element_count());
+        let is_stated = attributes.get_u64("elems_per_block") == Some(block.elements())
+            && attributes.get_u64("block_bytes") == Some(block.bytes());
+        let is_whole = count.is_some_and(|count| remainder(count, block.elements()) == 0);
+        if !is_stated || !is_whole {
+            return Err(self.error(ErrorKind::UnsupportedLayout));
+        }
+        let length = product(count.map(|count| quotient(count, block.elements())), block.bytes());
+        if self.stored_data()?.decoded_length() == length { Ok(()) } else { Err(self.error(ErrorKind::SizeMismatch)) }
+    }
+
+    /// The component of a dense tensor, or of one in quantized blocks.
+    fn stored_data(&self) -> Result<Component<'_>> {
+        if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
+    }
+
+    /// The component that holds the elements, if it is stored raw.
+    fn raw_data(&self) -> Option<Component<'_>> {
+        if !matches!(self.layout(), Layout::Dense | Layout::Blocks) {
+            return None;
+        }
+        self.stored_data().ok().filter(|data| data.encoding() == Encoding::Raw)
+    }
+
+    /// Converts elements from number `first` on; `bytes` are those of all elements.
+    fn convert(&self, bytes: &[u8], order: ByteOrder, kind: Kind, first: u64, dst: &mut [f32]) -> Result<()> {
+        let converted = match kind {
+            Kind::Number(dtype) => to_f32(bytes, first, dtype, order, dst),
+            // No specification says how the numbers inside blocks are stored then.
+            #[cfg(feature = "gguf")]
+            Kind::Block(block) if order == ByteOrder::Big && block.has_wide_numbers() => {
+                return Err(self.error(ErrorKind::ForeignEndian));
+            }
+            #[cfg(feature = "gguf")]
+            Kind::Block(block) => blocks::dequantize(block, bytes, first, dst),
+        };
+        converted.ok_or_else(|| self.error(ErrorKind::PartialElement))
+    }
+}
+
+/// What the elements of a tensor are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Number(DType),
+    #[cfg(feature = "gguf")]
+    Block(BlockType),
+}
+
+/// Converts as many elements as `dst` has, from number `first` on; nothing for dtypes that are no real numbers of at most
+/// 64 bits, or where there are too few.
+fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f32]) -> Option<()> {
+    if let Some(size) = dtype.size() {
+        let bytes = bytes.get(to_usize(product(Some(first), size)?)?..)?;
+        return whole_to_f32(bytes, dtype, order, dst);
+    }
+    let convert: fn(u8) -> f32 = match dtype {
+        DType::F4_E2M1 => float::f4_e2m1_to_f32,
+        DType::F6_E2M3 => float::f6_e2m3_to_f32,
+        _ => float::f6_e3m2_to_f32,
+    };
+    // The first element is in the lowest bits of the first byte.
+    let mut at = product(Some(first), dtype.bits())?;
+    for number in dst {
+        let byte = to_usize(at.wrapping_shr(3))?;
+        let (low, high) = (bytes.get(byte)?, bytes.get(byte.checked_add(1)?).unwrap_or(&0));
+        let [bits, _] = u16::from_le_bytes([*low, *high]).wrapping_shr(u32::try_from(at & 7).ok()?).to_le_bytes();
+        *number = convert(bits);
+        at = at.checked_add(dtype.bits())?;
+    }
+    Some(())
+}
+
+/// Converts elements of whole bytes.
+fn whole_to_f32(bytes: &[u8], dtype: DType, order: ByteOrder, dst: &mut [f32]) -> Option<()> {
+    #[allow(clippy::as_conversions)]
+    // of a number to a float: to the nearest, ties to even, infinite beyond the range
+    match dtype {
+        DType::BOOL => each(bytes, order, dst, |byte: u8| f32::from(u8::from(byte != 0))),
+        DType::U8 => each(bytes, order, dst, |number: u8| number.into()),
+        DType::I8 => each(bytes, order, dst, |number: i8| number.into()),
+        DType::U16 => each(bytes, order, dst, |number: u16| number.into()),
+        DType::I16 => each(bytes, order, dst, |number: i16| number.into()),
+        DType::U32 => each(bytes, order, dst, |number: u32| number as f32),
+        DType::I32 => each(bytes, order, dst, |number: i32| number as f32),
+        DType::U64 => each(bytes, order, dst, |number: u64| number as f32),
+        DType::I64 => each(bytes, order, dst, |number: i64| number as f32),
+        DType::F64 => each(bytes, order, dst, |number: f64| number as f32),
+        DType::F32 => each(bytes, order, dst, |number: f32| number),
+        DType::F16 => each(bytes, order, dst, float::f16_to_f32),
+        DType::BF16 => each(bytes, order, dst, float::bf16_to_f32),
+        DType::F8_E4M3FN => each(bytes, order, dst, float::f8_e4m3fn_to_f32),
+        DType::F8_E5M2 => each(bytes, order, dst, float::f8_e5m2_to_f32),
+        DType::F8_E4M3FNUZ => each(bytes, order, dst, float::f8_e4m3fnuz_to_f32),
+        DType::F8_E5M2FNUZ => each(bytes, order, dst, float::f8_e5m2fnuz_to_f32),
+        DType::F8_E8M0 => each(bytes, order, dst, float::f8_e8m0_to_f32),
+        _ => None,
+    }
+}
+
+/// Converts elements of one type.
+fn each<T: Element>(bytes: &[u8], order: ByteOrder, dst: &mut [f32], convert: impl Fn(T) -> f32) -> Option<()> {
+    let elements = Elements::<T>::new(bytes, order);
+    if elements.len() < dst.len() {
+        return None;
+    }
+    dst.iter_mut().zip(elements).for_each(|(number, element)| *number = convert(element));
+    Some(())
+}
