@@ -13,8 +13,8 @@
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind can run
 #![cfg(all(feature = "formats", feature = "digest", feature = "dequantize", feature = "zlib", feature = "zstd"))]
 
-#[path = "support/doubled/mod.rs"]
 mod doubled;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::BTreeSet;

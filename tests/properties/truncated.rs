@@ -1,11 +1,9 @@
 //! Files that were cut off: the message says so, how long the file should be, and how much is missing.
 #![cfg(feature = "formats")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::gguf::Gguf;
+use crate::support::gguf::Gguf;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Format, Item};
 
@@ -136,7 +134,7 @@ fn numbers_that_no_file_has() {
 /// Bytes behind an archive are no cut: the message says how many there are.
 #[test]
 fn bytes_behind_an_archive() {
-    let good = support::fixture("npz/stored.npz");
+    let good = crate::support::fixture("npz/stored.npz");
     for extra in [&b"x"[..], b"more bytes"] {
         let bytes = [&good[..], extra].concat();
         let part = format!("the archive ends at byte {}, and {} other bytes follow it", good.len(), extra.len());

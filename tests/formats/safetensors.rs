@@ -2,9 +2,7 @@
 //! model in several files.
 #![cfg(feature = "safetensors")]
 
-mod support;
-
-use support::{Random, cases_of, check_with_any_memory};
+use crate::support::{Random, cases_of, check_with_any_memory};
 use tenslice::safetensors::Index;
 use tenslice::{Attributes, DType, ErrorKind, Extent, File, Format, Item, Opened, Source, Value, Warning};
 

@@ -1,13 +1,11 @@
 //! zTensor 2: the rules of the reference implementation's own conformance suite, damaged files, shards.
 #![cfg(all(feature = "ztensor2", feature = "digest"))]
 
-mod support;
-
 use std::path::PathBuf;
 
 use serde_json::Value as Json;
-use support::ztensor2::{Object, Part, file};
-use support::{Cbor, Random, check_with_any_memory, describe, fixture, open_in_parts};
+use crate::support::ztensor2::{Object, Part, file};
+use crate::support::{Cbor, Random, check_with_any_memory, describe, fixture, open_in_parts};
 use tenslice::{BuiltIn, Error, ErrorKind, File, Item, Source, Tensor, Warning};
 
 /// What the suite asks of a reader, and what ours says: the file, the rule, the kind of our error and its item.
@@ -167,7 +165,7 @@ fn compare(tensor: &Tensor<'_>, expected: &Json) {
         assert_eq!(component.digest(), part["digest"].as_str(), "{context}");
         assert_eq!(component.shard(), part["shard"].as_str(), "{context}");
         match part["stored_sha256"].as_str() {
-            Some(sha256) => assert_eq!(support::sha256(component.stored().unwrap()), sha256, "{context}"),
+            Some(sha256) => assert_eq!(crate::support::sha256(component.stored().unwrap()), sha256, "{context}"),
             None => assert_eq!(component.stored().unwrap_err().kind(), ErrorKind::InShard, "{context}"),
         }
     }
@@ -207,7 +205,7 @@ fn repair(bytes: &mut [u8]) {
 /// The fixtures of zTensor 2 that are to be accepted.
 fn good() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for case in support::cases() {
+    for case in crate::support::cases() {
         if case.expected["generation"] == "2" && case.expect() == "accept" {
             all.push((case.name(), case.bytes));
         }
@@ -389,7 +387,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
         role,
         dtype: "u8",
         stored: stored.to_vec(),
-        digest: Some(support::ztensor2::xxh3(stored)),
+        digest: Some(crate::support::ztensor2::xxh3(stored)),
         ..Part::default()
     };
     let object = |name, shape: &[u64], attributes: Json, stored: &[u8]| Object {
@@ -406,7 +404,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
         object("layer.0.weight.of.that.name", &[], Json::Null, &[9]),
         object(name, &[2, 1], Json::Null, &[8, 7]),
     ];
-    let shards = [("other", 70_000, support::ztensor2::xxh3(b"x"))];
+    let shards = [("other", 70_000, crate::support::ztensor2::xxh3(b"x"))];
     let bytes = file(&objects, &shards);
     assert!(File::open(&bytes).is_ok());
     let place = manifest_of(&bytes);
@@ -456,7 +454,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
 #[test]
 fn unknown_keys_of_every_record() {
     let stored = [1, 2, 3];
-    let digest = support::ztensor2::xxh3(&stored);
+    let digest = crate::support::ztensor2::xxh3(&stored);
     let base = serde_json::json!({
         "objects": { "t": {
             "shape": [3], "layout": "dense", "attributes": { "a": 1 },
@@ -465,7 +463,7 @@ fn unknown_keys_of_every_record() {
         "shards": { "s": { "size": 8192, "digest": digest } },
         "attributes": {},
     });
-    let open = |manifest: &Json| File::open(&file_of(&support::ztensor2::cbor(manifest), &stored)).map(|_| ());
+    let open = |manifest: &Json| File::open(&file_of(&crate::support::ztensor2::cbor(manifest), &stored)).map(|_| ());
     assert_eq!(open(&base), Ok(()));
     type Keys<'a> = &'a [(&'a str, Option<Item>)];
     let records: [(&str, Keys<'_>); 4] = [
@@ -524,7 +522,7 @@ fn unknown_keys_of_every_record() {
 #[test]
 fn unknown_values_of_every_record_are_bounded() {
     let stored = [1, 2, 3];
-    let digest = support::ztensor2::xxh3(&stored);
+    let digest = crate::support::ztensor2::xxh3(&stored);
     let records = [("", 0), ("/objects/t", 2), ("/objects/t/parts/data", 4), ("/shards/s", 2)];
     for (record, depth) in records.into_iter().chain([("/attributes", 1), ("/objects/t/attributes", 3)]) {
         for (levels, expected) in [(31 - depth, None), (32 - depth, Some(ErrorKind::TooDeep))] {
@@ -538,7 +536,7 @@ fn unknown_values_of_every_record_are_bounded() {
             });
             let nested = (0..levels).fold(Json::from(0), |value, _| Json::Array(vec![value]));
             manifest.pointer_mut(record).unwrap().as_object_mut().unwrap().insert("unknown".into(), nested);
-            let bytes = file_of(&support::ztensor2::cbor(&manifest), &stored);
+            let bytes = file_of(&crate::support::ztensor2::cbor(&manifest), &stored);
             let found = open_both_ways(record, &bytes).err().map(|error| error.kind());
             assert_eq!(found, expected, "{levels} levels in {record}");
         }
@@ -1198,7 +1196,7 @@ fn components_of_each_layout() {
 /// Section 2.3: without a manifest, all three of its numbers are 0.
 #[test]
 fn a_file_without_a_manifest_states_nothing_of_it() {
-    let good = support::ztensor2::shard(&[7; 9]);
+    let good = crate::support::ztensor2::shard(&[7; 9]);
     let footer = good.len() - 40;
     assert!(open_both_ways("a shard", &good).is_ok());
     for (at, number) in [(footer, 4096_u64), (footer, 1), (footer + 8, 1), (footer + 16, 1)] {
@@ -1217,7 +1215,7 @@ fn a_file_without_a_manifest_states_nothing_of_it() {
 
 /// A file with this manifest, and two pages of data.
 fn with_manifest(manifest: &Json) -> Vec<u8> {
-    file_of(&support::ztensor2::cbor(manifest), &[0; 8192])
+    file_of(&crate::support::ztensor2::cbor(manifest), &[0; 8192])
 }
 
 /// A manifest with a tensor of one byte, to whose component these keys are added.
@@ -1590,10 +1588,10 @@ fn faults_beside_what_has_been_read() {
     let with = |key: &str, value: Json| {
         let mut manifest = base.clone();
         manifest[key] = value;
-        support::ztensor2::cbor(&manifest)
+        crate::support::ztensor2::cbor(&manifest)
     };
     for manifest in [
-        support::ztensor2::cbor(&base),
+        crate::support::ztensor2::cbor(&base),
         with("attributes", serde_json::json!({})),
         with("attributes", serde_json::json!({ "k": 1 })),
         with("a key that nobody knows", serde_json::json!({ "k": 1 })),
@@ -1639,7 +1637,7 @@ fn faults_beside_what_has_been_read() {
 /// What is not encoded as it must be says nothing: such a fault comes before any other, wherever it is.
 #[test]
 fn faults_of_the_encoding_come_before_others() {
-    let manifest = support::ztensor2::cbor(&serde_json::json!({ "objects": { "t": 7 } }));
+    let manifest = crate::support::ztensor2::cbor(&serde_json::json!({ "objects": { "t": 7 } }));
     let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
     let error = open_both_ways("a byte more", &bytes).unwrap_err();
     let found = (error.kind(), error.item(), error.offset());
@@ -1687,7 +1685,7 @@ fn a_version_that_is_not_2() {
 /// An error of a component says where the entry of its tensor begins, and its message which tensor that is.
 #[test]
 fn errors_of_components_name_the_tensor() {
-    let good = support::ztensor2::xxh3(&[0]);
+    let good = crate::support::ztensor2::xxh3(&[0]);
     let part = |role, digest: &str| Part { role, digest: Some(digest.into()), ..parts(&[("", "u8", 1)]).remove(0) };
     let wrong = "xxh3:0011223344556677";
     let object = |name, parts| Object { name, shape: vec![1], layout: "own", attributes: Json::Null, parts };

@@ -1,13 +1,11 @@
 //! BLZ1 files against their known contents: every field, and what is computed with the trains.
 #![cfg(feature = "blz")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value as Json;
-use support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
+use crate::support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
 use tenslice::blz::{self, Scaled, Train};
 use tenslice::{DType, Error, ErrorKind, File, Format, Item, Layout, Opened, Order, Source, Warning};
 
@@ -547,7 +545,7 @@ fn what_errors_point_to() {
 #[test]
 fn blocks_of_elements_of_very_different_scale() {
     const FACTORS: [f64; 9] = [1.0, 1e-160, 1e160, 1e-300, 1e300, 1e-320, 0.0, f64::INFINITY, f64::NAN];
-    let mut random = support::Random(11);
+    let mut random = crate::support::Random(11);
     let (mut large, mut small) = (0, 0);
     for round in 0..400_usize {
         let dtype = if round % 2 == 0 { DType::F64 } else { DType::C128 };
@@ -586,7 +584,7 @@ fn blocks_of_elements_of_very_different_scale() {
 /// digits.
 #[test]
 fn products_from_the_right() {
-    let mut random = support::Random(5);
+    let mut random = crate::support::Random(5);
     for dtype in [DType::F64, DType::C128] {
         for factors in [[1.0, 1.0], [1e300, 1e-300], [1e-300, 1e300]] {
             let (mut lengths, mut bonds) = (vec![1; 21], vec![2; 22]);
@@ -619,7 +617,7 @@ fn products_from_the_right() {
 
 #[test]
 fn the_norm_of_a_difference_is_a_number() {
-    let mut random = support::Random(7);
+    let mut random = crate::support::Random(7);
     let mut number = || (random.next() % 2001) as f64 / 1000.0 - 1.0;
     for _ in 0..300 {
         // A - B, where B is A with its first core times c and its last core divided by c: both ranks are doubled.
@@ -707,7 +705,7 @@ fn inner_products_are_scaled_as_they_need() {
 /// A file of one tensor leaves nothing to be compared with memory.
 #[test]
 fn nothing_is_left_to_check() {
-    let bytes = support::fixture("blz/good/nd10_qtt_c64.blz");
+    let bytes = crate::support::fixture("blz/good/nd10_qtt_c64.blz");
     let file = File::open(&bytes).unwrap();
     assert_eq!((file.check_length(), file.check(&mut []).unwrap()), (Some(0), file.warnings()));
 }

@@ -1,10 +1,8 @@
 //! Decoding, verifying, materializing: against the side-cars, against libzstd, and against damage.
 #![cfg(all(feature = "ztensor", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
-mod support;
-
 use sha2::{Digest, Sha256};
-use support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
+use crate::support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
 use tenslice::{
     BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Tensor,
     Verification, Verified, Warning,

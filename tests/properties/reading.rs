@@ -1,9 +1,7 @@
 //! Reading elements at any address and in either byte order; what is refused, and with which error.
 #![cfg(feature = "ztensor")]
 
-mod support;
-
-use support::fixture;
+use crate::support::fixture;
 use tenslice::{ByteOrder, Caps, DType, Elements, ErrorKind, File, Layout};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
@@ -193,7 +191,7 @@ fn typed_numbers_are_in_this_machines_order() {
 
     // Chunks are returned as stored: here in the other byte order on most machines.
     let mut big = 0;
-    for case in support::cases_of("b2nd") {
+    for case in crate::support::cases_of("b2nd") {
         let Ok(file) = File::open(&case.bytes) else { continue };
         let tensor = file.tensors().next().unwrap();
         let chunks = tensor.components().next().unwrap();

@@ -1,12 +1,10 @@
 //! Elements as `f32`: those of every format, compared with the elements themselves.
 #![cfg(all(feature = "dequantize", feature = "ztensor", feature = "npy", feature = "b2nd", feature = "gguf"))]
 
-mod support;
-
 use std::collections::BTreeMap;
 
-use support::gguf::Gguf;
-use support::{cases, fixture};
+use crate::support::gguf::Gguf;
+use crate::support::{cases, fixture};
 use tenslice::{DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, float};
 
 /// The elements as [`Tensor::read_elements`] gives them, each converted; `None` for those that are no real numbers of
@@ -235,7 +233,7 @@ fn unsigned_numbers_are_rounded_once() {
 fn bytes_that_are_not_in_memory() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");
     let mut source = tenslice::Source::new(bytes.len() as u64);
-    let file = support::open_in_parts(&bytes, &[], &mut source).unwrap();
+    let file = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
     let mut dst = [UNTOUCHED; 64];
     for tensor in &file {
         match tensor.read_f32_into(&mut dst, &mut []) {

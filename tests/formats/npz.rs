@@ -1,8 +1,6 @@
 //! NPZ: archives of many entries, archives larger than memory, and what is specific to the format.
 #![cfg(feature = "npz")]
 
-mod support;
-
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Item, Opened,
     Order, Source, Tensor, Warning,
@@ -156,8 +154,8 @@ fn one_bad_entry() {
             let mut words = vec![0; file.index_length().unwrap()];
             let index = file.index(&mut words).unwrap();
             let mut source = Source::new(bytes.len() as u64);
-            let in_parts = support::open_in_parts(&bytes, &[], &mut source).unwrap();
-            assert_eq!(support::describe(&file), support::describe(&in_parts), "{name}");
+            let in_parts = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
+            assert_eq!(crate::support::describe(&file), crate::support::describe(&in_parts), "{name}");
             // The entries before the bad one have a CRC, which the check of the whole file comes to first.
             let verified = if cfg!(feature = "crc32") || place == 0 { *kind } else { ErrorKind::NotBuiltIn };
             assert_eq!(file.verify().unwrap_err().kind(), verified, "{name}");
@@ -168,7 +166,7 @@ fn one_bad_entry() {
                 for tensor in [tensor, found, indexed] {
                     if number as u64 == place {
                         assert_eq!((tensor.layout_name(), name_here.as_str()), ("npy", *name));
-                        let error = support::unreadable(&tensor, content);
+                        let error = crate::support::unreadable(&tensor, content);
                         assert_eq!(error.kind(), *kind, "{name}");
                         let message = error.explain(&bytes[..]).to_string();
                         assert!(message.contains(&format!("tensor {name:?}: ")), "{message}");
@@ -254,7 +252,7 @@ fn sums_are_verified() {
 #[cfg(all(feature = "zlib", feature = "crc32"))]
 #[test]
 fn compressed_entries_are_held_to_their_sum() {
-    let mut bytes = support::fixture("npz/deflated_60k.npz");
+    let mut bytes = crate::support::fixture("npz/deflated_60k.npz");
     let read = |bytes: &[u8]| -> Result<usize, tenslice::Error> {
         let file = File::open(bytes)?;
         let tensor = file.tensors().next().unwrap();
@@ -334,7 +332,7 @@ fn too_many_unsorted_entries_need_memory() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::PlacesUnchecked]);
     assert_eq!(file.check_length(), Some(3000));
-    assert!(support::check_with_any_memory(&file).unwrap().is_empty());
+    assert!(crate::support::check_with_any_memory(&file).unwrap().is_empty());
     // An archive as the last entry, whose own entry is listed, too.
     let at = archive.bytes.len() as u32;
     archive.add("x", &Archive::default().add("y.npy", ARRAY).finish()).list("y.npy", &about("y.npy", ARRAY), at + 31);
@@ -342,7 +340,7 @@ fn too_many_unsorted_entries_need_memory() {
     let bytes = archive.finish();
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.check_length(), Some(3002));
-    let error = support::check_with_any_memory(&file).unwrap_err();
+    let error = crate::support::check_with_any_memory(&file).unwrap_err();
     assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
 
     let mut archive = Archive::default();
@@ -352,9 +350,9 @@ fn too_many_unsorted_entries_need_memory() {
     let bytes = archive.finish();
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().contains(Warning::NamesUnchecked));
-    assert!(support::check_with_any_memory(&file).unwrap().is_empty());
+    assert!(crate::support::check_with_any_memory(&file).unwrap().is_empty());
     let bytes = archive.add("0007.npy", ARRAY).finish();
-    let error = support::check_with_any_memory(&File::open(&bytes).unwrap()).unwrap_err();
+    let error = crate::support::check_with_any_memory(&File::open(&bytes).unwrap()).unwrap_err();
     assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
     assert!(error.explain(&bytes[..]).to_string().contains("tensor \"0007\":"), "{}", error.explain(&bytes[..]));
 }
@@ -473,7 +471,7 @@ fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
 /// Bit 11 of the flags says that the name is UTF-8. Where the two headers disagree, readers disagree on the name.
 #[test]
 fn both_headers_say_whether_a_name_is_utf_8() {
-    let good = support::fixture("npz/hm_utf8_flag.npz");
+    let good = crate::support::fixture("npz/hm_utf8_flag.npz");
     let name = File::open(&good).unwrap().tensors().next().unwrap().name().to_string();
     let record = good.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
     let with_flags = |places: &[usize]| {
@@ -961,7 +959,7 @@ fn names_with_backslashes() {
 /// That of a compressed entry is known to whoever decodes it.
 #[test]
 fn stated_types() {
-    let bytes = include_bytes!("fixtures/npz/mixed_methods.npz");
+    let bytes = include_bytes!("../fixtures/npz/mixed_methods.npz");
     let file = File::open(bytes).unwrap();
     assert_eq!(file.find("s").unwrap().stated_type(), Some(&b"'<f4'"[..]));
     assert_eq!(file.find("d").unwrap().stated_type(), None);
@@ -997,7 +995,7 @@ fn padding_behind_an_archive() {
             assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::TrailingBytes], "{what:?}");
             assert_eq!(file.find("a").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
             let mut source = Source::new(bytes.len() as u64);
-            let in_parts = support::open_in_parts(&bytes, &[], &mut source).unwrap();
+            let in_parts = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
             assert_eq!(in_parts.warnings(), file.warnings());
             // Any other byte is refused, wherever it is.
             for at in [0, padding.len() / 2, padding.len() - 1] {

@@ -2,12 +2,10 @@
 //! damaged ones.
 #![cfg(all(feature = "npy", feature = "npz", feature = "safetensors", feature = "gguf"))]
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use support::{Case, cases_of, damaged, little, sha256};
+use crate::support::{Case, cases_of, damaged, little, sha256};
 use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor, Value};
 
 const FORMATS: [&str; 4] = ["npy", "npz", "safetensors", "gguf"];

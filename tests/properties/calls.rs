@@ -1,11 +1,9 @@
 //! What a program may call and the tests of the formats do not: conversions, what is printed, defaults.
 #![cfg(all(feature = "formats", any(feature = "zstd", feature = "zstd-c")))]
 
-mod support;
-
 use std::ops::Range;
 
-use support::{Cbor, file_1_2, fixture, tensor};
+use crate::support::{Cbor, file_1_2, fixture, tensor};
 use tenslice::sparse::Entry;
 use tenslice::{
     BuiltIn, DType, DecodeError, Decoder, Encoding, ErrorKind, Expected, Extent, File, Opened, Order, Source, Value,

@@ -6,13 +6,11 @@
     any(feature = "zstd", feature = "zstd-c")
 ))]
 
-mod support;
-
 use serde_json::Value as Json;
-use support::fixture;
-use support::frames::Frame;
-use support::gguf::{Gguf, Meta};
-use support::ztensor2::{Object, Part, file, shard, xxh3};
+use crate::support::fixture;
+use crate::support::frames::Frame;
+use crate::support::gguf::{Gguf, Meta};
+use crate::support::ztensor2::{Object, Part, file, shard, xxh3};
 use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Item};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -256,7 +254,7 @@ fn dictionaries() {
     let content: Vec<u8> = (0..=255).collect();
     let mut decoded = [0; 256];
     let count =
-        decoder.0.decode_with_dictionary(Encoding::Zstd, &support::ztensor2::zstd_frame(&content), &mut decoded);
+        decoder.0.decode_with_dictionary(Encoding::Zstd, &crate::support::ztensor2::zstd_frame(&content), &mut decoded);
     assert_eq!((count, &decoded[..]), (Ok(256), &content[..]));
     // Also one that refers to it.
     use zstd::zstd_safe::{CCtx, CParameter};

@@ -1,10 +1,8 @@
 //! Manifests written byte by byte: what no real program writes, but could.
 #![cfg(feature = "ztensor")]
 
-mod support;
-
 use serde_json::{Value as Json, json};
-use support::{Cbor, check_with_any_memory, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
+use crate::support::{Cbor, check_with_any_memory, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
 use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Item, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
@@ -250,7 +248,7 @@ fn keys_behind_components_in_any_order() {
             component(cbor.text(role));
         }
         cbor.text("shape").array(1).uint(1).text("format").text("dense");
-        support::tensor(&mut cbor, "w");
+        crate::support::tensor(&mut cbor, "w");
         let bytes = file_1_2(&cbor.0);
         let file = File::open(&bytes).unwrap_or_else(|error| panic!("{roles:?}: {error}"));
         let tensors: Vec<_> = file.tensors().map(|tensor| (tensor.name().to_string(), tensor.shape())).collect();
@@ -285,7 +283,7 @@ fn names_and_roles_are_compared() {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1102);
     for i in (0..1100).rev().chain([7]) {
-        support::tensor(&mut cbor, &format!("n{i:05}"));
+        crate::support::tensor(&mut cbor, &format!("n{i:05}"));
     }
     cbor.text("a").map(3).text("shape").array(0).text("format").text("own").text("components").map(1100);
     for i in (0..1100).rev() {
@@ -1311,7 +1309,7 @@ fn written(version: &str, manifest: &Node, style: Style) -> Vec<u8> {
 fn a_manifest_is_read_in_any_encoding_and_order() {
     for version in ["0.1", "1.0", "1.2"] {
         let manifest = full(version);
-        let described = |bytes: &[u8]| support::describe(&File::open(bytes).unwrap());
+        let described = |bytes: &[u8]| crate::support::describe(&File::open(bytes).unwrap());
         let expected = described(&written(version, &manifest, Style::Shortest));
         assert!(expected.contains("\"t\" Some(f32)") && expected.contains("crc32c"), "{expected}");
         for style in [Style::Endless, Style::Wide(1), Style::Wide(2), Style::Wide(4), Style::Wide(8)] {

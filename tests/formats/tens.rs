@@ -1,12 +1,10 @@
 //! TENS files against their known contents: every field, every sample, every tabled damage.
 #![cfg(feature = "tens")]
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
-use support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
+use crate::support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
 use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Item, Layout, Order, Source, Warning};
 
 /// The warning of a side-car's code.

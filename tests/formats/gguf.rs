@@ -1,10 +1,8 @@
 //! GGUF: every rule, the metadata, models in several files, and files that are read in parts.
 #![cfg(feature = "gguf")]
 
-mod support;
-
-use support::gguf::{ARRAY, Gguf, Meta, TEXT};
-use support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
+use crate::support::gguf::{ARRAY, Gguf, Meta, TEXT};
+use crate::support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
 use tenslice::gguf::{PartName, Split, check_parts};
 use tenslice::{
     Attributes, ByteOrder, DType, Error, ErrorKind, File, Item, Layout, Need, Opened, Source, Value, Warning,

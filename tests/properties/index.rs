@@ -1,8 +1,6 @@
 //! An index finds what `find` does, in every fixture, with no less memory than it says. However a tensor is reached, it is
 //! the same, also in files that are damaged and open still.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +126,7 @@ fn whatever_is_changed(folder: &str) -> u32 {
     let mut all = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder), &mut all);
     let (mut opened, mut warnings) = (0, 0);
-    let mut random = support::Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = crate::support::Random(0x9e37_79b9_7f4a_7c15);
     for path in all {
         let mut bytes = fs::read(&path).unwrap();
         match File::open(&bytes) {
@@ -201,7 +199,7 @@ finds! {
 #[test]
 #[cfg(feature = "ztensor2")]
 fn a_digest_of_unknown_kind_is_a_warning_however_reached() {
-    let bytes = support::fixture("bad/v2/digest_unknown_of_usual_length.zt");
+    let bytes = crate::support::fixture("bad/v2/digest_unknown_of_usual_length.zt");
     let file = File::open(&bytes).unwrap();
     assert_eq!(is_the_same_however_reached(&file), Warning::UnknownDigest.bit());
     let index = file.index(&mut []).unwrap();
@@ -212,7 +210,7 @@ fn a_digest_of_unknown_kind_is_a_warning_however_reached() {
 #[test]
 #[cfg(feature = "ztensor")]
 fn a_file_in_parts() {
-    let bytes = include_bytes!("fixtures/v1.2/dense_all_dtypes.zt");
+    let bytes = include_bytes!("../fixtures/v1.2/dense_all_dtypes.zt");
     let mut source = Source::new(bytes.len() as u64);
     loop {
         let need = match File::open_source(&source).unwrap() {

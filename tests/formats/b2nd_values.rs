@@ -1,10 +1,8 @@
 //! Blosc2 frames whose values are elsewhere, still to be computed, or were never written.
 #![cfg(all(feature = "b2nd", feature = "dequantize"))]
 
-mod support;
-
-use support::frames::{Frame, repeated};
-use support::{fixture, open_in_parts};
+use crate::support::frames::{Frame, repeated};
+use crate::support::{fixture, open_in_parts};
 use tenslice::{BuiltIn, ByteOrder, Elements, ErrorKind, File, Layout, Source, Warning, b2nd};
 
 fn file(name: &str) -> Vec<u8> {

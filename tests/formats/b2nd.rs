@@ -1,13 +1,11 @@
 //! Blosc2 frames against their known contents: every field, every region, every kind of damage.
 #![cfg(all(feature = "b2nd", feature = "zlib", any(feature = "zstd", feature = "zstd-c")))]
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
-use support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated};
-use support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
+use crate::support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated};
+use crate::support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Item, Layout, Opened,
@@ -748,8 +746,8 @@ fn a_table_of_one_repeated_offset_is_not_made() {
 /// frame states.
 #[test]
 fn differences_of_wide_elements() {
-    let of_200 = include_bytes!("fixtures/b2nd/hostile/bytedelta_200.b2nd");
-    let of_300 = include_bytes!("fixtures/b2nd/hostile/bytedelta_300.b2nd");
+    let of_200 = include_bytes!("../fixtures/b2nd/hostile/bytedelta_200.b2nd");
+    let of_300 = include_bytes!("../fixtures/b2nd/hostile/bytedelta_300.b2nd");
     // Some programs write 1 where an element has more than 255 bytes.
     let mut said_to_be_1 = of_300.to_vec();
     assert_eq!(said_to_be_1[48..52], 300_u32.to_be_bytes());

@@ -1,11 +1,9 @@
 //! Components of zTensor 2: frames of Zstandard, digests of what they decode to, shards, and numbers in blocks.
 #![cfg(all(feature = "ztensor2", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
-mod support;
-
 use serde_json::{Value as Json, json};
-use support::ztensor2::{Object, Part, file, frames, shard, xxh3};
-use support::{fixture, little, sha256};
+use crate::support::ztensor2::{Object, Part, file, frames, shard, xxh3};
+use crate::support::{fixture, little, sha256};
 use tenslice::{BuiltIn, ByteOrder, Caps, Encoding, ErrorKind, File, Item, Layout, Verification};
 
 /// Every component of a file of the reference implementation, as its side-car states it: whole, in ranges, verified.

@@ -1,9 +1,7 @@
 //! Metadata that is too large: files of a gigabyte and more, of which only the bytes that decide are made up.
 #![cfg(feature = "formats")]
 
-mod support;
-
-use support::frames::Frame;
+use crate::support::frames::Frame;
 use tenslice::{ErrorKind, Extent, File, Item, Opened, Source, safetensors};
 
 /// The most bytes of metadata, but for safetensors.

@@ -1,10 +1,8 @@
 //! Files by real programs, and malformed ones, against their known contents (tests/fixtures/README.md).
 #![cfg(feature = "ztensor")]
 
-mod support;
-
 use serde_json::Value as Json;
-use support::{Case, cases, cases_of, is_built_in, open_and_check};
+use crate::support::{Case, cases, cases_of, is_built_in, open_and_check};
 use tenslice::{Attributes, Component, DType, Encoding, Error, File, Layout, Tensor, Value};
 
 #[test]
@@ -95,7 +93,7 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
 
 fn sha256(component: &Component<'_>) -> String {
     let size = component.dtype().map_or(1, DType::lane_size);
-    support::sha256(&support::little(component.bytes().unwrap(), component.byte_order(), size))
+    crate::support::sha256(&crate::support::little(component.bytes().unwrap(), component.byte_order(), size))
 }
 
 fn compare_attributes(context: &str, attributes: Attributes<'_>, expected: &Json) {

@@ -2,14 +2,12 @@
 //! 100 000 headers made of them by mutations. `--nocapture` prints how many files each row of the differences has.
 #![cfg(all(feature = "safetensors", target_pointer_width = "64"))] // the reference reads lengths as `usize`
 
-#[path = "support/safetensors_reference.rs"]
+#[path = "../support/safetensors_reference.rs"]
 mod both;
-mod support;
-
 use std::collections::BTreeMap;
 
 use both::{DIFFERENCES, METADATA_TWICE, Verdict, judge, meaning, members, tokens, value_length};
-use support::{Random, cases, open_and_check};
+use crate::support::{Random, cases, open_and_check};
 
 /// How many files were compared, by the outcome.
 #[derive(Default)]

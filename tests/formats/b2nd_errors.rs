@@ -1,9 +1,7 @@
 //! Blosc2 frames with one field wrong: the kind of each error, what it is about, and the byte that it points to.
 #![cfg(feature = "b2nd")]
 
-mod support;
-
-use support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
+use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
 use tenslice::ErrorKind::*;
 use tenslice::{Error, ErrorKind, File, Item};
 
@@ -247,7 +245,7 @@ fn of_frames() {
     assert_eq!(File::open(&bytes).unwrap().as_b2nd().unwrap().table_extent(), tenslice::Extent::new(97, 0));
 
     // Where elements have more than 255 bytes the header may say 1, but no other number.
-    let wide = include_bytes!("fixtures/b2nd/hostile/bytedelta_300.b2nd");
+    let wide = include_bytes!("../fixtures/b2nd/hostile/bytedelta_300.b2nd");
     for (typesize, expected) in [(1_u32, None), (300, None), (2, Some(48)), (299, Some(48))] {
         let result = File::open(&patched(wide, 48, &typesize.to_be_bytes())).map(drop).map_err(found);
         assert_eq!(result.err(), expected.map(|at| (ChunkGrid, Item::Shape, Some(at))), "{typesize}");

@@ -1,9 +1,7 @@
 //! A build without Zstandard refuses compressed components by name, and reads all others.
 #![cfg(all(feature = "ztensor", not(any(feature = "zstd", feature = "zstd-c"))))]
 
-mod support;
-
-use support::cases;
+use crate::support::cases;
 use tenslice::{Encoding, ErrorKind, File, Layout};
 
 #[test]

@@ -2,9 +2,7 @@
 //! from parts.
 #![cfg(feature = "ztensor")]
 
-mod support;
-
-use support::{Case, Random, cases, describe, open_in_parts};
+use crate::support::{Case, Random, cases, describe, open_in_parts};
 use tenslice::{File, Source};
 
 /// Declares the tests of each format: side by side they take less time, and a failure says which format it is.
@@ -51,7 +49,7 @@ fn cases_of(format: &str) -> Vec<Case> {
         assert!(FORMATS.contains(&found), "{found} has no tests here");
         found == format
     });
-    let is_there = format == "ztensor" || support::is_built_in(format);
+    let is_there = format == "ztensor" || crate::support::is_built_in(format);
     assert_eq!(!all.is_empty(), is_there, "{format}");
     all
 }
@@ -101,7 +99,7 @@ fn every_prefix_is_refused(format: &str) {
 
 #[test]
 fn every_prefix_of_a_large_file_is_refused() {
-    let bytes = support::fixture("v1.2/many_tensors.zt");
+    let bytes = crate::support::fixture("v1.2/many_tensors.zt");
     for length in 0..bytes.len() {
         assert!(File::open(&bytes[..length]).is_err(), "{length} bytes");
     }

@@ -1,11 +1,9 @@
 //! What is verified is what was compared: in every build, a digest of a kind that is not built in is an error.
 #![cfg(feature = "ztensor")]
 
-mod support;
-
 use std::collections::BTreeMap;
 
-use support::cases;
+use crate::support::cases;
 use tenslice::{Component, ErrorKind, File, Format, Item, Verification};
 
 /// Whether digests of that kind are computed by this build.
@@ -68,7 +66,7 @@ fn nothing_is_verified_that_is_not_compared() {
 #[cfg(not(feature = "crc32c"))]
 #[test]
 fn the_message_names_the_digest() {
-    let bytes = support::fixture("v1.2/converted_gguf.zt");
+    let bytes = crate::support::fixture("v1.2/converted_gguf.zt");
     let message = File::open(&bytes).unwrap().verify().unwrap_err().explain(&bytes[..]).to_string();
     assert!(message.contains(": digest: the library was built without support for this"), "{message}");
 }

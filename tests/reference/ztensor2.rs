@@ -3,15 +3,13 @@
 //! difference has, and how often both name the same rule, `--nocapture` prints.
 #![cfg(all(feature = "ztensor2", target_pointer_width = "64"))] // the reference reads lengths as `usize`
 
-#[path = "support/ztensor2_reference.rs"]
+#[path = "../support/ztensor2_reference.rs"]
 mod both;
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use both::{Difference, Verdict, judge};
-use support::{Random, open_and_check};
+use crate::support::{Random, open_and_check};
 use tenslice::{ErrorKind, File, Item};
 use ztensor::Vocabulary;
 use ztensor::format::cbor::{self, Value};
@@ -33,7 +31,7 @@ fn files() -> Vec<Vec<u8>> {
         }
     }
     let mut all = Vec::new();
-    support::folders().iter().for_each(|folder| below(folder, &mut all));
+    crate::support::folders().iter().for_each(|folder| below(folder, &mut all));
     assert!(all.len() >= 25, "{}", all.len());
     all
 }
@@ -380,7 +378,7 @@ fn both_agree_but_for_the_named_differences() {
     println!("for the same rule by ours: {same_rule}; for another one of several: {other} {other_rule:?}");
     println!("by ours alone: {differences:?}");
     assert!(accepted > 20_000 && total > 40_000, "{accepted} {total}");
-    let rules = if support::folders().len() > 1 { 20 } else { 16 }; // the corpus breaks some that the fixtures do not
+    let rules = if crate::support::folders().len() > 1 { 20 } else { 16 }; // the corpus breaks some that the fixtures do not
     assert!(refused.len() >= rules, "{refused:?}");
     assert!(other < total / 20, "{other} of {total}");
     assert!(differences.values().all(|count| *count < 200), "{differences:?}");

@@ -1,0 +1,3 @@
+//! Tests of the sources: layers, unsafe code, pinned numbers, lists of formats.
+
+mod structure;

@@ -1,0 +1,18 @@
+//! Tests of single formats: every field, every rule, and files that real programs wrote.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod b2nd;
+mod b2nd_errors;
+mod b2nd_values;
+mod blocks;
+mod blz;
+mod frames;
+mod gguf;
+mod manifest;
+mod npy;
+mod npz;
+mod safetensors;
+mod tens;
+mod ztensor2;
